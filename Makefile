@@ -1,0 +1,43 @@
+# Everything a newcomer or CI needs. Needs only python3 (>= 3.11, with pip and venv) and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: demo test check slow bench lock fix clean
+
+demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
+	$(BIN)/callscore demo
+
+test: $(VENV)/.ready                ## the default tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(VENV)/.ready               ## lint, format, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+slow: $(VENV)/.ready                ## long proofs
+	$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.ready               ## speed and memory, as ratios measured side by side
+	$(BIN)/python -m bench
+
+fix: $(VENV)/.ready                 ## let ruff repair what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock:                             ## needs uv; pins with hashes and without index addresses
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	  --no-emit-index-url --group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	touch $@
