@@ -1,0 +1,75 @@
+"""A measure: a number with the counts behind it, or the word that says why there is none."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Absence = Literal["", "undefined", "not_run", "absent", "malformed", "failed"]
+"""Why a measure has no value.
+
+undefined   the formula has no denominator on this case
+not_run     a verdict or a similarity that the formula needs was not given
+absent      the reference declares this part absent (C-127), so the case does not take part
+malformed   the model's answer had the wrong shape
+failed      a provider, judge or embedder could not answer
+"""
+
+
+class Measure(msgspec.Struct, frozen=True, gc=False):
+    """One value of one formula on one case, or why there is none."""
+
+    value: float | None
+    numerator: float = 0.0
+    denominator: float = 0.0
+    absence: Absence = ""
+    why: str = ""
+    vacuous: bool = False
+    approximate: bool = False
+
+    def reason(self) -> str | None:
+        """The absence in words, as reports print it; None where there is a value."""
+        if self.value is not None:
+            return None
+        word = "not_run" if self.absence == "absent" else self.absence
+        return f"{word}: {self.why}" if self.why else word
+
+
+def ratio(numerator: float, denominator: float) -> Measure:
+    """numerator / denominator, keeping both; the denominator must not be 0"""
+    return Measure(numerator / denominator, numerator, denominator)
+
+
+def percent(numerator: float, denominator: float) -> Measure:
+    """100 × numerator / denominator, keeping both; the denominator must not be 0        C-14"""
+    return Measure(100 * numerator / denominator, numerator, denominator)
+
+
+def count(number: int) -> Measure:
+    """A plain count (unit `count`)        C-14"""
+    return Measure(float(number), float(number), 1.0)
+
+
+def vacuous(value: float) -> Measure:
+    """A value agreed for an empty case, marked as such        C-13"""
+    return Measure(value, vacuous=True)
+
+
+def undefined(why: str) -> Measure:
+    """No value: the formula has no denominator here"""
+    return Measure(None, absence="undefined", why=why)
+
+
+def not_run(why: str) -> Measure:
+    """No value: a verdict or a similarity that the formula needs was not given"""
+    return Measure(None, absence="not_run", why=why)
+
+
+def failed(why: str) -> Measure:
+    """No value: a provider, judge or embedder could not answer"""
+    return Measure(None, absence="failed", why=why)
+
+
+ABSENT = Measure(None, absence="absent", why="the reference declares this part absent")
+MALFORMED = Measure(None, absence="malformed", why="the answer has the wrong structure")

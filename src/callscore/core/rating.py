@@ -1,0 +1,50 @@
+"""Comparing a value with a limit, and naming the band it falls into (C-08, C-10, C-11)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+TOLERANCE = 1e-9
+"""Every comparison with a limit allows this much (C-08)."""
+
+Comparison = Literal[">=", "<=", ">", "<"]
+
+
+class Rating(StrEnum):
+    """The words of the framework's rating tables."""
+
+    GOOD = "Good"
+    ACCEPTABLE = "Acceptable"
+    WARNING = "Warning"
+    FAIL = "Fail"
+    BLOCKER = "Blocker"
+
+
+def holds(value: float, comparison: Comparison, limit: float) -> bool:
+    """value ⋚ limit, with the tolerance in favour of equality        C-08"""
+    if comparison == ">=":
+        return value - limit >= -TOLERANCE
+    if comparison == "<=":
+        return value - limit <= TOLERANCE
+    if comparison == ">":
+        return value - limit > TOLERANCE
+    return value - limit < -TOLERANCE
+
+
+class Band(msgspec.Struct, frozen=True, array_like=True):
+    """One line of a rating table: the rating, and the comparison that earns it."""
+
+    rating: Rating
+    comparison: Comparison
+    limit: float
+
+
+def rate(value: float, bands: tuple[Band, ...], otherwise: Rating | None) -> Rating | None:
+    """The first band from the top that the value satisfies, else `otherwise`        C-10"""
+    for band in bands:
+        if holds(value, band.comparison, band.limit):
+            return band.rating
+    return otherwise

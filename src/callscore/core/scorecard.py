@@ -1,0 +1,150 @@
+"""The frozen values that every report reads: case results, scores, the scorecard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
+"""What a result can be (C-01). `invalid` is the model's doing, `error` never is."""
+
+
+class CaseResult(msgspec.Struct, frozen=True):
+    """One answer, measured: what `--results` writes, one line each."""
+
+    case_id: str
+    model: str
+    run: int
+    task: str
+    status: Status
+    score: float | None = None
+    ungated_score: float | None = None
+    reasons: Sequence[str] = ()
+    flags: Sequence[str] = ()
+    metrics: Mapping[str, float | None] = {}
+
+
+class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One metric of one model over all its cases."""
+
+    value: float | None
+    why: str | None
+    unit: str
+    rating: str | None
+    meets_threshold: bool | None
+    micro: float | None
+    n: int
+    ci95: tuple[float, float] | None
+    approximate: bool
+    vacuous: bool
+    gate_value: float | None
+    max_per_call: float | None = None
+    bands: Mapping[str, int] | None = None
+    severity: str | None = None
+    secondary: Mapping[str, float | None] | None = None
+
+
+class SubScore(msgspec.Struct, frozen=True):
+    """A named part of a task score (Sentiment, Summary, Emotion)."""
+
+    status: Status
+    score: float | None
+    n: int
+
+
+class TaskScore(msgspec.Struct, frozen=True):
+    """One task of one model: `score` is official only where `official` says so."""
+
+    status: Status
+    score: float | None
+    ungated_score: float | None
+    reasons: Sequence[str]
+    n: int
+    cases: int
+    official: bool
+    coverage: float | None
+    blocked_calls: int
+    subscores: Mapping[str, SubScore]
+    metrics: Mapping[str, MetricScore]
+
+
+class BenchmarkScore(msgspec.Struct, frozen=True):
+    """The optional second layer: eleven binary criteria."""
+
+    status: Status
+    score: float | None
+    criteria: Mapping[str, Mapping[str, float | None]]
+
+
+class FinalScore(msgspec.Struct, frozen=True):
+    """The Final Score: official option, both rows, and the lower bound where a task is invalid."""
+
+    option: str
+    status: Status
+    score: float | None
+    floor_score: float | None
+    official: bool
+    a: float | None
+    b: float | None
+    reasons: Sequence[str]
+    weights: Mapping[str, float]
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What the evaluated model cost; judge and embedder are never in it (C-83)."""
+
+    status: Literal["known", "zero", "unknown", "given"]
+    currency: str
+    per_1000_calls: float | None
+    total: float | None
+    calls: int
+
+
+class Blocker(msgspec.Struct, frozen=True):
+    """A `[!]` row breached at model level, with the calls behind it."""
+
+    task: str
+    metric: str
+    value: float
+    limit: float
+    cases: Sequence[str]
+
+
+class ModelScore(msgspec.Struct, frozen=True):
+    """One column of the scorecard."""
+
+    model: str
+    tasks: Mapping[str, TaskScore]
+    benchmarks: BenchmarkScore
+    final: FinalScore
+    cost: Cost
+    blockers: Sequence[Blocker]
+    blocked_calls: int
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """One line of the ranking; `rank` is null where `reason` says why."""
+
+    model: str
+    rank: int | None
+    efficiency: float | None
+    final_score: float | None
+    cost_per_1000_calls: float | None
+    normalised_cost: float | None
+    cost_status: str
+    quality_rank: int | None
+    pareto: bool
+    estimate: bool
+    reason: str | None
+
+
+class Scorecard(msgspec.Struct, frozen=True):
+    """All models side by side, as `--json` writes it."""
+
+    framework: str
+    signature: str
+    models: Sequence[ModelScore]
+    ranking: Sequence[Ranked]
+    notes: Sequence[str] = ()

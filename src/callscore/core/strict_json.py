@@ -1,0 +1,146 @@
+"""Reading JSON that nobody vouches for: one value, no duplicate keys, nothing repaired (C-22).
+
+msgspec decodes at C speed but lets a later duplicate key win. A duplicate makes the decoded
+value shorter than the text, so the number of keys is compared: keys in the text (whatever
+their spelling) against keys after encoding the value again. Only text that fails one of
+these quick checks is read a second time by the slow reader, which knows what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+MAX_BYTES = 5_000_000
+MAX_DEPTH = 64
+MAX_INTEGER_DIGITS = 4_300
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class JsonFault(ValueError):
+    """Why a text was not accepted as JSON: `cause` is a slug, `detail` a sentence."""
+
+    def __init__(self, cause: str, detail: str) -> None:
+        self.cause = cause
+        self.detail = detail
+        super().__init__(f"{cause}: {detail}")
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """A JSON value and the flags raised while reading it."""
+
+    value: Any
+    flags: tuple[str, ...] = ()
+
+
+def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
+    """The one JSON value in `raw`, or a JsonFault that says why there is none."""
+    if len(raw) > max_bytes:
+        raise JsonFault("too_large", f"{len(raw)} bytes, the limit is {max_bytes}")
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _decode_slowly(raw)
+    if has_duplicate_keys(raw, value):
+        return _decode_slowly(raw)
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
+    return Decoded(value)
+
+
+def has_duplicate_keys(raw: bytes, value: object) -> bool:
+    r"""Whether the text has more keys than its value, or may have (an escaped `\\"` is unsure)."""
+    if b'\\\\"' in raw:
+        return True
+    return _keys(msgspec.json.format(raw, indent=-1)) != _keys(msgspec.json.encode(value))
+
+
+def _keys(compact: bytes) -> int:
+    return compact.count(b'":') - compact.count(b'\\":')
+
+
+def _depth(value: object) -> int:
+    """Levels of containers, walked without recursion."""
+    deepest, level = 0, [value]
+    while level:
+        containers = [v for v in level if isinstance(v, (dict, list))]
+        level = [
+            child
+            for container in containers
+            for child in (container.values() if isinstance(container, dict) else container)
+        ]
+        deepest += bool(containers)
+    return deepest
+
+
+def _decode_slowly(raw: bytes) -> Decoded:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise JsonFault("not_utf8", f"byte {error.start} is not UTF-8") from None
+    flags: set[str] = set()
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=lambda pairs: _unique(pairs, flags),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_bounded_integer,
+        )
+    except JsonFault:
+        raise
+    except RecursionError:
+        raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels") from None
+    except json.JSONDecodeError as error:
+        raise JsonFault("not_json", f"{error.msg} at character {error.pos + 1}") from None
+    if _depth(value) > MAX_DEPTH:
+        raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
+    return Decoded(_without_surrogates(value, flags), tuple(sorted(flags)))
+
+
+def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any]:
+    value = {_well_formed(key, flags): item for key, item in pairs}
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        key = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+        raise JsonFault("duplicate_key", f"the key {key!r} stands twice in one object")
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise JsonFault("non_finite", f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise JsonFault("non_finite", f"{digits[:20]} is beyond the range of numbers")
+    return value
+
+
+def _bounded_integer(digits: str) -> int:
+    if len(digits) > MAX_INTEGER_DIGITS:
+        raise JsonFault("huge_integer", f"an integer of {len(digits)} digits")
+    return int(digits)
+
+
+def _well_formed(text: str, flags: set[str]) -> str:
+    replaced = _LONE_SURROGATE.sub("\ufffd", text)
+    if replaced != text:
+        flags.add("lone_surrogate")
+    return replaced
+
+
+def _without_surrogates(value: Any, flags: set[str]) -> Any:
+    if isinstance(value, str):
+        return _well_formed(value, flags)
+    if isinstance(value, list):
+        return [_without_surrogates(item, flags) for item in value]
+    if isinstance(value, dict):
+        return {key: _without_surrogates(item, flags) for key, item in value.items()}
+    return value

@@ -1,0 +1,33 @@
+"""Transcripts: a string or an array of turns (C-122)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from callscore.core.case import Turn
+
+_PREFIX = re.compile(r"\s*(?:\[(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:\.\d+)?\]\s*)?(?:([^\W\d_][^:\n]{0,38}):\s+)?")
+
+
+def turns(transcript: str | Sequence[Turn]) -> Sequence[Turn]:
+    """The turns of a transcript; a string gives one turn for each non-empty line."""
+    if not isinstance(transcript, str):
+        return transcript
+    lines = (line for line in transcript.splitlines() if line.strip())
+    return [_turn(number, line) for number, line in enumerate(lines, start=1)]
+
+
+def _turn(number: int, line: str) -> Turn:
+    prefix = _PREFIX.match(line)
+    assert prefix is not None  # every part of the pattern is optional
+    hours, minutes, seconds, speaker = prefix.groups()
+    start = None
+    if seconds is not None:
+        start = float(int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds))
+    return Turn(text=line[prefix.end() :].strip(), id=number, speaker=speaker, start=start)
+
+
+def spoken_text(transcript: str | Sequence[Turn]) -> str:
+    """All that was said, one turn a line; speaker names, times and ids left out."""
+    return "\n".join(turn.text for turn in turns(transcript))
