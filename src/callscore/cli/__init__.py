@@ -1,0 +1,1 @@
+"""Doors: one file a command. No arithmetic here."""

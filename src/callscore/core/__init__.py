@@ -1,0 +1,1 @@
+"""The words everything else is said in. Standard library and msgspec only."""

@@ -37,7 +37,9 @@ class DataError(UsageError):
     adds the parts that only the reader of the file knows.
     """
 
-    def __init__(self, problem: str, *, field: str = "", case_id: str = "", place: str = "") -> None:
+    def __init__(
+        self, problem: str, *, field: str = "", case_id: str = "", place: str = ""
+    ) -> None:
         self.problem = problem
         self.field = field
         self.case_id = case_id

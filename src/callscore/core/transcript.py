@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from callscore.core.case import Turn
 
-_PREFIX = re.compile(r"\s*(?:\[(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:\.\d+)?\]\s*)?(?:([^\W\d_][^:\n]{0,38}):\s+)?")
+_PREFIX = re.compile(
+    r"\s*(?:\[(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:\.\d+)?\]\s*)?"  # [hh:mm:ss] or [mm:ss]
+    r"(?:([^\W\d_][^:\n]{0,38}):\s+)?"  # Speaker:
+)
 
 
 def turns(transcript: str | Sequence[Turn]) -> Sequence[Turn]:

@@ -1,0 +1,1 @@
+"""General formulas that know no suite."""

@@ -1,0 +1,1 @@
+"""What is evaluated. Pure: no clock, no network, no files."""

@@ -1,0 +1,1 @@
+"""Call Intelligence (document 003): four tasks, their gates, the final score."""

@@ -1,0 +1,1 @@
+"""Entity Analysis (003 Task 2)."""

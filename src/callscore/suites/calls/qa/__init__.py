@@ -1,0 +1,1 @@
+"""QA Analysis (003 Task 1)."""

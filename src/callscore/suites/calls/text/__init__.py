@@ -1,0 +1,1 @@
+"""Text Analysis (003 Task 3)."""

@@ -1,0 +1,1 @@
+"""Translation Analysis (003 Task 4)."""
