@@ -55,8 +55,7 @@ def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
 def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> Shape:
     keys = frozenset(expected) - sources.absent
     shapes = {
-        key: compile_shape(expected[key], sources, f"{path}.{key}" if path else key)
-        for key in keys
+        key: compile_shape(expected[key], sources, f"{path}.{key}" if path else key) for key in keys
     }
     return Shape(
         "object",
