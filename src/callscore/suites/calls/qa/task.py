@@ -25,7 +25,9 @@ from callscore.suites.calls.reading import read_object
 from callscore.suites.calls.spec import Settings
 
 EVIDENCE = "qa.evidence_backed_reasoning"
-OFFERED = ("vague", "specific", "as_described", "differs", "absent", "cannot_tell")
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    EVIDENCE: ("vague", "specific", "as_described", "differs", "absent", "cannot_tell")
+}
 POINTS: Mapping[str, int] = {
     "vague": 0,
     "as_described": 2,
@@ -78,7 +80,7 @@ class QATask:
         if reference.case.is_absent("reason"):
             return []
         return [
-            Question(EVIDENCE, question.id, reason, question.reason, OFFERED)
+            Question(EVIDENCE, question.id, reason, question.reason, OFFERED[EVIDENCE])
             for question in reference.questions.values()
             if question.score is not None
             and (reason := _reason(output, question)) is not None
