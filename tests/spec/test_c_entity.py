@@ -275,6 +275,12 @@ def test_c48_share_of_the_entities_configured_in_another_language() -> None:
     assert with_tag == score(entity_case(FOUR, plain, lang="hi"), THREE)
 
 
+def test_c48_an_entity_counts_as_detected_in_its_own_list_only() -> None:
+    case = entity_case(FOUR, {**FOREIGN, "entity_language": "en"}, lang="hi")
+    swapped = outcome(["refund", "billing"], ["account", "card"])
+    assert values(case, swapped)["cross_language_match_rate"] == 0.25
+
+
 @pytest.mark.parametrize(
     ("lang", "config", "expected_rate"),
     [

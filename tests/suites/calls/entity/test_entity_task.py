@@ -96,7 +96,7 @@ def test_expected_lists_that_are_empty_still_refuse_objects() -> None:
 
 
 def test_a_non_string_is_made_up_and_not_configured() -> None:
-    case = entity_case(config={**CONFIG, "keywords": ["5", "null"]}, transcript="5 null None")
+    case = entity_case(config={**CONFIG, "keywords": ["5", "null"]}, transcript="take 5 null None")
     found = values(case, outcome([5, None]))
     assert (found["fabricated_count"], found["config_adherence"]) == (2, 0)
 

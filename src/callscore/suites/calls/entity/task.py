@@ -109,10 +109,13 @@ def _given(part: str, answer: Mapping[str, Any], reference: EntityReference) -> 
 
 
 def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) -> bool:
-    given = answer.get(VALID_SET)
-    if given == reference.as_written or reference.case.is_absent(VALID_SET):
+    """Whether the model's own list departs from the configured one: a warning only (C-43)."""
+    if reference.case.is_absent(VALID_SET):
         return False
-    return distinct(given or (), reference.aliases).keys != reference.configured
+    given = answer[VALID_SET]
+    if given == reference.as_written:
+        return False
+    return distinct(given, reference.aliases).keys != reference.configured
 
 
 def _detection(
