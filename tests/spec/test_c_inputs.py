@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from builders import form, output, qa_case, question, score, text_case, text_outcome
 
+from builders import form, output, qa_case, question, score, text_case, text_outcome
 from callscore.core.case import Case
 from callscore.core.transcript import spoken_text, turns
 from callscore.metrics.text import contains, n2

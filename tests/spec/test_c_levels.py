@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from builders import (
     entity_case,
     entity_output,
@@ -17,7 +18,6 @@ from builders import (
     text_case,
     text_outcome,
 )
-
 from callscore.core.errors import DataError
 from callscore.core.rating import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
