@@ -151,6 +151,8 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
         return ": expected an array"
     item_shape = shape.item
     assert item_shape is not None  # every array shape has one
+    if item_shape.kind == "scalar":
+        return _scalars_fault(value, path)
     for index, item in enumerate(value):
         expected = item_shape
         if shape.item_of_id and isinstance(item, dict):
@@ -158,4 +160,11 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
         found = _fault(item, expected)
         if found:
             return f"[{index}]{found}"
+    return None
+
+
+def _scalars_fault(values: list[Any], path: str) -> str | None:
+    for index, value in enumerate(values):
+        if isinstance(value, (dict, list)):
+            return f"{path}[{index}]: expected a scalar"
     return None
