@@ -1,4 +1,4 @@
-"""The clarifications of the Text chapter, one test an entry: C-50 … C-53, C-63, C-64, C-25, C-127."""
+"""Text clarifications, one test an entry: C-50 … C-53, C-63, C-64, and C-25, C-127."""
 
 from __future__ import annotations
 

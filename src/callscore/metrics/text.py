@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal
 
-_INVISIBLE: Final = {0xFEFF: None, 0x200B: None, 0x00AD: None}
-_INVISIBLE_AND_JOINERS: Final = {**_INVISIBLE, 0x200C: None, 0x200D: None}
+_INVISIBLE: Final = "\ufeff\u200b\u00ad"
+_INVISIBLE_AND_JOINERS: Final = _INVISIBLE + "\u200c\u200d"
 _EDGE_OF_ASCII: Final = " !\"#%&'()*,-./:;?@[\\]_{}"
 _NON_ASCII_DIGIT: Final = re.compile(r"[^\D0-9]")
 _UNSPACED: Final = re.compile(
@@ -37,7 +37,7 @@ def n1(text: str) -> str:
     """NFC, without U+FEFF, U+200B and U+00AD, white space collapsed and stripped        C-18 N1"""
     if text.isascii():
         return " ".join(text.split())
-    return _normalised("NFC", text.translate(_INVISIBLE))
+    return _normalised("NFC", _without(_INVISIBLE, text))
 
 
 def n2(text: str) -> str:
@@ -111,7 +111,7 @@ def _comparable(text: str, ignore_case: bool) -> str:
 def _n2(text: str) -> str:
     if text.isascii():
         return _spaced(text.lower()).strip(_EDGE_OF_ASCII)
-    folded = _normalised("NFKC", text.translate(_INVISIBLE_AND_JOINERS))
+    folded = _normalised("NFKC", _without(_INVISIBLE_AND_JOINERS, text))
     # Folding can undo the normal form and the normal form can undo folding (U+0345, U+1E9E).
     while (again := _normalised("NFKC", folded.casefold())) != folded:
         folded = again
@@ -145,6 +145,12 @@ def _is_word_edge(text: str, at: int) -> bool:
     if not (is_word_char(before) and is_word_char(after)):
         return True
     return is_unspaced_script(before) or is_unspaced_script(after)
+
+
+def _without(characters: str, text: str) -> str:
+    for char in characters:
+        text = text.replace(char, "")
+    return text
 
 
 def _normalised(form: Literal["NFC", "NFKC"], text: str) -> str:

@@ -164,7 +164,7 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
 
 
 def _scalars_fault(values: list[Any]) -> str | None:
-    for index, value in enumerate(values):
-        if isinstance(value, (dict, list)):
-            return f"[{index}]: expected a scalar"
-    return None
+    if _CONTAINERS.isdisjoint(map(type, values)):
+        return None
+    index = next(i for i, value in enumerate(values) if isinstance(value, (dict, list)))
+    return f"[{index}]: expected a scalar"

@@ -1,0 +1,191 @@
+"""Dates and times of day: what stands at a digit and where it ends        C-76."""
+
+import re
+from typing import Final
+
+from callscore.suites.calls.translation.fact import Reading
+from callscore.suites.calls.translation.lexicon import Lexicon, Marks, known
+
+_DIGITS: Final = re.compile(r"\d+")
+_SPACE: Final = r"[ \u00a0\u202f]"
+_LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"
+_NUMERIC_DATE: Final = re.compile(
+    r"(?:(?P<y>\d{4})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})"
+    r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>\d{4}|\d{2}))(?![-/.]?\d)"
+)
+_EAST_ASIAN_DATE: Final = re.compile(
+    r"(?:(?P<y>\d{2,4}) ?[年년] ?)?(?P<m>\d{1,2}) ?[月월](?: ?(?P<d>\d{1,2}) ?[日号號일])?"
+)
+_MONTH_AFTER: Final = re.compile(
+    rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
+)
+_MONTH_BEFORE: Final = re.compile(rf"({_LETTERS}{{3,12}})\.?{_SPACE}{{1,2}}(?:de |del |of )?$")
+_ORDINAL: Final = re.compile(r"st|nd|rd|th")
+_YEAR: Final = re.compile(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
+_NEED_A_CAPITAL: Final = frozenset({"may", "march"})
+
+_COLON_TIME: Final = re.compile(r"(\d{1,2}) ?[:：] ?(\d{2})(?::(\d{2}))?(?!\d)")
+_HOUR_MARK_TIME: Final = re.compile(
+    rf"(\d{{1,2}}){_SPACE}?[hH]{_SPACE}?(\d{{2}})(?!\d|{_SPACE}?min)"
+    rf"|(\d{{1,2}})\.(\d{{2}})(?={_SPACE}?(?:Uhr|h\b))"
+    rf"|(\d{{1,2}}){_SPACE}?(?:Uhr|heures?){_SPACE}(\d{{2}})(?!\d|{_SPACE}?[mM]in)"
+)
+_EAST_ASIAN_TIME: Final = re.compile(
+    r"(\d{1,2}) ?(?:시(?!간)|[点點]|[时時](?![间間]))"
+    r" ?(?:(\d{1,2}) ?(?:분|分(?![钟鐘间間]))|(반|半))?"
+)
+_MERIDIEM: Final = re.compile(rf"{_SPACE}?([aApP])\.?{_SPACE}?[mM]\b\.?")
+_WORD_AFTER: Final = re.compile(rf"{_SPACE}?({_LETTERS}{{1,8}})")
+_WORD_BEFORE: Final = re.compile(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
+
+
+def date_at(text: str, start: int, words: Lexicon, marks: Marks) -> Reading | None:
+    """The date that begins with the digit at `start`"""
+    end = _end_of_digits(text, start)
+    if end - start > 4:
+        return None
+    following = text[end : end + 2]
+    if following[:1] in ("-", "/", ".") and (match := _NUMERIC_DATE.match(text, start)):
+        return _numeric_date(match, marks)
+    if any(sign in following for sign in "年년月월") and (
+        match := _EAST_ASIAN_DATE.match(text, start)
+    ):
+        return _east_asian_date(match)
+    if not words.months:
+        return None
+    return _day_and_month(text, start, end, words) or _month_and_day(text, start, end, words)
+
+
+def time_at(text: str, start: int, words: Lexicon) -> Reading | None:
+    """The time of day that begins with the digit at `start`"""
+    end = _end_of_digits(text, start)
+    if end - start > 2:
+        return None
+    match = _COLON_TIME.match(text, start) or _HOUR_MARK_TIME.match(text, start)
+    if match:
+        parts = [part for part in match.groups() if part is not None]
+        return _time(text, match, parts, words)
+    if match := _EAST_ASIAN_TIME.match(text, start):
+        hour, minute, half = match.groups()
+        return _time(text, match, [hour, "30" if half else minute or "00"], words)
+    if (words.meridiem and _MERIDIEM.match(text, end)) or _clock_word(text, end, words):
+        match = _DIGITS.match(text, start)
+        return _time(text, match, [text[start:end], "00"], words) if match else None
+    return None
+
+
+def is_month_after(text: str, end: int, words: Lexicon) -> bool:
+    """Whether the number that ends here is a day of the month named next"""
+    match = _MONTH_AFTER.match(text, end)
+    return match is not None and _month(match[1], words) is not None
+
+
+def _end_of_digits(text: str, start: int) -> int:
+    match = _DIGITS.match(text, start)
+    return match.end() if match else start
+
+
+def _number(digits: str | None) -> str:
+    return digits.lstrip("0") if digits else ""
+
+
+def _year(digits: str) -> str:
+    if len(digits) != 2:
+        return _number(digits)
+    return ("20" if int(digits) < 70 else "19") + digits
+
+
+def _is_date(month: str, day: str) -> bool:
+    return 1 <= int(month or 0) <= 12 and (not day or int(day) <= 31)
+
+
+def _numeric_date(match: re.Match[str], marks: Marks) -> Reading | None:
+    if match["y"]:
+        orders = [(match["m"], match["d"])]
+    elif match["t"] == "." or not marks.month_first:
+        orders = [(match["b"], match["a"])]
+    else:
+        orders = [(match["a"], match["b"]), (match["b"], match["a"])]
+    year = _year(match["y"] or match["z"])
+    pairs = [(_number(month), _number(day)) for month, day in orders]
+    keys = tuple(("date", year, m, d) for m, d in pairs if d and _is_date(m, d))
+    return Reading("date", keys, match.span()) if keys else None
+
+
+def _east_asian_date(match: re.Match[str]) -> Reading | None:
+    year, month, day = (_number(match[name]) for name in ("y", "m", "d"))
+    if not _is_date(month, day):
+        return None
+    # Other languages name a month without digits, so a month alone is not a numeric fact.
+    keys = (("date", year, month, day),) if year or day else ()
+    return Reading("date", keys, match.span())
+
+
+def _month(word: str, words: Lexicon) -> int | None:
+    name = known(words.months, word)
+    if name is None or (name in _NEED_A_CAPITAL and word.islower()):
+        return None
+    return words.months[name]
+
+
+def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+    day = _number(text[start:end])
+    match = _MONTH_AFTER.match(text, end)
+    if not match or not day or int(day) > 31:
+        return None
+    month = _month(match[1], words)
+    if month is None:
+        return None
+    year = _YEAR.match(text, match.end())
+    key = ("date", year[1] if year else "", str(month), day)
+    return Reading("date", (key,), (start, (year or match).end()))
+
+
+def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+    before = _MONTH_BEFORE.search(text[max(0, start - 20) : start])
+    month = _month(before[1], words) if before else None
+    if before is None or month is None:
+        return None
+    begin = start - len(before[0])
+    digits = _number(text[start:end])
+    if end - start == 4:
+        return Reading("date", (("date", digits, str(month), ""),), (begin, end))
+    if end - start > 2 or not digits or int(digits) > 31:
+        return None
+    ordinal = _ORDINAL.match(text, end)
+    end = ordinal.end() if ordinal else end
+    year = _YEAR.match(text, end)
+    key = ("date", year[1] if year else "", str(month), digits)
+    return Reading("date", (key,), (begin, year.end() if year else end))
+
+
+def _time(text: str, match: re.Match[str], parts: list[str], words: Lexicon) -> Reading | None:
+    hour, minute = int(parts[0]), int(parts[1])
+    if hour > 24 or minute > 59:
+        return None
+    meridiem = _MERIDIEM.match(text, match.end()) if words.meridiem else None
+    clock = meridiem or _clock_word(text, match.end(), words)
+    half = meridiem[1].lower() if meridiem else _half_of_day(text, match.start(), words)
+    if half:
+        hours = [hour % 12 + (12 if half == "p" else 0)]
+    else:
+        is_open = 1 <= hour <= 12 and not parts[0].startswith("0")
+        hours = [hour, (hour + 12) % 24] if is_open else [hour]
+    tail = "".join(f":{part}" for part in parts[2:])
+    keys = tuple(("time", f"{hour:02}:{minute:02}{tail}") for hour in hours)
+    return Reading("time", keys, (match.start(), (clock or match).end()))
+
+
+def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
+    match = _WORD_AFTER.match(text, end) if words.clock else None
+    return match if match and known(words.clock, match[1]) else None
+
+
+def _half_of_day(text: str, start: int, words: Lexicon) -> str:
+    match = _WORD_BEFORE.search(text[max(0, start - 10) : start])
+    if not match:
+        return ""
+    word = match[1]
+    if any(word.endswith(name) for name in words.am_before):
+        return "a"
+    return "p" if any(word.endswith(name) for name in words.pm_before) else ""
