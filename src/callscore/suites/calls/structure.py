@@ -6,6 +6,7 @@ A `Shape` is compiled once a case from its expected outcome and checked against 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -53,6 +54,8 @@ def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
 
 
 def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> Shape:
+    if path not in sources.open_maps and not any(map(_is_container, expected.values())):
+        return _flat_shape(frozenset(expected), sources.absent)
     keys = frozenset(expected) - sources.absent
     shapes = {
         key: compile_shape(expected[key], sources, f"{path}.{key}" if path else key) for key in keys
@@ -66,6 +69,17 @@ def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> S
     )
 
 
+def _is_container(value: object) -> bool:
+    return isinstance(value, (dict, list))
+
+
+@lru_cache(maxsize=256)
+def _flat_shape(keys: frozenset[str], absent: frozenset[str]) -> Shape:
+    """An object of scalars only: the items of a list nearly always share one shape."""
+    keys -= absent
+    return Shape("object", required=keys, allowed=keys, unchecked=absent)
+
+
 def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
     if not expected:
         sample = sources.sample_items.get(path)
@@ -74,7 +88,7 @@ def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
         return Shape("array", item=item)
     shapes = [compile_shape(item, sources, path + "[]") for item in expected]
     first = shapes[0]
-    if all(shape == first for shape in shapes):
+    if all(shape is first or shape == first for shape in shapes):
         return Shape("array", item=first)
     return _mixed_array_shape(expected, shapes, sources.id_keys.get(path, ""))
 

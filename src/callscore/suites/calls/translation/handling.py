@@ -18,7 +18,7 @@ LONGEST_ENDING = 4
 
 
 class Wording(msgspec.Struct, frozen=True):
-    """What the source says, and how a translation says it."""
+    """What the source says (N1), and how a translation says it."""
 
     name: str
     form: str
@@ -55,7 +55,7 @@ def place(
         written = {key: text.casefold() for key, text in written.items()}
     forms: dict[str, list[str]] = {}
     for wording in wordings:
-        forms.setdefault(n1(wording.name), []).append(comparable(wording.form, ignore_case))
+        forms.setdefault(wording.name, []).append(comparable(wording.form, ignore_case))
     return [
         Handled(
             name,
@@ -129,16 +129,18 @@ def is_any_contradicted(
     handled: Sequence[Handled],
     wrong: frozenset[str],
     rendered: Rendered,
-    *,
-    ignore_case: bool,
 ) -> bool:
-    """Whether the answer says that it wrote a form which its text does not have        C-70"""
+    """Whether an answer claims a form that its text does not have        C-70
+
+    A claim as the human made it is as right as the text (`wrong` names the terms that are not).
+    Any other claim is sought in the whole answer, in any case: this is a warning, not a score.
+    """
     forms = {entry.name: entry.forms for entry in handled}
     for claim in claims:
-        name, form = n1(claim.name), comparable(claim.form, ignore_case)
-        if form in forms.get(name, ()):
-            if name in wrong:
+        form = comparable(claim.form, ignore_case=True)
+        if form in (known.casefold() for known in forms.get(claim.name, ())):
+            if claim.name in wrong:
                 return True
-        elif form not in comparable(rendered.text, ignore_case):
+        elif form not in comparable(rendered.text, ignore_case=True):
             return True
     return False

@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.transcript import spoken_text
+from callscore.metrics.text import n1
 from callscore.suites.calls.expected import documented_keys, listed, sources_of
 from callscore.suites.calls.items import item_id
 from callscore.suites.calls.spec import Settings
@@ -134,7 +135,7 @@ def _wordings(case: Case, part: str) -> Sequence[Wording]:
             raise DataError(
                 "empty; expected the form in the translation", field=f"{path}.handled_as"
             )
-        wordings.append(Wording(name, form))
+        wordings.append(Wording(n1(name), form))
     return wordings
 
 
