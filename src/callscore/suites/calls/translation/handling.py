@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from callscore.metrics.text import contains, n1, n2
+from callscore.metrics.text import comparable, contains, n2
 from callscore.suites.calls.translation.rendering import Rendered, State
 
 SHORTEST_STEM = 4
@@ -40,11 +40,6 @@ class Handled(msgspec.Struct, frozen=True):
     forms: frozenset[str]
     placed: Sequence[Placed]
     ignore_case: bool
-
-
-def comparable(text: str, ignore_case: bool) -> str:
-    """N1, folded where case does not matter        C-71, C-72"""
-    return n1(text).casefold() if ignore_case else n1(text)
 
 
 def place(
