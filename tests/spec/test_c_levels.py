@@ -280,7 +280,8 @@ def test_c14_rates_are_percent_and_say_so(tmp_path: Path) -> None:
         .task()
         .metrics["qa.false_pass_rate"]
     )
-    assert (metric.value, metric.unit) == (pytest.approx(5.0), "percent")
+    assert metric.value == pytest.approx(5.0)
+    assert metric.unit == "percent"
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
     item_shape = shape.item
     assert item_shape is not None  # every array shape has one
     if item_shape.kind == "scalar":
-        return _scalars_fault(value, path)
+        return _scalars_fault(value)
     for index, item in enumerate(value):
         expected = item_shape
         if shape.item_of_id and isinstance(item, dict):
@@ -163,8 +163,8 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
     return None
 
 
-def _scalars_fault(values: list[Any], path: str) -> str | None:
-    for index, value in enumerate(values):
-        if isinstance(value, (dict, list)):
-            return f"{path}[{index}]: expected a scalar"
-    return None
+def _scalars_fault(values: list[Any]) -> str | None:
+    if _CONTAINERS.isdisjoint(map(type, values)):
+        return None
+    index = next(i for i, value in enumerate(values) if isinstance(value, (dict, list)))
+    return f"[{index}]: expected a scalar"
