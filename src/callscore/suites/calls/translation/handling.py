@@ -6,6 +6,7 @@ The answer's own list of handled terms is a claim, not proof (C-70): only its te
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -15,6 +16,9 @@ from callscore.suites.calls.translation.rendering import Rendered, State
 SHORTEST_STEM = 4
 LONGEST_ENDING = 4
 """Letters that two words share from the start, and that may follow, if one is inflected (C-72)."""
+
+MOST_CLAIMS = 500
+"""No call has more terms; a longer list would only cost time."""
 
 
 class Wording(msgspec.Struct, frozen=True):
@@ -76,7 +80,7 @@ def is_handled(handled: Handled, rendered: Rendered) -> bool:
     """
     if handled.placed:
         return not lacking(handled, rendered)
-    whole = comparable(rendered.text, handled.ignore_case)
+    whole = rendered.folded if handled.ignore_case else rendered.written
     return rendered.is_reference or any(contains(whole, form) for form in handled.forms)
 
 
@@ -131,11 +135,11 @@ def is_any_contradicted(
     Any other claim is sought in the whole answer, in any case: this is a warning, not a score.
     """
     forms = {entry.name: entry.forms for entry in handled}
-    for claim in claims:
+    for claim in islice(claims, MOST_CLAIMS):
         form = comparable(claim.form, ignore_case=True)
         if form in (known.casefold() for known in forms.get(claim.name, ())):
             if claim.name in wrong:
                 return True
-        elif form not in comparable(rendered.text, ignore_case=True):
+        elif form not in rendered.folded:
             return True
     return False

@@ -116,8 +116,10 @@ def _tag(value: object) -> str | None:
 
 
 def _sentence(item: Mapping[str, Any], case: Case, path: str) -> Sentence:
-    source, translation = (_text(item, key, case, path) for key in SENTENCE_KEYS[1:])
-    return Sentence(item_id(item.get("source_id")), source, translation)
+    source = _text(item, "source_text", case, path)
+    return Sentence(
+        item_id(item.get("source_id")), source, _text(item, "translated_text", case, path)
+    )
 
 
 def _is_given(case: Case, part: str) -> bool:
@@ -140,9 +142,9 @@ def _wordings(case: Case, part: str) -> Sequence[Wording]:
 
 
 def _text(item: Mapping[str, Any], key: str, case: Case, path: str) -> str:
-    if case.is_absent(key):
-        return ""
     value = item.get(key)
-    if not isinstance(value, str):
+    if isinstance(value, str):
+        return value
+    if not case.is_absent(key):
         raise DataError(f"{value!r} is not text; expected a string", field=f"{path}.{key}")
-    return value
+    return ""

@@ -199,12 +199,12 @@ def _is_contradicted(
     if not wrong and given == reference.case.expected_outcome[part]:
         return False
     key = NAME_KEYS[part]
-    claims = [
+    claims = (
         Wording(n1(name), form)
         for claim in given
         if isinstance(name := claim.get(key), str)
         and isinstance(form := claim.get("handled_as"), str)
-    ]
+    )
     return is_any_contradicted(claims, reference.handled[part], wrong, output.rendered)
 
 
