@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from callscore.core.measure import Measure, ratio, undefined
+from callscore.metrics.sets import Counts, f1
 
 Pair = tuple[str, str | None]
 
@@ -22,11 +23,6 @@ def accuracy(pairs: Sequence[Pair]) -> Measure:
     return ratio(sum([expected == predicted for expected, predicted in pairs]), len(pairs))
 
 
-def f1(hits: int, expected: int, predicted: int) -> float:
-    """2 TP / (2 TP + FP + FN), from TP, TP + FN and TP + FP; 0 where nothing was hit"""
-    return 2 * hits / (expected + predicted) if hits else 0.0
-
-
 def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging) -> Measure:
     """Σ F1 of each class / number of classes        C-52
 
@@ -37,10 +33,11 @@ def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging
         return NOTHING_LABELLED
     expected = [pair[0] for pair in pairs]
     predicted = [pair[1] for pair in pairs]
-    hits = [pair[0] for pair in pairs if pair[0] == pair[1]]
-    total, present = 0.0, 0
+    correct = [pair[0] for pair in pairs if pair[0] == pair[1]]
+    scores: list[float] = []
     for name in classes:
-        wanted, given = expected.count(name), predicted.count(name)
-        present += bool(wanted or given)
-        total += f1(hits.count(name), wanted, given)
-    return ratio(total, present if averaging == "present_classes" else len(classes))
+        tp = correct.count(name)
+        score = f1(Counts(tp, predicted.count(name) - tp, expected.count(name) - tp)).value
+        if score is not None:
+            scores.append(score)
+    return ratio(sum(scores), len(scores) if averaging == "present_classes" else len(classes))
