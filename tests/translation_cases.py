@@ -54,7 +54,8 @@ def translation_case(
     if facts is not None:
         config["critical_facts"] = facts
     items = expected.get("sentence_translations")
-    sources = [item.get("source_text") for item in items] if isinstance(items, list) else []
+    items = items if isinstance(items, list) else []
+    sources = [item.get("source_text") for item in items if isinstance(item, dict)]
     transcript = "\n".join(f"Agent: {source}" for source in sources)
     return Case("c1", "translation", transcript, config, expected, expected_parts=parts, **more)
 
@@ -86,9 +87,14 @@ def word(metric: str, item: str, verdict: str) -> Verdict:
     return Verdict(f"translation.{metric}", item, verdict)
 
 
+def number(metric: str, item: str, value: float) -> Verdict:
+    """A verdict given as a number."""
+    return Verdict(f"translation.{metric}", item, value=value)
+
+
 def cosine(item: str, similarity: float) -> Verdict:
     """A similarity of an embedder."""
-    return Verdict("translation.meaning", item, value=similarity)
+    return number("meaning", item, similarity)
 
 
 def asked(case: Case, answer: object) -> list[tuple[str, str]]:

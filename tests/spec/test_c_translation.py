@@ -11,7 +11,7 @@ from callscore.core.rating import rate
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import formula_of
 from callscore.suites.calls.spec import load
-from translation_cases import cosine, measured, outcome, translation_case, value, word
+from translation_cases import cosine, measured, number, outcome, translation_case, value, word
 
 SPEC = load()
 SIXTY = [f"वाक्य {chr(0x0915 + number // 8)}{chr(0x0915 + number % 8)}" for number in range(60)]
@@ -112,18 +112,20 @@ def test_c67_without_a_similarity_there_is_no_value() -> None:
     assert found.reason() == "not_run: 1 of 2 sentences await a similarity"
 
 
-ANCHORED = ["native", "native", "minor", "minor", "noticeable"]
+ANCHORS = {"native": 1.0, "minor": 0.75, "noticeable": 0.5}
 
 
-@pytest.mark.parametrize("as_values", [False, True])
-def test_c69_fluency_is_the_mean_of_five_anchors(as_values: bool) -> None:
+@pytest.mark.parametrize("as_numbers", [False, True])
+def test_c69_fluency_is_the_mean_of_five_anchors(as_numbers: bool) -> None:
     case = translation_case(outcome(SIXTY[:5]))
     answer = outcome([text + " है" for text in SIXTY[:5]])
-    verdicts = [word("fluency", str(n), anchor) for n, anchor in enumerate(ANCHORED, start=1)]
-    if as_values:
-        points = [1, 1, 0.75, 0.75, 0.5]
-        verdicts = [cosine(str(n), point) for n, point in enumerate(points, start=1)]
-        verdicts = [v.__class__("translation.fluency", v.item, value=v.value) for v in verdicts]
+    given = enumerate(["native", "native", "minor", "minor", "noticeable"], start=1)
+    verdicts = [
+        number("fluency", str(n), ANCHORS[anchor])
+        if as_numbers
+        else word("fluency", str(n), anchor)
+        for n, anchor in given
+    ]
     found = value(case, answer, "fluency", verdicts)
     assert found == pytest.approx(0.80)
     assert rating("fluency", found) == "Acceptable"
@@ -138,9 +140,8 @@ def test_c69_untranslated_sentences_leave_fluency_and_none_translated_is_zero() 
 
 def test_c69_only_the_five_anchors_count() -> None:
     case = translation_case(outcome(["एक बात"]))
-    odd = cosine("1", 0.8)
-    odd = odd.__class__("translation.fluency", "1", value=0.8)
-    assert value(case, outcome(["और बात"]), "fluency", [odd]) is None
+    verdicts = [number("fluency", "1", 0.8)]
+    assert value(case, outcome(["और बात"]), "fluency", verdicts) is None
 
 
 def test_c70_a_claim_is_no_proof() -> None:

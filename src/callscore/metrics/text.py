@@ -6,6 +6,7 @@ pure, does not know any language, and stays linear in the length of what it is g
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal
@@ -84,13 +85,23 @@ def contains_form(text: str, form: str, *, reference: str = "", ignore_case: boo
     stand as whole words (see `contains`), save where the reference itself holds it only inside
     other words: then a substring will do.
     """
-    written, sought = _comparable(text, ignore_case), _comparable(form, ignore_case)
-    if not sought or sought not in written:
+    written, sought = comparable(text, ignore_case), comparable(form, ignore_case)
+    return holds_form(written, sought, lambda: comparable(reference, ignore_case))
+
+
+def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
+    """As `contains_form`, for texts that are comparable already; the reference is seldom needed."""
+    if not form or form not in text:
         return False
-    if contains(written, sought):
+    if contains(text, form):
         return True
-    model = _comparable(reference, ignore_case)
-    return sought in model and not contains(model, sought)
+    model = reference()
+    return form in model and not contains(model, form)
+
+
+def comparable(text: str, ignore_case: bool) -> str:
+    """N1, folded where case does not matter        C-71, C-72"""
+    return n1(text).casefold() if ignore_case else n1(text)
 
 
 def digits_to_ascii(text: str) -> str:
@@ -102,10 +113,6 @@ def digits_to_ascii(text: str) -> str:
 
 def _ascii_digit(match: re.Match[str]) -> str:
     return str(unicodedata.decimal(match.group()))
-
-
-def _comparable(text: str, ignore_case: bool) -> str:
-    return n1(text).casefold() if ignore_case else n1(text)
 
 
 def _n2(text: str) -> str:

@@ -20,6 +20,9 @@ PLACEHOLDERS = frozenset(
         "not applicable",
     )
 )
+LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
+LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
+"""So many characters are looked at before a text is normalised to be sure."""
 
 
 def is_empty(value: Any) -> bool:
@@ -30,6 +33,8 @@ def is_empty(value: Any) -> bool:
     if value is None or value == [] or value == {}:
         return True
     if not isinstance(value, str):
+        return False
+    if sum(map(str.isalnum, value[:LONGEST_LOOK])) > LONGEST_PLACEHOLDER:
         return False
     form = n2(value)
     return not form or form in PLACEHOLDERS

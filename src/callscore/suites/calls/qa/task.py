@@ -37,6 +37,7 @@ POINTS: Mapping[str, int] = {
 }
 """Points of a reason by verdict (C-37); `specific` alone still awaits its second verdict."""
 
+LONGEST_BARE_TIME = 40
 _TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -177,11 +178,17 @@ def _points_by_code(reason: str | None, expected: str) -> int | None:
     """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
     if reason is None or is_empty(reason):
         return 0
-    if _TIMESTAMP.search(reason) and len(_WORD.findall(_TIMESTAMP.sub("", reason))) <= 1:
+    if len(reason) <= LONGEST_BARE_TIME and _is_bare_time(reason):
         return 0
-    if expected and (reason == expected or n1(reason) == n1(expected)):
+    if expected and (reason == expected or n1(reason) == expected):
         return 2
     return None
+
+
+def _is_bare_time(reason: str) -> bool:
+    """A timestamp and at most one word, as in "At 00:12."        C-39"""
+    rest, times = _TIMESTAMP.subn("", reason)
+    return times > 0 and len(_WORD.findall(rest)) <= 1
 
 
 def _points(

@@ -4,11 +4,12 @@
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import msgspec
 
-from callscore.metrics.text import contains_form, is_unspaced_script, n2
+from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
 from callscore.suites.calls.translation.extraction import extract
 from callscore.suites.calls.translation.fact import Fact, Index, indexed, unmatched
 from callscore.suites.calls.translation.lexicon import lexicon
@@ -34,8 +35,11 @@ class GivenFact(msgspec.Struct, frozen=True):
     expected: str
 
 
-class FactSheet(msgspec.Struct, frozen=True):
-    """Everything a case says about its facts; the same for every model."""
+class FactSheet(msgspec.Struct, frozen=True, dict=True):
+    """Everything a case says about its facts; the same for every model.
+
+    What only an imperfect translation needs is worked out when the first one comes, and kept.
+    """
 
     source: str
     source_lang: str | None
@@ -45,9 +49,23 @@ class FactSheet(msgspec.Struct, frozen=True):
     """The facts the case names; None where they are read from the reference."""
     expected: tuple[Fact, ...]
     """The facts of the reference, each key once."""
-    in_reference: Index
-    stated: Index
-    """The facts of the reference and of the source: what a translation may say."""
+    of_reference: tuple[Fact, ...]
+    """The same, each as often as it stands there."""
+
+    @cached_property
+    def in_reference(self) -> Index:
+        """The facts of the reference."""
+        return indexed(self.of_reference)
+
+    @cached_property
+    def stated(self) -> Index:
+        """The facts of the reference and of the source: what a translation may say."""
+        return indexed([*self.of_reference, *extract(self.source, self.source_lang)])
+
+    @cached_property
+    def written(self) -> str:
+        """The reference as forms are sought in it."""
+        return comparable(self.reference, ignore_case=True)
 
     @property
     def total(self) -> int:
@@ -82,8 +100,8 @@ def fact_sheet(
     given: Sequence[GivenFact] | None = None,
 ) -> FactSheet:
     """The facts of a case, frozen before any model is seen        C-74"""
-    expected = extract(reference, lang)
-    distinct = {fact.key: fact for fact in reversed(expected)}
+    stated = extract(reference, lang)
+    distinct = {fact.key: fact for fact in reversed(stated)}
     return FactSheet(
         source=source,
         source_lang=source_lang,
@@ -91,8 +109,7 @@ def fact_sheet(
         lang=lang,
         given=None if given is None else tuple(given),
         expected=tuple(distinct.values())[::-1],
-        in_reference=indexed(expected),
-        stated=indexed([*expected, *extract(source, source_lang)]),
+        of_reference=tuple(stated),
     )
 
 
@@ -103,21 +120,23 @@ def preserved(
 
     None where only a judge can tell: the form does not occur and has no digits to compare.
     """
-    found = indexed(extract(translation, lang))
-    return _preserved(given, translation, found, lang, reference)
+    sheet = fact_sheet("", reference, lang, given=[given])
+    written = comparable(translation, ignore_case=True)
+    return _preserved(given, written, indexed(extract(translation, lang)), sheet)
 
 
 def drift(sheet: FactSheet, translation: str) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
     found = extract(translation, sheet.lang)
     if sheet.given is None:
-        lost: list[_Lost] = [
-            (fact.text, (fact,)) for fact in unmatched(sheet.expected, indexed(found))
-        ]
+        missing = unmatched(sheet.expected, indexed(found))
+        lost: list[_Lost] = [(fact.text, (fact,)) for fact in missing]
         undecided: tuple[int, ...] = ()
     else:
         lost, undecided = _lost_of_given(sheet, translation, indexed(found))
-    added = _without_spelled(unmatched(found, sheet.stated), sheet)
+    added = unmatched(found, sheet.in_reference)
+    if added:
+        added = _without_spelled(unmatched(found, sheet.stated), sheet)
     altered, invented = _pair([facts for _, facts in lost], added)
     return Drift(
         total=sheet.total,
@@ -133,8 +152,9 @@ def _lost_of_given(
 ) -> tuple[list[_Lost], tuple[int, ...]]:
     lost: list[_Lost] = []
     undecided: list[int] = []
+    written = comparable(translation, ignore_case=True)
     for place, given in enumerate(sheet.given or ()):
-        kept = _preserved(given, translation, found, sheet.lang, sheet.reference)
+        kept = _preserved(given, written, found, sheet)
         if kept is False and _preserved_by_reference(given, sheet):
             lost.append((given.expected, tuple(_facts_of(given, sheet.lang))))
         elif not kept:
@@ -144,16 +164,14 @@ def _lost_of_given(
 
 def _preserved_by_reference(given: GivenFact, sheet: FactSheet) -> bool:
     """A fact that the reference itself does not hold cannot be asked of a model"""
-    text = sheet.reference
-    return _preserved(given, text, sheet.in_reference, sheet.lang, text) is True
+    return _preserved(given, sheet.written, sheet.in_reference, sheet) is True
 
 
-def _preserved(
-    given: GivenFact, translation: str, found: Index, lang: str | None, reference: str
-) -> bool | None:
-    if contains_form(translation, given.expected, reference=reference, ignore_case=True):
+def _preserved(given: GivenFact, written: str, found: Index, sheet: FactSheet) -> bool | None:
+    form = comparable(given.expected, ignore_case=True)
+    if holds_form(written, form, lambda: sheet.written):
         return True
-    facts = _facts_of(given, lang)
+    facts = _facts_of(given, sheet.lang)
     if not facts:
         return False if any(char.isdecimal() for char in given.expected) else None
     return not unmatched(facts, found)

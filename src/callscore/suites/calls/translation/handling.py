@@ -6,19 +6,23 @@ The answer's own list of handled terms is a claim, not proof (C-70): only its te
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
-from callscore.metrics.text import contains, n1, n2
+from callscore.metrics.text import comparable, contains, n2
 from callscore.suites.calls.translation.rendering import Rendered, State
 
 SHORTEST_STEM = 4
 LONGEST_ENDING = 4
 """Letters that two words share from the start, and that may follow, if one is inflected (C-72)."""
 
+MOST_CLAIMS = 500
+"""No call has more terms; a longer list would only cost time."""
+
 
 class Wording(msgspec.Struct, frozen=True):
-    """What the source says, and how a translation says it."""
+    """What the source says (N1), and how a translation says it."""
 
     name: str
     form: str
@@ -42,11 +46,6 @@ class Handled(msgspec.Struct, frozen=True):
     ignore_case: bool
 
 
-def comparable(text: str, ignore_case: bool) -> str:
-    """N1, folded where case does not matter        C-71, C-72"""
-    return n1(text).casefold() if ignore_case else n1(text)
-
-
 def place(
     wordings: Sequence[Wording], written: Mapping[str, str], *, ignore_case: bool
 ) -> Sequence[Handled]:
@@ -55,7 +54,7 @@ def place(
         written = {key: text.casefold() for key, text in written.items()}
     forms: dict[str, list[str]] = {}
     for wording in wordings:
-        forms.setdefault(n1(wording.name), []).append(comparable(wording.form, ignore_case))
+        forms.setdefault(wording.name, []).append(comparable(wording.form, ignore_case))
     return [
         Handled(
             name,
@@ -81,7 +80,7 @@ def is_handled(handled: Handled, rendered: Rendered) -> bool:
     """
     if handled.placed:
         return not lacking(handled, rendered)
-    whole = comparable(rendered.text, handled.ignore_case)
+    whole = rendered.folded if handled.ignore_case else rendered.written
     return rendered.is_reference or any(contains(whole, form) for form in handled.forms)
 
 
@@ -129,16 +128,18 @@ def is_any_contradicted(
     handled: Sequence[Handled],
     wrong: frozenset[str],
     rendered: Rendered,
-    *,
-    ignore_case: bool,
 ) -> bool:
-    """Whether the answer says that it wrote a form which its text does not have        C-70"""
+    """Whether an answer claims a form that its text does not have        C-70
+
+    A claim as the human made it is as right as the text (`wrong` names the terms that are not).
+    Any other claim is sought in the whole answer, in any case: this is a warning, not a score.
+    """
     forms = {entry.name: entry.forms for entry in handled}
-    for claim in claims:
-        name, form = n1(claim.name), comparable(claim.form, ignore_case)
-        if form in forms.get(name, ()):
-            if name in wrong:
+    for claim in islice(claims, MOST_CLAIMS):
+        form = comparable(claim.form, ignore_case=True)
+        if form in (known.casefold() for known in forms.get(claim.name, ())):
+            if claim.name in wrong:
                 return True
-        elif form not in comparable(rendered.text, ignore_case):
+        elif form not in rendered.folded:
             return True
     return False

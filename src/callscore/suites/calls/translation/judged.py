@@ -40,6 +40,8 @@ def similarity(rendering: Rendering, verdicts: Verdicts) -> float | None:
     """1 for the human's own words, 0 for none of one's own, else the cosine given        C-67"""
     if rendering.state is not State.OTHER:
         return float(rendering.state is State.SAME)
+    if not verdicts:
+        return None
     given = verdicts.get(Item(MEANING, rendering.sentence.id), ())
     values = [v.value for v in given if v.value is not None and math.isfinite(v.value)]
     return min(values, default=None)
@@ -52,6 +54,8 @@ def fluency(rendering: Rendering, verdicts: Verdicts, flags: set[str]) -> float 
     """
     if rendering.state is State.SAME:
         return ANCHORS["native"]
+    if not verdicts:
+        return None
     anchors = []
     for verdict in verdicts.get(Item(FLUENCY, rendering.sentence.id), ()):
         if verdict.verdict == CANNOT_TELL:

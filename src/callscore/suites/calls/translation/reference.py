@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.transcript import spoken_text
+from callscore.metrics.text import n1
 from callscore.suites.calls.expected import documented_keys, listed, sources_of
 from callscore.suites.calls.items import item_id
 from callscore.suites.calls.spec import Settings
@@ -115,8 +116,10 @@ def _tag(value: object) -> str | None:
 
 
 def _sentence(item: Mapping[str, Any], case: Case, path: str) -> Sentence:
-    source, translation = (_text(item, key, case, path) for key in SENTENCE_KEYS[1:])
-    return Sentence(item_id(item.get("source_id")), source, translation)
+    source = _text(item, "source_text", case, path)
+    return Sentence(
+        item_id(item.get("source_id")), source, _text(item, "translated_text", case, path)
+    )
 
 
 def _is_given(case: Case, part: str) -> bool:
@@ -134,14 +137,14 @@ def _wordings(case: Case, part: str) -> Sequence[Wording]:
             raise DataError(
                 "empty; expected the form in the translation", field=f"{path}.handled_as"
             )
-        wordings.append(Wording(name, form))
+        wordings.append(Wording(n1(name), form))
     return wordings
 
 
 def _text(item: Mapping[str, Any], key: str, case: Case, path: str) -> str:
-    if case.is_absent(key):
-        return ""
     value = item.get(key)
-    if not isinstance(value, str):
+    if isinstance(value, str):
+        return value
+    if not case.is_absent(key):
         raise DataError(f"{value!r} is not text; expected a string", field=f"{path}.{key}")
-    return value
+    return ""

@@ -66,6 +66,11 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
         return n1(self.text)
 
     @cached_property
+    def folded(self) -> str:
+        """All that the answer says, where case does not matter."""
+        return self.written.casefold()
+
+    @cached_property
     def is_reference(self) -> bool:
         """Whether every sentence is the human's own."""
         return all(rendering.state is State.SAME for rendering in self.by_id.values())

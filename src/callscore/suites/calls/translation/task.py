@@ -11,7 +11,7 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.task import Measured
-from callscore.metrics.text import n2
+from callscore.metrics.text import n1, n2
 from callscore.suites.calls import structure
 from callscore.suites.calls.items import match
 from callscore.suites.calls.prompting import build_prompt
@@ -47,6 +47,7 @@ __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
 
 COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
 DRIFT, STRUCTURE = "translation.drift", "translation.structure"
+SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
 
 
 class TranslationOutput(msgspec.Struct, frozen=True):
@@ -150,8 +151,7 @@ def _absent(reference: TranslationReference) -> dict[str, Measure]:
     """The measures that this case cannot have (C-127)."""
     if not reference.sentences:
         return dict.fromkeys(names().of_task["translation"], ABSENT)
-    by_part = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
-    return {slug: ABSENT for part, slug in by_part.items() if part not in reference.wordings}
+    return {slug: ABSENT for part, slug in SLUGS.items() if part not in reference.wordings}
 
 
 def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> dict[str, Measure]:
@@ -172,38 +172,40 @@ def _of_names(
     flags: set[str],
 ) -> dict[str, Measure]:
     rendered = output.rendered
+
+    def is_kept(part: str, handled: Handled) -> bool:
+        if part == TERMS:
+            return is_handled(handled, rendered)
+        return judged.is_same_name(handled, rendered, verdicts, flags)
+
     found: dict[str, Measure] = {}
-    if TERMS in reference.wordings:
-        terms = reference.handled[TERMS]
-        wrong = frozenset(term.name for term in terms if not is_handled(term, rendered))
-        found[DOMAIN_TERMS] = formulas.preservation(len(terms) - len(wrong), len(terms))
-        _note_claims(TERMS, terms, wrong, output, flags)
-    if NOUNS in reference.wordings:
-        nouns = reference.handled[NOUNS]
-        wrong = frozenset(
-            noun.name for noun in nouns if not judged.is_same_name(noun, rendered, verdicts, flags)
-        )
-        found[PROPER_NOUNS] = formulas.preservation(len(nouns) - len(wrong), len(nouns))
-        _note_claims(NOUNS, nouns, wrong, output, flags)
+    for part, wordings in reference.wordings.items():
+        wrong: frozenset[str] = frozenset()
+        if not rendered.is_reference:
+            handled = reference.handled[part]
+            wrong = frozenset(entry.name for entry in handled if not is_kept(part, entry))
+        if _is_contradicted(part, reference, output, wrong):
+            flags.add("claim_contradicted")
+        total = len({wording.name for wording in wordings})
+        found[SLUGS[part]] = formulas.preservation(total - len(wrong), total)
     return found
 
 
-def _note_claims(
-    part: str,
-    handled: Sequence[Handled],
-    wrong: frozenset[str],
-    output: TranslationOutput,
-    flags: set[str],
-) -> None:
+def _is_contradicted(
+    part: str, reference: TranslationReference, output: TranslationOutput, wrong: frozenset[str]
+) -> bool:
+    """Whether the answer's own list of terms or names disagrees with its text        C-70"""
+    given = output.claims[part]
+    if not wrong and given == reference.case.expected_outcome[part]:
+        return False
     key = NAME_KEYS[part]
-    claims = [
-        Wording(name, form)
-        for claim in output.claims[part]
+    claims = (
+        Wording(n1(name), form)
+        for claim in given
         if isinstance(name := claim.get(key), str)
         and isinstance(form := claim.get("handled_as"), str)
-    ]
-    if is_any_contradicted(claims, handled, wrong, output.rendered, ignore_case=part == NOUNS):
-        flags.add("claim_contradicted")
+    )
+    return is_any_contradicted(claims, reference.handled[part], wrong, output.rendered)
 
 
 def _of_facts(
