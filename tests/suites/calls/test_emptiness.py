@@ -8,9 +8,27 @@ from callscore.metrics.text import n2
 from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
 
 PIECES = st.sampled_from(
-    ["n/a", "N A", "na", "not", "Applicable", "unknown", "-", "?", ".", " ", "_", "\u200b", "\u0301",
-     "x", "9", "\uff4e", "\u092f", "none of it"]
-)  # fmt: skip
+    [
+        "n/a",
+        "N A",
+        "na",
+        "not",
+        "Applicable",
+        "unknown",
+        "-",
+        "?",
+        ".",
+        " ",
+        "_",
+        "\u200b",
+        "\u0301",
+        "x",
+        "9",
+        "\uff4e",
+        "\u092f",
+        "none of it",
+    ]
+)
 
 
 @given(st.lists(PIECES, max_size=8).map("".join) | st.lists(PIECES, max_size=8).map(" ".join))
