@@ -111,7 +111,9 @@ def drift(sheet: FactSheet, translation: str) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
     found = extract(translation, sheet.lang)
     if sheet.given is None:
-        lost: list[_Lost] = [(fact.text, (fact,)) for fact in unmatched(sheet.expected, indexed(found))]
+        lost: list[_Lost] = [
+            (fact.text, (fact,)) for fact in unmatched(sheet.expected, indexed(found))
+        ]
         undecided: tuple[int, ...] = ()
     else:
         lost, undecided = _lost_of_given(sheet, translation, indexed(found))

@@ -8,7 +8,7 @@ import unicodedata
 from typing import Final, NamedTuple
 
 from callscore.metrics.text import is_unspaced_script
-from callscore.suites.calls.translation.fact import Key, Kind, Reading
+from callscore.suites.calls.translation.fact import Key, Kind, Reading, Span
 from callscore.suites.calls.translation.identifiers import identifier_at, is_name, named
 from callscore.suites.calls.translation.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
 from callscore.suites.calls.translation.moments import is_month_after, time_at
@@ -58,9 +58,9 @@ class _After(NamedTuple):
     is_nothing: bool
 
 
-def quantity_at(page: Page, start: int) -> Reading:
-    """The number, amount, percentage, duration or range that begins with the digit at `start`"""
-    first = _quantity(page, start)
+def quantity_at(page: Page, digits: Span) -> Reading:
+    """The number, amount, percentage, duration or range that these digits begin"""
+    first = _quantity(page, digits)
     second = _other_end(page, first)
     if second is not None:
         keys = tuple(
@@ -121,11 +121,12 @@ def _other_end(page: Page, first: _Quantity) -> _Quantity | None:
     sign = page.text[at : at + 1]
     if sign and unicodedata.category(sign) == "Sc":
         at += 1
-    if not page.text[at : at + 1].isdecimal():
+    digits = _DIGITS.match(page.text, at)
+    if not digits or time_at(page.text, digits.span(), page.words):
         return None
-    if time_at(page.text, at, page.words) or identifier_at(page.text, at, at, page.words):
+    if identifier_at(page.text, at, digits.span(), page.words):
         return None
-    second = _quantity(page, at)
+    second = _quantity(page, digits.span())
     return None if is_month_after(page.text, second.end, page.words) else second
 
 
@@ -138,9 +139,10 @@ def _is_range_word(page: Page, first: _Quantity, word: str) -> bool:
     return before is not None and known(page.words.between, before[1]) is not None
 
 
-def _quantity(page: Page, start: int) -> _Quantity:
-    """The number that begins here with the unit or currency beside it"""
-    written, read = _number(page, start)
+def _quantity(page: Page, digits: Span) -> _Quantity:
+    """The number that these digits begin, with the unit or currency beside it"""
+    start = digits[0]
+    written, read = _number(page, digits)
     end = start + len(written)
     currency, begin = _currency_before(page, start)
     after = _after(page, end)
@@ -156,27 +158,27 @@ def _quantity(page: Page, start: int) -> _Quantity:
     return _Quantity(numbers, units or ("",), begin, end, is_bare)
 
 
-def _number(page: Page, start: int) -> tuple[str, tuple[str, ...]]:
+def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:
     """The longest number written here; of a list such as 3,5,7 only the first"""
+    start, end = digits
     pattern = SPACED_NUMBER if page.marks.space_groups else NUMBER
-    match = pattern.match(page.text, start) or _DIGITS.match(page.text, start)
-    written = match[0] if match else ""
-    read = values(written, page.marks)
-    if read or written.count(".") > 1:
-        return written, read
-    digits = _DIGITS.findall(written)[0]
-    return digits, values(digits, page.marks)
+    match = pattern.match(page.text, start)
+    if match and match.end() > end:
+        read = values(match[0], page.marks)
+        if read or match[0].count(".") > 1:
+            return match[0], read
+    return page.text[start:end], values(page.text[start:end], page.marks)
 
 
 def _currency_before(page: Page, start: int) -> tuple[tuple[str, ...], int]:
-    match = _WORD_BEFORE.search(page.text[max(0, start - 10) : start])
-    if not match:
+    parts = page.text[max(0, start - 10) : start].split()
+    word = parts[-1].lstrip("([{\"'“«/").rstrip(".") if parts else ""
+    if not word:
         return (), start
-    word = match[1]
     for name in (word,) if word[-1].isalpha() else (word, word[-3:], word[-2:], word[-1]):
         units = page.words.units.get(known(page.words.units, name) or "", ())
         if units and units[0].isupper():
-            return units, start - len(match[0]) + len(word) - len(name)
+            return units, page.text.rfind(name, 0, start)
     return (), start
 
 
@@ -202,8 +204,7 @@ def _known_word(words: Lexicon, match: re.Match[str]) -> tuple[str, int]:
     """The longest word or pair of words after a number that the language knows, and its length"""
     gap, first, second = match.groups()
     candidates = [f"{first} {second}", first] if second else [first]
-    sign = first[0]
-    if not gap and (is_unspaced_script(sign) or unicodedata.category(sign)[0] in "SP"):
+    if _may_begin_a_phrase(first[0], gap):
         longest = min(LONGEST_UNSPACED, len(first))
         candidates += [first[:length] for length in range(longest, 0, -1)]
     for candidate in candidates:
@@ -211,3 +212,10 @@ def _known_word(words: Lexicon, match: re.Match[str]) -> tuple[str, int]:
         if name:
             return name, len(candidate)
     return "", 0
+
+
+def _may_begin_a_phrase(char: str, gap: str) -> bool:
+    """Whether the unit may be only the beginning of what is written without a space"""
+    if not char.isascii() and is_unspaced_script(char):
+        return not gap or "\u4e00" <= char <= "\u9fff"
+    return not gap and unicodedata.category(char)[0] in "SP"
