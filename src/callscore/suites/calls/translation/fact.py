@@ -23,6 +23,8 @@ Key = tuple[str, ...]
 Span = tuple[int, int]
 Index = Mapping[str, Sequence["Fact"]]
 
+CLOCK: Final = "o'clock"
+"""The unit of "14 heures" where it may be a time of day and no duration."""
 _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
 
@@ -75,6 +77,11 @@ def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:
     return missing[::-1]
 
 
+def full_hour(hour: str) -> Key:
+    """The key of a full hour"""
+    return ("time", f"{hour.zfill(2)}:00")
+
+
 def agree(expected: Fact, found: Fact) -> bool:
     """Same digits, same unit or currency, same both ends of a range        C-76"""
     if found.is_bare and expected.kind in ("amount", "percent"):
@@ -115,8 +122,8 @@ def _same(one: Key, other: Key) -> bool:
         return one[2] == other[2] and _units_agree(one[1], other[1])
     if one[0] == "range" == other[0]:
         return one[1:3] == other[1:3] and _units_agree(one[3], other[3])
-    if _is_of_digits(one):
-        return _may_be(one[-1], other)
+    if _is_of_digits(one) and _may_be(one[-1], other):
+        return True
     return _is_of_digits(other) and _may_be(other[-1], one)
 
 
@@ -145,7 +152,7 @@ def _full_hours(time: str) -> tuple[str, ...]:
 
 
 def _says(facts: Iterable[Fact], value: str, unit: str) -> bool:
-    sought = ("number", unit, value)
+    sought = full_hour(value) if unit == CLOCK else ("number", unit, value)
     return any(_same(sought, key) for fact in facts for key in fact.keys)
 
 

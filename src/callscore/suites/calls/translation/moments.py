@@ -21,6 +21,7 @@ _MONTH_AFTER: Final = re.compile(
 _OF: Final = frozenset({"de", "del", "of"})
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
 _YEAR: Final = re.compile(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
+_LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a stop ends the sentence
 _NEED_A_CAPITAL: Final = frozenset({"may", "march"})
 
 _TIME_MARKS: Final = frozenset(":：hH.U")
@@ -136,11 +137,11 @@ def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading |
 
 
 def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
-    parts = text[max(0, start - 20) : start].split()
+    parts = text[max(0, start - 20) : start].rpartition("\n")[2].split()
     if len(parts) > 1 and parts[-1] in _OF:
         parts.pop()
     month = _month(parts[-1], words) if parts else None
-    if month is None:
+    if month is None or (parts[-1].endswith(".") and len(parts[-1]) > _LONGEST_SHORT_MONTH):
         return None
     begin = text.rfind(parts[-1], 0, start)
     digits = _number(text[start:end])

@@ -8,7 +8,7 @@ import unicodedata
 from typing import Final, NamedTuple
 
 from callscore.metrics.text import is_unspaced_script
-from callscore.suites.calls.translation.fact import Key, Kind, Reading, Span
+from callscore.suites.calls.translation.fact import CLOCK, Key, Kind, Reading, Span, full_hour
 from callscore.suites.calls.translation.identifiers import identifier_at, is_name, named
 from callscore.suites.calls.translation.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
 from callscore.suites.calls.translation.moments import is_month_after, time_at
@@ -22,15 +22,18 @@ from callscore.suites.calls.translation.numerals import (
 
 _DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
-_AFTER: Final = re.compile(rf"(\s?-?\s?)({_WORD}{{1,24}})(?:\s({_WORD}{{1,24}}))?")
-_OF: Final = re.compile(r"\.(?=\s)|\s(?:de|of|di)(?=\s)|\sd['’]")
-_WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?\s?$")
-_DASH: Final = re.compile(r"\s?[-–—−‐‑~〜～]\s?")
-_LINK: Final = re.compile(rf"\s?({_WORD}{{1,12}})\s?")
+_SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number from its unit
+_AFTER: Final = re.compile(
+    rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})(?:{_SPACE}({_WORD}{{1,24}}))?"
+)
+_OF: Final = re.compile(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
+_WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
+_DASH: Final = re.compile(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
+_LINK: Final = re.compile(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
 _DURATIONS: Final = frozenset(
     {"second", "minute", "hour", "day", "workday", "week", "month", "year"}
 )
-_CLOCK: Final = "o'clock"
+_HOURS: Final = frozenset(map(str, range(25)))
 
 
 class Page(NamedTuple):
@@ -92,14 +95,13 @@ def _single(page: Page, quantity: _Quantity) -> Reading:
     digits = page.text[start:end]
     if not quantity.values or (digits.isdecimal() and is_name(digits)):
         return named(page.text, start, end)
-    keys = tuple(_key(unit, value) for unit in quantity.units for value in quantity.values)
+    pairs = [(unit, value) for unit in quantity.units for value in quantity.values]
+    keys = tuple(_key(*pair) for pair in pairs if pair[0] != CLOCK or pair[1] in _HOURS)
     return Reading(_kind(quantity.units[0]), keys, span, quantity.is_bare)
 
 
 def _key(unit: str, value: str) -> Key:
-    if unit == _CLOCK:
-        return ("time", f"{value.zfill(2)}:00")
-    return (_kind(unit), unit, value)
+    return full_hour(value) if unit == CLOCK else (_kind(unit), unit, value)
 
 
 def _kind(unit: str) -> Kind:
@@ -159,11 +161,14 @@ def _quantity(page: Page, digits: Span) -> _Quantity:
 
 
 def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:
-    """The longest number written here; of a list such as 3,5,7 only the first"""
+    """The longest number written here; of a list such as 3,5,7 one member at a time"""
     start, end = digits
     pattern = SPACED_NUMBER if page.marks.space_groups else NUMBER
     match = pattern.match(page.text, start)
-    if match and match.end() > end:
+    is_in_list = (
+        page.text[start - 1 : start] == "," and page.text[start - 2 : start - 1].isdecimal()
+    )
+    if match and match.end() > end and not is_in_list:
         read = values(match[0], page.marks)
         if read or match[0].count(".") > 1:
             return match[0], read
@@ -171,7 +176,7 @@ def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:
 
 
 def _currency_before(page: Page, start: int) -> tuple[tuple[str, ...], int]:
-    parts = page.text[max(0, start - 10) : start].split()
+    parts = page.text[max(0, start - 10) : start].rpartition("\n")[2].split()
     word = parts[-1].lstrip("([{\"'“«/").rstrip(".") if parts else ""
     if not word:
         return (), start
