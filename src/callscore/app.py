@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from callscore import __version__
+from callscore.cases import duplicate_id, open_case
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import BenchmarkScore, CaseResult, ModelScore, Scorecard
-from callscore.pipeline import Progress, Tallied, duplicate_id, open_case, tally_cases
+from callscore.pipeline import Progress, Tallied, tally_cases
 from callscore.store.files import lines_of, written_whole
 from callscore.suites.calls import catalog, spec
 from callscore.suites.calls.final import final_score, option_weights
