@@ -9,7 +9,7 @@ from callscore.metrics.graphs.problem import Problem
 from callscore.metrics.graphs.shares import TunedShares
 
 MOMENTUM = 0.6
-PATIENCE = 8
+PATIENCE = 5
 SLOWER = 0.7
 FORGOTTEN = 0.05
 
