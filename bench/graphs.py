@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from random import Random
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 from typing import NamedTuple
 
 from callscore.metrics.graphs import Graph, edit_distance
@@ -72,7 +72,8 @@ def pairs(kind: Kind) -> list[tuple[Graph, Graph]]:
     return [(g, edited(g, random) if kind.edited else plan(random, kind.nodes)) for g in firsts]
 
 
-def networkx_seconds(first: Graph, second: Graph, labelled: bool) -> float:
+def networkx_seconds(first: Graph, second: Graph, labelled: bool) -> tuple[float, bool]:
+    """CPU time, and whether the time limit was hit."""
     import networkx
 
     cost, theirs = substitution(labelled), []
@@ -80,23 +81,24 @@ def networkx_seconds(first: Graph, second: Graph, labelled: bool) -> float:
         theirs.append(networkx.DiGraph())
         theirs[-1].add_nodes_from((n, {"label": label}) for n, label in enumerate(graph.labels))
         theirs[-1].add_edges_from(graph.edges)
-    start = process_time()
+    start, wall = process_time(), perf_counter()
     networkx.graph_edit_distance(
         *theirs,
         node_subst_cost=lambda a, b: cost(a["label"], b["label"]),
         timeout=TIME_LIMIT,
     )
-    return process_time() - start
+    return process_time() - start, perf_counter() - wall > 0.99 * TIME_LIMIT
 
 
 def line(kind: Kind) -> str:
-    ours, exact, theirs = [], 0, []
+    ours, exact, theirs, late = [], 0, [], 0
     for first, second in pairs(kind):
         start = process_time()
         exact += edit_distance(first, second, substitution(kind.labelled)).exact
         ours.append(process_time() - start)
-        theirs.append(networkx_seconds(first, second, kind.labelled))
-    late = sum(seconds > 0.9 * TIME_LIMIT for seconds in theirs)
+        seconds, cut_off = networkx_seconds(first, second, kind.labelled)
+        theirs.append(seconds)
+        late += cut_off
     ratio = median(theirs) / median(ours)
     return (
         f"{kind.nodes:5} {'edited' if kind.edited else 'unrelated':10} "

@@ -9,7 +9,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
-from callscore.metrics.graphs.problem import side
+from callscore.metrics.graphs.polish import polished
+from callscore.metrics.graphs.problem import problem, side
 from callscore.metrics.graphs.shares import pairing
 from callscore.metrics.graphs.symmetry import twin_classes
 
@@ -77,3 +78,12 @@ def test_a_pairing_is_the_best_of_all_and_may_leave_edges_alone(near: int, far: 
 )
 def test_twins_can_change_places(edges: set[tuple[int, int]], classes: list[int]) -> None:
     assert twin_classes(side(4, edges), ["same", "same", "same", "other"]) == classes
+
+
+def test_polishing_untangles_a_map_and_uses_the_node_left_over() -> None:
+    chain = side(3, {(0, 1), (1, 2)})
+    longer = side(4, {(3, 1), (1, 0), (0, 2)})
+    task = problem([[0.0] * 4] * 3, chain, longer)
+    better = polished(task, [0, 1, 2])
+    assert task.gain(better) == task.unit * (3 * 2 + 2 * 2)
+    assert len(set(better)) == 3

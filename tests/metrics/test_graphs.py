@@ -146,7 +146,7 @@ def test_brute_force_agrees_where_the_bound_is_tuned_at_once(
         small, large = sorted((random.randrange(6), random.randrange(6)))
         first = random_graph(random, small, random.choice([0.2, 0.5]))
         second = random_graph(random, large, random.choice([0.2, 0.5]))
-        found = searched(first, second, substitution, Effort(10_000, 0, rounds))
+        found = searched(first, second, substitution, Effort(10_000, 0, 0, rounds))
         assert found == pytest.approx(by_brute_force(first, second, substitution), abs=1e-9)
 
 
@@ -155,9 +155,9 @@ def test_even_and_tuned_bounds_prove_the_same_cost(substitution: Substitution) -
     random = Random(7)
     for _ in range(6):
         first, second = random_plan(random, 9, 12), random_plan(random, 10, 13)
-        even = searched(first, second, substitution, Effort(10**6, 10**6))
-        assert searched(first, second, substitution, Effort(10**6, 0, 5)) == even
-        assert searched(first, second, substitution, Effort(10**6, 0, 60)) == even
+        even = searched(first, second, substitution, Effort(10**6, 0, 10**6))
+        assert searched(first, second, substitution, Effort(10**6, 0, 0, 5)) == even
+        assert searched(first, second, substitution, Effort(10**6, 0, 0, 60)) == even
 
 
 @pytest.mark.parametrize("substitution", [free, unequal, weighted])
