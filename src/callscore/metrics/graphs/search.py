@@ -14,22 +14,22 @@ from callscore.metrics.graphs.tuning import padded, tune
 
 # Opening a node takes time with the square of the graph, so beyond this size fewer are opened;
 # larger graphs still get the bound and the map of one assignment; more edge pairs no tuning.
-FULL_BUDGET_NODES = 16
+TYPICAL_NODES = 16
 MOST_NODES = 64
 MOST_EDGE_PAIRS = 20_000
 
 
 class Effort(NamedTuple):
-    """Search nodes to open in all, before the best map is polished, and before tuning.
+    """Search nodes to open in all, before the best map is polished, and before tuning (at 16).
 
-    Measured on 16-node pairs: polishing takes 1 ms and halves the search after few edits; 100
-    nodes prove most edited plans in 10 ms; tuning takes 1 ms a round, counted like a node, and
+    Measured on 16-node pairs: polishing takes 1 ms and halves the search after few edits; 40
+    nodes prove most edited plans in 5 ms; tuning takes 1 ms a round, counted like a node, and
     after 100 rounds the bound is within 1 of the linear program's.
     """
 
     budget: int
     before_polish: int = 5
-    before_tuning: int = 100
+    before_tuning: int = 40
     tuning_rounds: int = 100
 
 
@@ -56,10 +56,11 @@ class Search:
     def __init__(self, problem: Problem, effort: Effort) -> None:
         self._problem = problem
         self._effort = effort
-        nodes = max(FULL_BUDGET_NODES, len(problem.large.after))
-        self._budget = effort.budget * FULL_BUDGET_NODES**2 // nodes**2
-        if nodes > MOST_NODES:
-            self._budget = 0
+        nodes = max(1, len(problem.large.after))
+        relative = TYPICAL_NODES**2 / nodes**2
+        self._budget = int(effort.budget * min(1.0, relative)) if nodes <= MOST_NODES else 0
+        # Small graphs are searched through before tuning pays.
+        self._before_tuning = min(self._budget, int(effort.before_tuning * relative))
         self._allowed = 0
         self._expansions = 0
         self._best = self._unproven = -problem.step
@@ -73,7 +74,7 @@ class Search:
         """The best map within the budget, and what the unopened part might still hold."""
         problem = self._problem
         tunable = len(problem.small.edges) * len(problem.large.edges) <= MOST_EDGE_PAIRS
-        allowed = min(self._budget, self._effort.before_tuning) if tunable else self._budget
+        allowed = self._before_tuning if tunable else self._budget
         limit = self._explore(EvenShares.of(problem), allowed)
         if limit > self._best and self._expansions < self._budget:
             limit = min(limit, self._tune_and_explore())
