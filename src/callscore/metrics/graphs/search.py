@@ -59,8 +59,8 @@ class Search:
         nodes = max(1, len(problem.large.after))
         relative = TYPICAL_NODES**2 / nodes**2
         self._budget = int(effort.budget * min(1.0, relative)) if nodes <= MOST_NODES else 0
-        # Small graphs are searched through before tuning pays.
-        self._before_tuning = min(self._budget, int(effort.before_tuning * relative))
+        # Small graphs are searched through before tuning would pay.
+        self._before_tuning = min(self._budget, int(effort.before_tuning * relative**2))
         self._allowed = 0
         self._expansions = 0
         self._best = self._unproven = -problem.step
