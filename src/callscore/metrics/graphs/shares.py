@@ -199,7 +199,7 @@ class TunedShares(NamedTuple):
 def pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
     """Largest sum of weights over pairs of a near and a far edge; any edge may stay alone.
 
-    Nodes of a plan have few edges: one or two rows are done by hand, ten times faster.
+    Nodes of a plan have few edges: one or two rows are done by hand, which halves tuning.
     """
     if not near or not far:
         return 0, []
