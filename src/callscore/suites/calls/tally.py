@@ -31,6 +31,7 @@ class MetricTally(msgspec.Struct):
     approximate: int = 0
     waiting: int = 0
     failed: int = 0
+    absent: int = 0
     lowest: float = float("inf")
     highest: float = float("-inf")
     positive: int = 0
@@ -59,6 +60,7 @@ class MetricTally(msgspec.Struct):
         if value is None:
             self.waiting += measure.absence == "not_run"
             self.failed += measure.absence == "failed"
+            self.absent += measure.absence == "absent"
             return
         self.vacuous += measure.vacuous
         self.approximate += measure.approximate
