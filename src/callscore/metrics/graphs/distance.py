@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-import msgspec
-
-from callscore.metrics.graph_search import Adjacency, Search, adjacency
+from callscore.metrics.graphs.graph import Graph, size
+from callscore.metrics.graphs.problem import Side, problem, side
+from callscore.metrics.graphs.search import Search
 
 Substitution = Callable[[Hashable, Hashable], float]
 BUDGET = 200_000
-
-
-class Graph(msgspec.Struct, frozen=True):
-    """A directed graph: node = index into `labels`; loops allowed, parallel edges not."""
-
-    labels: tuple[Hashable, ...] = ()
-    edges: frozenset[tuple[int, int]] = frozenset()
-
-    def __post_init__(self) -> None:
-        """Refuse an edge that leaves the graph: a negative index would read another node."""
-        count = len(self.labels)
-        for source, target in self.edges:
-            if not (0 <= source < count and 0 <= target < count):
-                raise ValueError(f"edge ({source}, {target}) in a graph of {count} nodes")
 
 
 class EditDistance(NamedTuple):
@@ -51,38 +37,17 @@ def edit_distance(
     costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
     if not all(0 <= cost <= 2 for row in costs for cost in row):
         raise ValueError("a substitution costs between 0 and 2 (2 is delete and insert)")
-    found = Search(costs, _adjacency(first), _adjacency(second), budget).run()
+    found = Search(problem(costs, _side(first), _side(second)), budget).run()
     everything = size(first) + size(second)
     low, high = everything - found.limit, everything - found.gain
     return EditDistance(high, low, high, low == high, found.expansions)
 
 
-def _adjacency(graph: Graph) -> Adjacency:
-    return adjacency(len(graph.labels), graph.edges)
-
-
-def size(graph: Graph) -> int:
-    """|V| + |E|"""
-    return len(graph.labels) + len(graph.edges)
+def _side(graph: Graph) -> Side:
+    return side(len(graph.labels), graph.edges)
 
 
 def similarity(cost: float, first: Graph, second: Graph) -> float:
     """1 - cost / (|V1| + |E1| + |V2| + |E2|)        C-117; two empty graphs are equal: 1"""
     largest = size(first) + size(second)
     return 1 - cost / largest if largest else 1.0
-
-
-def has_cycle(graph: Graph) -> bool:
-    """True if some node can reach itself, a loop included        C-117"""
-    waiting = [0] * len(graph.labels)
-    successors: list[list[int]] = [[] for _ in graph.labels]
-    for source, target in graph.edges:
-        waiting[target] += 1
-        successors[source].append(target)
-    ready = [node for node, count in enumerate(waiting) if not count]
-    for node in ready:
-        for target in successors[node]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                ready.append(target)
-    return len(ready) < len(waiting)
