@@ -13,10 +13,14 @@ from callscore.core.measure import Measure
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What `measure` found on one answer: a measure for every slug, and the flags raised."""
+    """What `measure` found on one answer: a measure for every slug, and the flags raised.
+
+    `secondary` holds figures reported beside a metric, outside its value (`slug/name`).
+    """
 
     measures: Mapping[str, Measure]
     flags: Sequence[str] = ()
+    secondary: Mapping[str, Measure] = {}
 
 
 Reference = TypeVar("Reference")

@@ -60,6 +60,8 @@ class MetricSpec(msgspec.Struct, frozen=True):
     template_row: bool = True
     complement_of: str = ""
     severities: tuple[Severity, ...] = ()
+    secondary: Mapping[str, Literal["percent", "count"]] = {}
+    """Figures reported beside the value, outside it, with their units."""
 
 
 class Part(msgspec.Struct, frozen=True):

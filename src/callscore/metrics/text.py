@@ -1,0 +1,163 @@
+"""Normal forms of text and the search for one text in another        C-18, C-46, C-71.
+
+N1 says that two texts are the same writing, N2 that they are the same word. Everything here is
+pure, does not know any language, and stays linear in the length of what it is given.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import groupby
+from typing import Final, Literal
+
+_INVISIBLE: Final = {0xFEFF: None, 0x200B: None, 0x00AD: None}
+_INVISIBLE_AND_JOINERS: Final = {**_INVISIBLE, 0x200C: None, 0x200D: None}
+_EDGE_OF_ASCII: Final = " !\"#%&'()*,-./:;?@[\\]_{}"
+_NON_ASCII_DIGIT: Final = re.compile(r"[^\D0-9]")
+_UNSPACED: Final = re.compile(
+    "["
+    "\u0e01-\u0e3a\u0e40-\u0e7f"  # Thai, without the sign of the baht
+    "\u0e80-\u0eff"  # Lao
+    "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Burmese
+    "\u1780-\u17da\u17dc-\u17ff\u19e0-\u19ff"  # Khmer, without the sign of the riel
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc"  # Hangul
+    "\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"  # Kana
+    "\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff"  # Han
+    "\uf900-\ufaff\U00020000-\U000323af"
+    "]"
+)
+
+# Ordering the combining marks of one word takes quadratic time in `unicodedata`; a word longer
+# than this one gets its marks ordered before it is handed over.
+_LONGEST_TRUSTED_WORD: Final = 1000
+_LONGEST_REMEMBERED: Final = 64
+
+
+def n1(text: str) -> str:
+    """NFC, without U+FEFF, U+200B and U+00AD, white space collapsed and stripped        C-18 N1"""
+    if text.isascii():
+        return " ".join(text.split())
+    return _normalised("NFC", text.translate(_INVISIBLE))
+
+
+def n2(text: str) -> str:
+    """N1 after NFKC, case-folded, `_` and `-` as space, surrounding punctuation off      C-18 N2"""
+    return _n2_remembered(text) if len(text) <= _LONGEST_REMEMBERED else _n2(text)
+
+
+def is_word_char(char: str) -> bool:
+    """Unicode category L, M or N, or `_`        C-18"""
+    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
+
+
+def is_unspaced_script(text: str) -> bool:
+    """Whether it holds a character of Han, Kana, Hangul, Thai, Lao, Khmer or Burmese        C-46"""
+    return not text.isascii() and _UNSPACED.search(text) is not None
+
+
+def contains(haystack: str, needle: str) -> bool:
+    """Whether the needle stands in the haystack as whole words        C-18, C-46
+
+    Both are normalised already, in the same form. A needle with a character of an unspaced script
+    is a plain substring. Elsewhere a word must end at either edge of the match: no word character
+    goes on there, or only one of an unspaced script ("KYC" stands in "KYC를"). An empty needle
+    stands nowhere.
+    """
+    start = haystack.find(needle) if needle else -1
+    if start >= 0 and is_unspaced_script(needle):
+        return True
+    width = len(needle)
+    while start >= 0:
+        if _is_word_edge(haystack, start) and _is_word_edge(haystack, start + width):
+            return True
+        start += 1
+        while not _is_word_edge(haystack, start):
+            start += 1
+        start = haystack.find(needle, start)
+    return False
+
+
+def contains_form(text: str, form: str, *, reference: str = "", ignore_case: bool = False) -> bool:
+    """Whether the text holds the form exactly as it is written        C-71, C-72, C-74
+
+    Raw texts are expected; they are compared as N1, with case unless `ignore_case`. The form must
+    stand as whole words (see `contains`), save where the reference itself holds it only inside
+    other words: then a substring will do.
+    """
+    written, sought = _comparable(text, ignore_case), _comparable(form, ignore_case)
+    if not sought or sought not in written:
+        return False
+    if contains(written, sought):
+        return True
+    model = _comparable(reference, ignore_case)
+    return sought in model and not contains(model, sought)
+
+
+def digits_to_ascii(text: str) -> str:
+    """Decimal digits of every script as 0-9; the length stays the same        C-76"""
+    if text.isascii():
+        return text
+    return _NON_ASCII_DIGIT.sub(_ascii_digit, text)
+
+
+def _ascii_digit(match: re.Match[str]) -> str:
+    return str(unicodedata.decimal(match.group()))
+
+
+def _comparable(text: str, ignore_case: bool) -> str:
+    return n1(text).casefold() if ignore_case else n1(text)
+
+
+def _n2(text: str) -> str:
+    if text.isascii():
+        return _spaced(text.lower()).strip(_EDGE_OF_ASCII)
+    folded = _normalised("NFKC", text.translate(_INVISIBLE_AND_JOINERS))
+    # Folding can undo the normal form and the normal form can undo folding (U+0345, U+1E9E).
+    while (again := _normalised("NFKC", folded.casefold())) != folded:
+        folded = again
+    return _without_edges(_spaced(folded))
+
+
+_n2_remembered = lru_cache(maxsize=65536)(_n2)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.replace("_", " ").replace("-", " ").split())
+
+
+def _without_edges(text: str) -> str:
+    start, end = 0, len(text)
+    while start < end and _is_edge(text[start]):
+        start += 1
+    while end > start and _is_edge(text[end - 1]):
+        end -= 1
+    return text[start:end]
+
+
+def _is_edge(char: str) -> bool:
+    return char == " " or unicodedata.category(char)[0] == "P"
+
+
+def _is_word_edge(text: str, at: int) -> bool:
+    if at <= 0 or at >= len(text):
+        return True
+    before, after = text[at - 1], text[at]
+    if not (is_word_char(before) and is_word_char(after)):
+        return True
+    return is_unspaced_script(before) or is_unspaced_script(after)
+
+
+def _normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
+    words = text.split()
+    if len(text) > _LONGEST_TRUSTED_WORD:
+        words = [w if len(w) <= _LONGEST_TRUSTED_WORD else _marks_ordered(form, w) for w in words]
+    return unicodedata.normalize(form, " ".join(words))
+
+
+def _marks_ordered(form: Literal["NFC", "NFKC"], word: str) -> str:
+    decomposition: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
+    parts = (part for char in word for part in unicodedata.normalize(decomposition, char))
+    ordered: list[str] = []
+    for _, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
+        ordered += sorted(run, key=unicodedata.combining)
+    return "".join(ordered)

@@ -1,0 +1,47 @@
+"""Case level: the framework's formulas and all its gates on one call (C-02)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.core.scorecard import Status
+from callscore.core.task import Measured
+from callscore.suites.calls.formula import TaskFormula, task_score
+
+
+class CaseScore(msgspec.Struct, frozen=True):
+    """What one answer is worth, and which gates it breached."""
+
+    status: Status
+    score: float | None
+    ungated_score: float | None
+    reasons: Sequence[str]
+    call_breaches: Sequence[str]
+    """The call gates among `reasons`: the call counts 0 at model level (C-03)."""
+
+
+def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
+    """The status, score and reasons of one answer."""
+    measures = measured.measures
+    breached: list[str] = []
+    call_breaches: list[str] = []
+    for slug, gate in formula.gates:
+        value = measures[slug].value
+        if value is not None and gate.breached(value):
+            breached.append(slug)
+            if gate.kind == "call":
+                call_breaches.append(slug)
+    ungated = task_score(formula.score, lambda slug: measures[slug].value)
+    if breached:
+        return CaseScore("invalid", None, ungated, breached, call_breaches)
+    if ungated is None:
+        missing = [slug for slug in formula.slugs if _is_missing(formula, measured, slug)]
+        is_error = any(measures[slug].absence == "failed" for slug in missing)
+        return CaseScore("error" if is_error else "incomplete", None, None, missing, ())
+    return CaseScore("valid", ungated, ungated, (), ())
+
+
+def _is_missing(formula: TaskFormula, measured: Measured, slug: str) -> bool:
+    return slug in formula.weighted and measured.measures[slug].value is None

@@ -1,0 +1,119 @@
+"""Final Score, options A and B (003 Final Scoring; C-79 … C-82)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from callscore.core.errors import ConfigError
+from callscore.core.scorecard import BenchmarkScore, FinalScore, Status, TaskScore
+from callscore.suites.calls.spec import Settings, load
+
+SUM_TOLERANCE = 1e-9
+
+Weights = Mapping[str, float]
+
+
+def option_weights(option: str, settings: Settings, custom: Weights | None) -> Weights:
+    """The weights of option A or B: the document's, exactly proportional, or the user's own."""
+    spec = load()
+    if custom:
+        return _checked(custom)
+    if option == "b" and settings.weights == "proportional":
+        tasks = {task: weight for task, weight in spec.final["a"].items() if task in spec.tasks}
+        return {task: weight / sum(tasks.values()) for task, weight in tasks.items()}
+    return spec.final[option]
+
+
+def _checked(custom: Weights) -> Weights:
+    known = load().final["a"]
+    for name, weight in custom.items():
+        if name not in known:
+            raise ConfigError(f"weights: unknown task {name!r}; expected one of {', '.join(known)}")
+        if not math.isfinite(weight) or weight < 0:
+            raise ConfigError(f"weights: {name} = {weight}; expected a number of at least 0")
+    if abs(sum(custom.values()) - 1) > SUM_TOLERANCE:
+        raise ConfigError(f"weights: the sum is {sum(custom.values()):.9g}; expected 1")
+    return custom
+
+
+def final_score(
+    tasks: Mapping[str, TaskScore],
+    benchmarks: BenchmarkScore,
+    settings: Settings,
+    custom: Weights | None = None,
+) -> FinalScore:
+    """Σ weight × task score; official is A where the benchmarks are complete, else B (C-79)."""
+    with_benchmarks = custom is not None and "benchmarks" in custom
+    a = option_weights("a", settings, custom if with_benchmarks else None)
+    b = option_weights("b", settings, None if with_benchmarks else custom)
+    score_a, score_b = _weighted(a, tasks, benchmarks), _weighted(b, tasks, benchmarks)
+    option = "A" if benchmarks.status == "valid" or with_benchmarks else "B"
+    weights, score = (a, score_a) if option == "A" else (b, score_b)
+    status, reasons = _status(weights, tasks, benchmarks)
+    return FinalScore(
+        option=option,
+        status=status,
+        score=score,
+        floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,
+        official=status == "valid"
+        and all(
+            tasks[name].official for name, weight in weights.items() if weight and name in tasks
+        ),
+        a=score_a,
+        b=score_b,
+        reasons=reasons,
+        weights=weights,
+    )
+
+
+def _score_of(
+    name: str, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> tuple[Status, float | None]:
+    if name == "benchmarks":
+        return benchmarks.status, benchmarks.score
+    task = tasks.get(name)
+    return (task.status, task.score) if task else ("not_run", None)
+
+
+def _weighted(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> float | None:
+    total = 0.0
+    for name, weight in weights.items():
+        score = _score_of(name, tasks, benchmarks)[1]
+        if weight and score is None:
+            return None
+        total += weight * (score or 0.0)
+    return total
+
+
+def _status(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> tuple[Status, list[str]]:
+    """The worst status among the tasks that count, and the tasks that have it (C-81, C-82)."""
+    statuses = {
+        name: _score_of(name, tasks, benchmarks)[0] for name, weight in weights.items() if weight
+    }
+    invalid = [name for name, status in statuses.items() if status == "invalid"]
+    if invalid:
+        return "invalid", invalid
+    open_tasks = [name for name, status in statuses.items() if status != "valid"]
+    if not open_tasks:
+        return "valid", []
+    if all(statuses[name] == "error" for name in open_tasks):
+        return "error", open_tasks
+    return "incomplete", open_tasks
+
+
+def _floor(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> float | None:
+    """The formula with invalid tasks as 0: a lower bound, never official (C-81)."""
+    total = 0.0
+    for name, weight in weights.items():
+        status, score = _score_of(name, tasks, benchmarks)
+        if weight and score is None and status != "invalid":
+            return None
+        total += weight * (score or 0.0)
+    return total

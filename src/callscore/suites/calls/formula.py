@@ -1,0 +1,70 @@
+"""The weighted sums and gates that case level and model level share (C-02)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import msgspec
+
+from callscore.suites.calls.spec import Gate, Part, ScoreSpec, Settings, load, names
+
+ValueOf = Callable[[str], float | None]
+
+
+def part_score(part: Part, value_of: ValueOf) -> float | None:
+    """Σ weight × metric; None where a metric has no value"""
+    total = 0.0
+    for slug, weight in part.weights.items():
+        value = value_of(slug)
+        if value is None:
+            return None
+        total += weight * value
+    return total
+
+
+def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
+    """Σ weight × sub-score; None where a metric has no value"""
+    total = 0.0
+    for part in score.formula().values():
+        value = part_score(part, value_of)
+        if value is None:
+            return None
+        total += part.weight * value
+    return total
+
+
+class TaskFormula(msgspec.Struct, frozen=True):
+    """All that `spec.toml` says about scoring one task, arranged for use."""
+
+    task: str
+    slugs: Sequence[str]
+    score: ScoreSpec
+    weighted: frozenset[str]
+    complements: Mapping[str, str]
+    """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
+    gates: Sequence[tuple[str, Gate]]
+
+
+@cache
+def formula_of(task: str, gates: str) -> TaskFormula:
+    """The formula of a task under `gates: all | formula_only` (C-05)."""
+    spec = load()
+    slugs = names().of_task[task]
+    score = spec.scores[task]
+    weighted = frozenset(slug for part in score.formula().values() for slug in part.weights)
+    active = [
+        (slug, gate)
+        for slug in slugs
+        if (gate := spec.metrics[slug].gate) is not None and (gates == "all" or gate.formula)
+    ]
+    # Structure first: where it fails, nothing else can be said.
+    active.sort(key=lambda entry: not entry[0].endswith(".structure"))
+    twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
+    complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
+    return TaskFormula(task, slugs, score, weighted, complements, tuple(active))
+
+
+def formula_for(task: str, settings: Settings) -> TaskFormula:
+    """The formula of a task under these settings."""
+    return formula_of(task, settings.gates)

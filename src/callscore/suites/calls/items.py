@@ -1,0 +1,53 @@
+"""Matching the items of an answer to those expected, by id alone (C-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import msgspec
+
+from callscore.metrics.text import n1
+
+
+def item_id(value: object) -> str:
+    """An id as text after N1: 1 equals "1", "Q1" does not equal "q1"        C-19"""
+    if isinstance(value, str):
+        return value if value.isalnum() and value.isascii() else n1(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+class Matched(msgspec.Struct, frozen=True):
+    """The usable items of an answer by id; conflicting ones count as missing."""
+
+    by_id: Mapping[str, Mapping[str, Any]]
+    flags: tuple[str, ...] = ()
+
+
+def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -> Matched:
+    """The items whose id is expected; repeats that differ are dropped and flagged."""
+    by_id: dict[str, Mapping[str, Any]] = {}
+    conflicting: set[str] = set()
+    flags: set[str] = set()
+    for item in items:
+        key = item_id(item.get(id_key))
+        if key not in expected:
+            flags.add("unexpected_item")
+        elif key not in by_id:
+            by_id[key] = item
+        elif by_id[key] != item:
+            conflicting.add(key)
+    for key in conflicting:
+        del by_id[key]
+    if conflicting:
+        flags.add("conflicting_duplicate")
+    return Matched(by_id, tuple(flags))
+
+
+def number(value: object) -> float | None:
+    """A usable JSON number; None for text, booleans and null        C-26"""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return None

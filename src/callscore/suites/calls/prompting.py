@@ -1,0 +1,54 @@
+"""What a model is sent: the task's instructions (a file), the config, and the call as data."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, JsonObject, Prompt
+from callscore.core.transcript import turns
+
+NEVER_SHOWN = frozenset({"critical_facts"})
+"""Config keys that would give the answer away (C-123)."""
+
+
+class PromptFile(msgspec.Struct, frozen=True):
+    """A task's prompt as it stands in the package: instructions and the answer's JSON schema."""
+
+    system: str
+    schema: JsonObject
+
+
+@cache
+def prompt_file(task: str) -> PromptFile:
+    """The instructions of a task, and the JSON schema of its answer."""
+    folder = resources.files(__package__).joinpath(task)
+    return PromptFile(
+        folder.joinpath("prompt.md").read_text(encoding="utf-8"),
+        msgspec.json.decode(folder.joinpath("answer.schema.json").read_bytes()),
+    )
+
+
+def build_prompt(task: str, case: Case) -> Prompt:
+    """The instructions of the task, then config and transcript as one JSON document.
+
+    The call is data, never part of the instructions: it is JSON-encoded, so that nothing
+    said in it can close the block it stands in.
+    """
+    file = prompt_file(task)
+    document: dict[str, Any] = {
+        "config": {key: value for key, value in case.config.items() if key not in NEVER_SHOWN},
+        "transcript": [_shown(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))],
+    }
+    if case.lang:
+        document["language"] = case.lang
+    if case.question:
+        document["question"] = case.question
+    return Prompt(file.system, msgspec.json.encode(document).decode(), file.schema)
+
+
+def _shown(turn: dict[str, Any]) -> dict[str, Any]:
+    return {key: turn[key] for key in ("id", "speaker", "start", "text") if turn[key] is not None}

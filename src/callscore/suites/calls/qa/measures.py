@@ -1,0 +1,106 @@
+"""QA measures (003 Task 1). Formulas only; weights, bands and gates live in spec.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.core.measure import Measure, count, not_run, percent, ratio, undefined
+from callscore.core.rating import TOLERANCE, holds
+from callscore.suites.calls.qa.reference import FormQuestion
+
+NO_QUESTION = undefined("no question of the form applies")
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
+    """One applicable question with the model's mark; `given` is None where there is none."""
+
+    question: FormQuestion
+    given: float | None
+    same_scale: bool = True
+    full_marks: bool = False
+
+
+def is_correct(mark: Mark, margin_fraction: float) -> bool:
+    """|given − expected| ≤ margin × max_score for SCORE, = for PASS_FAIL        C-29, C-30, C-31"""
+    question, given = mark.question, mark.given
+    if given is None or not mark.same_scale or not 0 <= given <= question.max_score:
+        return False
+    margin = 0.0 if question.pass_fail else margin_fraction * question.max_score
+    assert question.score is not None  # marks are made of applicable questions only
+    return holds(abs(given - question.score), "<=", margin)
+
+
+def normalised_gap(mark: Mark) -> float:
+    """min(1, |given − expected| / max_score); 1 where missing or on another scale   C-28, C-31"""
+    question = mark.question
+    if mark.given is None or not mark.same_scale:
+        return 1.0
+    assert question.score is not None  # marks are made of applicable questions only
+    return min(1.0, abs(mark.given - question.score) / question.max_score)
+
+
+def is_false_pass(mark: Mark) -> bool:
+    """Full marks where the human gave zero        003 Compliance False Pass Rate, C-31, C-35"""
+    return mark.question.score == 0 and mark.full_marks
+
+
+def question_score_accuracy(marks: Sequence[Mark], margin_fraction: float) -> Measure:
+    """questions_scored_correctly / total_questions        003 QA Metric 1, C-28"""
+    if not marks:
+        return NO_QUESTION
+    return ratio(sum(is_correct(mark, margin_fraction) for mark in marks), len(marks))
+
+
+def score_gap_accuracy(marks: Sequence[Mark]) -> Measure:
+    """1 − mean(|given − expected| / max_score)        003 QA Metric 2, C-32"""
+    if not marks:
+        return NO_QUESTION
+    n = len(marks)
+    gap = sum(map(normalised_gap, marks))
+    return Measure(1 - gap / n, n - gap, n)
+
+
+def false_pass_rate(marks: Sequence[Mark]) -> Measure:
+    """100 × wrongly passed / PASS_FAIL questions        003 Compliance False Pass Rate, C-35"""
+    asked = [mark for mark in marks if mark.question.pass_fail]
+    if not asked:
+        return undefined("no PASS_FAIL question")
+    return percent(sum(map(is_false_pass, asked)), len(asked))
+
+
+def false_pass_rate_of_failures(marks: Sequence[Mark]) -> Measure:
+    """100 × wrongly passed / PASS_FAIL questions expected 0        C-35"""
+    failures = [mark for mark in marks if mark.question.pass_fail and mark.question.score == 0]
+    if not failures:
+        return undefined("no PASS_FAIL question was failed by the human")
+    return percent(sum(map(is_false_pass, failures)), len(failures))
+
+
+def score_type_false_passes(marks: Sequence[Mark]) -> Measure:
+    """SCORE questions expected 0 and given full marks        C-35"""
+    return count(sum(is_false_pass(mark) for mark in marks if not mark.question.pass_fail))
+
+
+def evidence_backed_reasoning(points: Sequence[int | None]) -> Measure:
+    """(reasons_with_evidence + factual_reasons) / (2 × total_reasons)   003 QA Metric 3, C-37, C-38
+
+    `points` holds 0, 1 or 2 for every applicable question, None where nobody has judged it.
+    """
+    if not points:
+        return NO_QUESTION
+    waiting = sum(point is None for point in points)
+    if waiting:
+        return not_run(f"{waiting} of {len(points)} reasons await a verdict")
+    return ratio(sum(point for point in points if point), 2 * len(points))
+
+
+def is_partial_on_pass_fail(mark: Mark) -> bool:
+    """0 < given < max on a PASS_FAIL question        C-29"""
+    given, question = mark.given, mark.question
+    return (
+        given is not None
+        and question.pass_fail
+        and TOLERANCE < given < question.max_score - TOLERANCE
+    )

@@ -1,0 +1,197 @@
+"""The QA task: prompt · read · ask · measure (003 Task 1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Prompt, Reply
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.rating import TOLERANCE, holds
+from callscore.core.task import Measured
+from callscore.metrics.text import n1
+from callscore.suites.calls import structure
+from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.items import match, number
+from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.qa import measures as formulas
+from callscore.suites.calls.qa.measures import Mark
+from callscore.suites.calls.qa.reference import FormQuestion, QAReference, read_reference
+from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.spec import Settings
+
+EVIDENCE = "qa.evidence_backed_reasoning"
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    EVIDENCE: ("vague", "specific", "as_described", "differs", "absent", "cannot_tell")
+}
+POINTS: Mapping[str, int] = {
+    "vague": 0,
+    "as_described": 2,
+    "differs": 1,
+    "absent": 1,
+    "cannot_tell": 0,
+}
+"""Points of a reason by verdict (C-37); `specific` alone still awaits its second verdict."""
+
+_TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+class QAOutput(msgspec.Struct, frozen=True):
+    """The model's form, matched to the human's by question id."""
+
+    by_id: Mapping[str, Mapping[str, Any]]
+    flags: Sequence[str]
+
+
+class QATask:
+    """Scores a QA form with reasons."""
+
+    name = "qa"
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def reference(self, case: Case) -> QAReference:
+        """The human's form, checked (C-20)."""
+        return read_reference(case, self.settings)
+
+    def prompt(self, case: Case) -> Prompt:
+        """The form and the transcript."""
+        return build_prompt("qa", case)
+
+    def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
+        """The model's form, or why it cannot be scored."""
+        parsed = read_object(reply, self.settings.parse)
+        if isinstance(parsed, Malformed):
+            return parsed
+        fault = structure.fault(parsed.value, reference.shape)
+        if fault:
+            return Malformed("structure", fault)
+        matched = match(parsed.value.get("questions", []), "question_id", reference.questions)
+        return QAOutput(matched.by_id, (*parsed.flags, *matched.flags))
+
+    def ask(self, reference: QAReference, output: QAOutput) -> Sequence[Question]:
+        """Every reason that code cannot decide."""
+        if reference.case.is_absent("reason"):
+            return []
+        return [
+            Question(EVIDENCE, question.id, reason, question.reason, OFFERED[EVIDENCE])
+            for question in reference.questions.values()
+            if question.score is not None
+            and (reason := _reason(output, question)) is not None
+            and _points_by_code(reason, question.reason) is None
+        ]
+
+    def measure(
+        self, reference: QAReference, output: QAOutput | Malformed, verdicts: Verdicts
+    ) -> Measured:
+        """All QA measures of one answer."""
+        reasons_absent = reference.case.is_absent("reason")
+        if isinstance(output, Malformed):
+            return _malformed(reasons_absent, output)
+        flags = set(output.flags)
+        applicable = [q for q in reference.questions.values() if q.score is not None]
+        marks = [_mark(question, output.by_id.get(question.id), flags) for question in applicable]
+        _note_not_applicable(reference, output, flags)
+        evidence = ABSENT
+        if not reasons_absent:
+            points = [_points(output, question, verdicts, flags) for question in applicable]
+            evidence = formulas.evidence_backed_reasoning(points)
+        return Measured(
+            {
+                "qa.question_score_accuracy": formulas.question_score_accuracy(
+                    marks, self.settings.score_margin_fraction
+                ),
+                "qa.score_gap_accuracy": formulas.score_gap_accuracy(marks),
+                EVIDENCE: evidence,
+                "qa.false_pass_rate": formulas.false_pass_rate(marks),
+                "qa.structure": ratio(1, 1),
+            },
+            sorted(flags),
+            {
+                "qa.false_pass_rate/false_pass_rate_of_failures": (
+                    formulas.false_pass_rate_of_failures(marks)
+                ),
+                "qa.false_pass_rate/score_type_false_passes": (
+                    formulas.score_type_false_passes(marks)
+                ),
+            },
+        )
+
+
+def _malformed(reasons_absent: bool, output: Malformed) -> Measured:
+    missing: dict[str, Measure] = {
+        "qa.question_score_accuracy": MALFORMED,
+        "qa.score_gap_accuracy": MALFORMED,
+        EVIDENCE: ABSENT if reasons_absent else MALFORMED,
+        "qa.false_pass_rate": MALFORMED,
+        "qa.structure": ratio(0, 1),
+    }
+    return Measured(missing, (output.cause,))
+
+
+def _mark(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
+    """One question as the model marked it; what is odd about it is flagged."""
+    if item is None:
+        flags.add("missing_item")
+        return Mark(question, None)
+    given, maximum = number(item.get("score")), number(item.get("max_score"))
+    same_scale = maximum is not None and abs(maximum - question.max_score) <= TOLERANCE
+    if given is None:
+        flags.add("bad_scalar")
+        return Mark(question, None)
+    full = holds(given, ">=", question.max_score)
+    full = full or (maximum is not None and maximum > 0 and holds(given, ">=", maximum))
+    mark = Mark(question, given, same_scale, full)
+    if not same_scale:
+        flags.add("max_score_differs")
+    if not 0 <= given <= question.max_score:
+        flags.add("score_out_of_range")
+    if formulas.is_partial_on_pass_fail(mark):
+        flags.add("partial_on_pass_fail")
+    if item.get("type") != question.type:
+        flags.add("type_differs")
+    return mark
+
+
+def _note_not_applicable(reference: QAReference, output: QAOutput, flags: set[str]) -> None:
+    for question in reference.questions.values():
+        if question.score is None:
+            item = output.by_id.get(question.id)
+            if item is not None and item.get("score") is not None:
+                flags.add("na_scored")
+
+
+def _reason(output: QAOutput, question: FormQuestion) -> str | None:
+    item = output.by_id.get(question.id)
+    reason = item.get("reason") if item is not None else None
+    return reason if isinstance(reason, str) else None
+
+
+def _points_by_code(reason: str | None, expected: str) -> int | None:
+    """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
+    if reason is None or is_empty(reason):
+        return 0
+    if _TIMESTAMP.search(reason) and len(_WORD.findall(_TIMESTAMP.sub("", reason))) <= 1:
+        return 0
+    if expected and (reason == expected or n1(reason) == n1(expected)):
+        return 2
+    return None
+
+
+def _points(
+    output: QAOutput, question: FormQuestion, verdicts: Verdicts, flags: set[str]
+) -> int | None:
+    decided = _points_by_code(_reason(output, question), question.reason)
+    if decided is not None:
+        return decided
+    words = [v.verdict for v in verdicts.get(Item(EVIDENCE, question.id), ())]
+    if "cannot_tell" in words:
+        flags.add("abstained")
+    given = [POINTS[word] for word in words if word is not None and word in POINTS]
+    return min(given) if given else None

@@ -1,0 +1,86 @@
+"""From a raw reply to one JSON object, strictly: nothing is repaired, ever (C-21, C-22, C-27)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.core.case import Malformed, Reply
+
+_FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'|\u2019)?m sorry|i apologi[sz]e|i can(?:'|\u2019)?t|i cannot|i am unable"
+    r"|i(?:'|\u2019)m unable|i won(?:'|\u2019)t|as an ai)\b",
+    re.IGNORECASE,
+)
+_CUT_SHORT = {
+    "length": "truncated",
+    "max_tokens": "truncated",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "refusal": "refusal",
+}
+
+
+class Parsed(msgspec.Struct, frozen=True):
+    """The object that a reply holds, and what was noticed on the way."""
+
+    value: dict[str, Any]
+    flags: tuple[str, ...] = ()
+
+
+def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Malformed:
+    """The one JSON object of a reply, or the cause why it counts as Structure 0."""
+    if reply.finish_reason is not None:
+        cause = _CUT_SHORT.get(reply.finish_reason.lower())
+        if cause:
+            return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
+    if isinstance(reply.text, bytes):
+        return _decode(reply.text, ())
+    text = reply.text.removeprefix("\ufeff").strip()
+    if not text:
+        return Malformed("empty", "the reply has no text")
+    if text.startswith("{"):
+        return _decode(text.encode("utf-8", "replace"), ())
+    if text.startswith(("```", "~~~")):
+        return _decode_fence(text, parse)
+    return Malformed(*_what_it_is(text))
+
+
+def _decode_fence(text: str, parse: str) -> Parsed | Malformed:
+    opening = _FENCE.match(text)
+    if opening is None or len(text) < opening.end() + 3 or not text.endswith(text[:3]):
+        return Malformed("prose_around_json", "a code fence with text around it")
+    if parse == "strict":
+        return Malformed("fence", "code fences are refused where parse is strict")
+    body = text[opening.end() : -3].strip()
+    return _decode(body.encode("utf-8", "replace"), ("fence_removed",))
+
+
+def _decode(raw: bytes, flags: tuple[str, ...]) -> Parsed | Malformed:
+    try:
+        decoded = strict_json.decode(raw)
+    except strict_json.JsonFault as fault:
+        return Malformed(_cause(fault, raw), fault.detail)
+    if not isinstance(decoded.value, dict):
+        return Malformed("not_an_object", "the reply is JSON, but not an object")
+    return Parsed(decoded.value, flags + decoded.flags)
+
+
+def _cause(fault: strict_json.JsonFault, raw: bytes) -> str:
+    if fault.cause != "not_json":
+        return fault.cause
+    if fault.detail.startswith("Extra data"):
+        return "prose_around_json"
+    return "truncated_json" if not raw.rstrip().endswith(b"}") else "not_json"
+
+
+def _what_it_is(text: str) -> tuple[str, str]:
+    if "{" in text:
+        return "prose_around_json", "text stands before the JSON object"
+    if _REFUSAL.search(text):
+        return "refusal", "the model declined to answer"
+    return "not_json", "the reply is plain text"

@@ -1,0 +1,145 @@
+"""Response Structure Compliance: kinds of containers and key sets, nothing else (C-23 … C-25).
+
+A `Shape` is compiled once a case from its expected outcome and checked against every answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+Sample = Mapping[str, Any] | Sequence[Any]
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What a value must be: an object with these keys, or an array of such items.
+
+    `containers` holds the keys whose value is itself a container; all others are scalars.
+    `unchecked` keys may be present or missing, whatever they hold (C-127).
+    """
+
+    kind: str
+    required: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+    containers: Mapping[str, Shape] = {}
+    unchecked: frozenset[str] = frozenset()
+    item: Shape | None = None
+    item_of_id: Mapping[str, Shape] = {}
+    id_key: str = ""
+
+
+SCALAR = Shape("scalar")
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """What a shape is compiled with besides the expected outcome."""
+
+    sample_items: Mapping[str, Collection[str]]
+    """Item keys of the framework's own sample, by path, for arrays expected empty (C-24)."""
+    id_keys: Mapping[str, str] = {}
+    open_maps: Collection[str] = ()
+    absent: frozenset[str] = frozenset()
+
+
+def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
+    """The shape that an answer to this expected outcome must have."""
+    if isinstance(expected, Mapping):
+        return _object_shape(expected, sources, path)
+    if isinstance(expected, list):
+        return _array_shape(expected, sources, path)
+    return SCALAR
+
+
+def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> Shape:
+    keys = frozenset(expected) - sources.absent
+    shapes = {
+        key: compile_shape(expected[key], sources, f"{path}.{key}" if path else key) for key in keys
+    }
+    return Shape(
+        "object",
+        required=frozenset() if path in sources.open_maps else keys,
+        allowed=keys,
+        containers={key: shape for key, shape in shapes.items() if shape.kind != "scalar"},
+        unchecked=sources.absent,
+    )
+
+
+def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
+    if not expected:
+        sample = sources.sample_items.get(path)
+        keys = frozenset(sample or ()) - sources.absent
+        item = Shape("object", keys, keys, unchecked=sources.absent) if sample else SCALAR
+        return Shape("array", item=item)
+    shapes = [compile_shape(item, sources, path + "[]") for item in expected]
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return Shape("array", item=first)
+    return _mixed_array_shape(expected, shapes, sources.id_keys.get(path, ""))
+
+
+def _mixed_array_shape(expected: list[Any], shapes: list[Shape], id_key: str) -> Shape:
+    """Items that differ: the one with the same id decides, else union and intersection (C-24)."""
+    objects = [shape for shape in shapes if shape.kind == "object"]
+    if not objects:
+        return Shape("array", item=SCALAR)
+    merged = Shape(
+        "object",
+        required=frozenset.intersection(*(shape.required for shape in objects)),
+        allowed=frozenset.union(*(shape.allowed for shape in objects)),
+        containers={key: item for shape in objects for key, item in shape.containers.items()},
+        unchecked=objects[0].unchecked,
+    )
+    of_id = {
+        str(item[id_key]): shape
+        for item, shape in zip(expected, shapes, strict=True)
+        if isinstance(item, dict) and id_key in item
+    }
+    return Shape("array", item=merged, item_of_id=of_id, id_key=id_key)
+
+
+def fault(value: Any, shape: Shape, path: str = "$") -> str | None:
+    """Where and how a value departs from its shape; None where it complies."""
+    if shape.kind == "object":
+        return _object_fault(value, shape, path)
+    if shape.kind == "array":
+        return _array_fault(value, shape, path)
+    return f"{path}: expected a scalar" if isinstance(value, (dict, list)) else None
+
+
+def _object_fault(value: Any, shape: Shape, path: str) -> str | None:
+    if not isinstance(value, dict):
+        return f"{path}: expected an object"
+    keys = value.keys()
+    if keys != shape.required:
+        missing = shape.required - keys
+        if missing:
+            return f"{path}: missing key {min(missing)!r}"
+        extra = keys - shape.allowed - shape.unchecked
+        if extra:
+            return f"{path}: extra key {min(extra)!r}"
+    containers, unchecked = shape.containers, shape.unchecked
+    for key, item in value.items():
+        if key in containers:
+            found = fault(item, containers[key], f"{path}.{key}")
+            if found:
+                return found
+        elif isinstance(item, (dict, list)) and key not in unchecked:
+            return f"{path}.{key}: expected a scalar"
+    return None
+
+
+def _array_fault(value: Any, shape: Shape, path: str) -> str | None:
+    if not isinstance(value, list):
+        return f"{path}: expected an array"
+    item_shape = shape.item
+    assert item_shape is not None  # every array shape has one
+    for index, item in enumerate(value):
+        expected = item_shape
+        if shape.item_of_id and isinstance(item, dict):
+            expected = shape.item_of_id.get(str(item.get(shape.id_key)), item_shape)
+        found = fault(item, expected, f"{path}[{index}]")
+        if found:
+            return found
+    return None

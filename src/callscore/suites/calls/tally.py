@@ -1,0 +1,200 @@
+"""Tallies: per case a contribution, `+` over cases, the formula at the end (C-06, C-07).
+
+A metric's tally holds the sum and number of case values (the official macro mean) beside the
+pooled numerator and denominator (micro), so that runs can be resumed, split and merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.core.case import Failed
+from callscore.core.measure import Measure
+from callscore.core.task import Measured
+from callscore.suites.calls.case_score import CaseScore
+from callscore.suites.calls.formula import TaskFormula
+
+
+class MetricTally(msgspec.Struct):
+    """What all cases so far contribute to one metric."""
+
+    total: float = 0.0
+    n: int = 0
+    numerator: float = 0.0
+    denominator: float = 0.0
+    gate_total: float = 0.0
+    gate_n: int = 0
+    gate_numerator: float = 0.0
+    gate_denominator: float = 0.0
+    vacuous: int = 0
+    approximate: int = 0
+    waiting: int = 0
+    failed: int = 0
+    lowest: float = float("inf")
+    highest: float = float("-inf")
+    positive: int = 0
+    """Cases with a value above 0: what is not in the first band of a count."""
+
+    def add(self, value: float, numerator: float, denominator: float) -> None:
+        """Take in the value of one case."""
+        self.total += value
+        self.n += 1
+        self.positive += value > 0
+        self.numerator += numerator
+        self.denominator += denominator
+
+    def add_gate(self, value: float, numerator: float, denominator: float) -> None:
+        """Take in a case that no call gate blocks: rate gates look at these only (C-03)."""
+        self.gate_total += value
+        self.gate_n += 1
+        self.gate_numerator += numerator
+        self.gate_denominator += denominator
+
+    def note(self, measure: Measure) -> None:
+        """Take in what is worth knowing about a measure besides its value."""
+        if measure.value is None:
+            self.waiting += measure.absence == "not_run"
+            self.failed += measure.absence == "failed"
+            return
+        self.vacuous += measure.vacuous
+        self.approximate += measure.approximate
+        self.lowest = min(self.lowest, measure.value)
+        self.highest = max(self.highest, measure.value)
+
+    def __add__(self, other: MetricTally) -> MetricTally:
+        """Both tallies together."""
+        joined = {
+            name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__
+        }
+        joined["lowest"] = min(self.lowest, other.lowest)
+        joined["highest"] = max(self.highest, other.highest)
+        return MetricTally(**joined)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One run of one case, measured and scored, with what it cost."""
+
+    measured: Measured
+    score: CaseScore
+
+
+class TaskTally(msgspec.Struct):
+    """What all cases so far contribute to one task of one model."""
+
+    cases: int = 0
+    evaluated: int = 0
+    errors: int = 0
+    not_run: int = 0
+    metrics: dict[str, MetricTally] = msgspec.field(default_factory=dict)
+    breaches: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Case ids in breach, by gate; a gate of either kind."""
+    blocked: set[str] = msgspec.field(default_factory=set)
+    """Case ids in breach of any gate."""
+    call_blocked: set[str] = msgspec.field(default_factory=set)
+    """Case ids in breach of a call gate."""
+    spend: float = 0.0
+    calls: int = 0
+    unpriced: int = 0
+
+    def add_not_run(self) -> None:
+        """A case that the model never answered."""
+        self.cases += 1
+        self.not_run += 1
+
+    def add_error(self) -> None:
+        """A case of which every run failed."""
+        self.cases += 1
+        self.errors += 1
+
+    def add_cost(self, cost_usd: float | None, failure: Failed | None) -> None:
+        """What one answer cost; a failed call without a price was not billed (C-83)."""
+        if failure is None:
+            self.calls += 1
+            self.unpriced += cost_usd is None
+        self.spend += cost_usd or 0.0
+
+    def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[Answer]) -> None:
+        """Take in the runs of one case, averaged within the case first (C-07)."""
+        self.cases += 1
+        self.evaluated += 1
+        is_blocked = False
+        for answer in answers:
+            is_blocked = is_blocked or bool(answer.score.call_breaches)
+            if answer.score.status == "invalid":
+                self._note_breaches(case_id, answer.score)
+        for slug in formula.slugs:
+            self._add_metric(slug, formula, answers, is_blocked)
+        for answer in answers:
+            for key, measure in answer.measured.secondary.items():
+                if measure.value is not None:
+                    tally = self._metric(key)
+                    tally.add(measure.value, measure.numerator, measure.denominator)
+
+    def _note_breaches(self, case_id: str, score: CaseScore) -> None:
+        self.blocked.add(case_id)
+        if score.call_breaches:
+            self.call_blocked.add(case_id)
+        for slug in score.reasons:
+            ids = self.breaches.setdefault(slug, [])
+            if not ids or ids[-1] != case_id:
+                ids.append(case_id)
+
+    def _metric(self, slug: str) -> MetricTally:
+        tally = self.metrics.get(slug)
+        if tally is None:
+            tally = self.metrics[slug] = MetricTally()
+        return tally
+
+    def _add_metric(
+        self, slug: str, formula: TaskFormula, answers: Sequence[Answer], is_blocked: bool
+    ) -> None:
+        tally = self._metric(slug)
+        total = numerator = denominator = 0.0
+        defined = 0
+        for answer in answers:
+            measure = answer.measured.measures[slug]
+            if answer.score.call_breaches and measure.absence != "absent":
+                measure = _as_blocked(slug, formula, measure)
+            tally.note(measure)
+            if measure.value is not None:
+                defined += 1
+                total += measure.value
+                numerator += measure.numerator
+                denominator += measure.denominator
+        if defined:
+            tally.add(total / defined, numerator, denominator)
+            if not is_blocked:
+                tally.add_gate(total / defined, numerator, denominator)
+
+    def __add__(self, other: TaskTally) -> TaskTally:
+        """Both tallies together."""
+        metrics = dict(self.metrics)
+        for slug, tally in other.metrics.items():
+            metrics[slug] = metrics[slug] + tally if slug in metrics else tally
+        breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
+        for slug, ids in other.breaches.items():
+            breaches.setdefault(slug, []).extend(ids)
+        return TaskTally(
+            cases=self.cases + other.cases,
+            evaluated=self.evaluated + other.evaluated,
+            errors=self.errors + other.errors,
+            not_run=self.not_run + other.not_run,
+            metrics=metrics,
+            breaches=breaches,
+            blocked=self.blocked | other.blocked,
+            call_blocked=self.call_blocked | other.call_blocked,
+            spend=self.spend + other.spend,
+            calls=self.calls + other.calls,
+            unpriced=self.unpriced + other.unpriced,
+        )
+
+
+def _as_blocked(slug: str, formula: TaskFormula, measure: Measure) -> Measure:
+    """A call in breach of a call gate contributes 0 to every weighted component (C-03)."""
+    if slug in formula.weighted:
+        return Measure(0.0, 0.0, measure.denominator)
+    if slug in formula.complements:
+        return Measure(100.0, measure.denominator, measure.denominator)
+    return measure

@@ -1,0 +1,245 @@
+"""Normal forms and word search: C-18, C-46, C-71, C-76."""
+
+import sys
+import time
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.metrics.text import (
+    contains,
+    contains_form,
+    digits_to_ascii,
+    is_unspaced_script,
+    is_word_char,
+    n1,
+    n2,
+)
+
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
+EVERY_CHARACTER = [chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000]
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("  Good \t morning\n", "Good morning"),
+        ("a\u00a0\u202f\u3000b", "a b"),
+        ("cafe\u0301", "café"),
+        ("re\u00adfund\u200b \ufeffnow", "refund now"),
+        ("e\u200b\u0301", "é"),
+        ("Account_Management-Q1", "Account_Management-Q1"),
+        ("ＫＹＣ", "ＫＹＣ"),
+        ("क\u200dष", "क\u200dष"),
+        ("", ""),
+    ],
+)
+def test_c18_n1_keeps_the_writing_and_drops_the_invisible(raw: str, normal: str) -> None:
+    assert n1(raw) == normal
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("Account_Management ", "account management"),
+        ("account - _ management", "account management"),
+        ("ＫＹＣ", "kyc"),
+        ("e\u0301", "é"),
+        ("Straße", "strasse"),
+        ("«Refund!»", "refund"),
+        ("( refund )", "refund"),
+        ("¿Reembolso?", "reembolso"),
+        ("नमस्ते।", "नमस्ते"),
+        ("₹49", "₹49"),
+        ("$5.", "$5"),
+        ("c++", "c++"),
+        ("don't", "don't"),
+        ("क\u200dष", "क\u0937"),
+        ("...", ""),
+        ("—", ""),
+        (" _- ", ""),
+    ],
+)
+def test_c18_n2_is_the_form_for_matching(raw: str, normal: str) -> None:
+    assert n2(raw) == normal
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("Account_Management ", "account management", True),
+        ("refunds", "refund", False),
+        ("ＫＹＣ", "kyc", True),
+        ("é", "é", True),
+        ("Refund ", "refund", True),
+        ("colour", "color", False),
+    ],
+)
+def test_c18_n2_equality(one: str, other: str, equal: bool) -> None:
+    assert (n2(one) == n2(other)) is equal
+
+
+@given(TEXT)
+def test_c18_normal_forms_are_idempotent(text: str) -> None:
+    assert n1(n1(text)) == n1(text)
+    assert n2(n2(text)) == n2(text)
+
+
+@given(TEXT)
+def test_c18_n2_does_not_see_what_n1_removes(text: str) -> None:
+    assert n2(n1(text)) == n2(text)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127), max_size=40))
+def test_c18_the_ascii_short_cut_gives_the_general_answer(text: str) -> None:
+    assert n2(text + "\u200b") == n2(text)
+    assert n1(text + "\u200b") == n1(text)
+
+
+def test_c18_long_and_short_texts_get_the_same_n2() -> None:
+    assert n2("Reference_Number " * 200) == " ".join(["reference number"] * 200)
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0327", "\u0f73", "\u0344\u0316"])
+def test_c18_a_very_long_word_is_normalised_like_a_short_one(marks: str) -> None:
+    word = "A" + marks * 700
+    assert n1(word) == unicodedata.normalize("NFC", word)
+    assert n2(word).startswith(n2("A" + marks)[:1])
+
+
+def test_c18_word_characters_are_letters_marks_numbers_and_underscore() -> None:
+    by_category = [c for c in EVERY_CHARACTER if unicodedata.category(c)[0] in "LMN" or c == "_"]
+    assert [c for c in EVERY_CHARACTER if is_word_char(c)] == by_category
+
+
+@pytest.mark.parametrize(
+    "text", ["返金", "カタカナ", "ひらがな", "환불", "คืนเงิน", "ຄືນເງິນ", "សង", "ပြန်", "KYC를", "ﾊﾝ"]
+)
+def test_c46_unspaced_scripts_are_recognised(text: str) -> None:
+    assert is_unspaced_script(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "refund", "café", "रिफंड", "возврат", "استرداد", "฿500", "៛500", "€5"]
+)
+def test_c46_other_scripts_and_currency_signs_are_not_unspaced(text: str) -> None:
+    assert not is_unspaced_script(text)
+
+
+@pytest.mark.parametrize(
+    ("haystack", "needle", "found"),
+    [
+        ("he reloaned it", "loan", False),
+        ("返金してください", "返金", True),
+        ("A refund, please", "REFUND", True),
+        ("the refunds", "refund", False),
+        ("a loaned loan", "loan", True),
+        ("new account_management team", "account management", True),
+        ("किताबें खरीदी", "किताब", False),
+        ("यह किताब है", "किताब", True),
+        ("KYC를 완료", "kyc", True),
+        ("15일", "5", False),
+        ("15일", "15", True),
+        ("it costs ₹49.", "₹49", True),
+        ("it costs ₹490.", "₹49", False),
+        ("Rs₹49", "₹49", True),
+        ("anything", "", False),
+        ("", "loan", False),
+        ("", "", False),
+    ],
+)
+def test_c46_words_are_found_at_word_boundaries(haystack: str, needle: str, found: bool) -> None:
+    assert contains(n2(haystack), n2(needle)) is found
+
+
+@given(
+    st.lists(st.text(alphabet=st.characters(categories=["L", "M", "N"]), min_size=1), min_size=1)
+)
+def test_c46_every_word_of_a_text_is_contained_in_it(words: list[str]) -> None:
+    haystack = n2(" ".join(words))
+    for word in haystack.split():
+        assert contains(haystack, word)
+
+
+@given(st.text(alphabet="ab ,_é", max_size=12), st.text(alphabet="abé", min_size=1, max_size=3))
+def test_c46_the_search_agrees_with_trying_every_position(haystack: str, needle: str) -> None:
+    def is_free(at: int) -> bool:
+        return not 0 <= at < len(haystack) or not is_word_char(haystack[at])
+
+    everywhere = any(
+        haystack.startswith(needle, at) and is_free(at - 1) and is_free(at + len(needle))
+        for at in range(len(haystack))
+    )
+    assert contains(haystack, needle) is everywhere
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "found"),
+    [
+        ("आपका KYC पूरा है", "KYC", True),
+        ("आपका kyc पूरा है", "KYC", False),
+        ("आपका KYC-सत्यापन", "KYC", True),
+        ("KYCs", "KYC", False),
+        ("KYC를 하세요", "KYC", True),
+        ("환불이 필요합니다", "환불", True),
+        ("ग्राहक सत्यापन", "KYC", False),
+        ("cafe\u0301 noir", "café", True),
+        ("KYC", "", False),
+    ],
+)
+def test_c71_a_term_is_matched_exactly_at_word_boundaries(
+    text: str, form: str, found: bool
+) -> None:
+    assert contains_form(text, form) is found
+
+
+def test_c71_a_substring_will_do_where_the_reference_holds_no_more() -> None:
+    assert contains_form(
+        "die Rückerstattungen", "Rückerstattung", reference="Rückerstattungsantrag"
+    )
+    assert not contains_form(
+        "die Rückerstattungen", "Rückerstattung", reference="die Rückerstattung"
+    )
+    assert not contains_form("die Rückerstattungen", "Rückerstattung", reference="der Antrag")
+
+
+def test_c72_proper_nouns_ignore_case_where_asked() -> None:
+    assert contains_form("MARÍA llamó", "María", ignore_case=True)
+    assert not contains_form("MARÍA llamó", "María")
+    assert not contains_form("प्रिया", "प्रिया शर्मा", ignore_case=True)
+
+
+def test_c76_digits_of_every_script_become_ascii() -> None:
+    digits = [c for c in EVERY_CHARACTER if unicodedata.category(c) == "Nd"]
+    as_ascii = digits_to_ascii("".join(digits))
+    assert as_ascii == "".join(str(unicodedata.decimal(c)) for c in digits)
+    assert as_ascii.isascii()
+
+
+@given(TEXT)
+def test_c76_only_digits_change(text: str) -> None:
+    after = digits_to_ascii(text)
+    assert len(after) == len(text)
+    assert [c for c in after if not c.isdecimal()] == [c for c in text if not c.isdecimal()]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param(lambda n: n1("a" + "\u0301\u0327" * n), id="combining marks out of order"),
+        pytest.param(lambda n: n2("\u0f73" * n), id="marks that decompose to marks"),
+        pytest.param(lambda n: contains("a" * n, "a" * (n // 2)), id="a needle at every position"),
+    ],
+)
+def test_time_grows_in_line_with_the_text(work: Callable[[int], object]) -> None:
+    def seconds(size: int) -> float:
+        started = time.perf_counter()
+        work(size)
+        return time.perf_counter() - started
+
+    small = min(seconds(5_000) for _ in range(3))
+    large = min(seconds(40_000) for _ in range(2))
+    assert large < 30 * small + 0.02
