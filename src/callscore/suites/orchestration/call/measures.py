@@ -1,0 +1,162 @@
+"""Name, key and value F1 of one step where a call was due and made        001 FC, C-115"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from callscore.core.judging import Question
+from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
+from callscore.suites.orchestration.call.questions import DIFFERENT, SAME, same_meaning
+from callscore.suites.orchestration.call.values import Match, compare
+from callscore.suites.orchestration.scenario.cards import Tool
+from callscore.suites.orchestration.scenario.values import Call
+
+Tools = Mapping[str, Tool]
+Ask = Callable[[Question], str | None]
+"""A question → the word that answers it, or None."""
+
+
+class Overlap(NamedTuple):
+    """Shared, predicted and expected items of a multiset comparison."""
+
+    shared: int
+    predicted: int
+    expected: int
+
+    def f1(self) -> float:
+        """2 · shared / (predicted + expected); nothing on both sides → 1        C-115"""
+        total = self.predicted + self.expected
+        return 2 * self.shared / total if total else 1.0
+
+
+class Difference(NamedTuple):
+    """One thing wrong with a call: a taxonomy word and where."""
+
+    kind: str
+    detail: str
+
+
+class CallMeasured(NamedTuple):
+    """The three F1 scores of a step, the items nobody decided, and what differs."""
+
+    name: float
+    key: float
+    value: float
+    undecided: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+
+
+class _Values(NamedTuple):
+    equal: int
+    undecided: list[str]
+    differences: list[Difference]
+
+
+def measure_calls(
+    predicted: Sequence[Call],
+    expected: Sequence[Call],
+    malformed: Sequence[str],
+    tools: Tools,
+    ask: Ask,
+) -> CallMeasured:
+    """F1 of the name multisets, of the keys and of the (key, value) pairs of paired calls
+
+    C-115. A malformed call beside well-formed ones counts as one more predicted name.
+    """
+    pairs = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
+    names = name_overlap([call.name for call in predicted] + list(malformed), expected)
+    keys = key_overlap(pairs)
+    values = _values(pairs, tools, ask)
+    return CallMeasured(
+        name=names.f1(),
+        key=keys.f1(),
+        value=Overlap(values.equal, keys.predicted, keys.expected).f1(),
+        undecided=tuple(values.undecided),
+        differences=(*_name_differences(pairs), *values.differences),
+    )
+
+
+def name_overlap(predicted: Sequence[str], expected: Sequence[Call]) -> Overlap:
+    """Multisets of function names        C-115"""
+    mine, due = Counter(predicted), Counter(call.name for call in expected)
+    return Overlap((mine & due).total(), mine.total(), due.total())
+
+
+def key_overlap(pairs: Sequence[CallPair]) -> Overlap:
+    """Argument keys, call by call        C-115"""
+    shared = predicted = expected = 0
+    for mine, due in pairs:
+        predicted += len(mine.arguments) if mine else 0
+        expected += len(due.arguments) if due else 0
+        if mine and due:
+            shared += len(mine.arguments.keys() & due.arguments.keys())
+    return Overlap(shared, predicted, expected)
+
+
+def _schema(tool: Tool | None, key: str) -> Mapping[str, Any]:
+    schema = tool.properties.get(key) if tool is not None else None
+    return schema if isinstance(schema, Mapping) else {}
+
+
+def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
+    tool = tools.get(due.name)
+    return sum(
+        compare(mine.arguments[key], due.arguments[key], _schema(tool, key)) is Match.EQUAL
+        for key in due.arguments
+        if key in mine.arguments
+    )
+
+
+def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
+    """Every argument that both sides give, equal by comparison or by a verdict."""
+    equal, undecided, differences = 0, [], []
+    for place, (mine, due) in enumerate(pairs):
+        if mine is None or due is None:
+            continue
+        differences += _key_differences(place, mine, due)
+        tool = tools.get(due.name)
+        for key in due.arguments.keys() & mine.arguments.keys():
+            given, wanted = mine.arguments[key], due.arguments[key]
+            match = compare(given, wanted, _schema(tool, key))
+            if match is Match.EQUAL:
+                equal += 1
+                continue
+            question = same_meaning(f"calls[{place}].{key}", _shown(given), _shown(wanted))
+            answer = ask(question) if match is Match.OPEN else DIFFERENT
+            if answer == SAME:
+                equal += 1
+                continue
+            undecided += [question.item] if answer is None else []
+            differences.append(_value_difference(question, decided=answer is not None))
+    return _Values(equal, sorted(undecided), sorted(differences))
+
+
+def _value_difference(question: Question, *, decided: bool) -> Difference:
+    detail = f"{question.item}: {question.text[:80]!r} for {question.reference[:80]!r}"
+    return Difference("wrong_value" if decided else "undecided_value", detail)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _name_differences(pairs: Sequence[CallPair]) -> list[Difference]:
+    differences = []
+    for mine, due in pairs:
+        if mine is None and due is not None:
+            differences.append(Difference("missing_call", due.name))
+        elif due is None and mine is not None:
+            differences.append(Difference("surplus_call", mine.name))
+        elif mine is not None and due is not None and mine.name != due.name:
+            differences.append(Difference("wrong_tool", f"{mine.name} for {due.name}"))
+    return differences
+
+
+def _key_differences(place: int, mine: Call, due: Call) -> list[Difference]:
+    missing = [k for k in due.arguments if k not in mine.arguments]
+    surplus = [k for k in mine.arguments if k not in due.arguments]
+    return [Difference("missing_argument", f"calls[{place}].{key}") for key in missing] + [
+        Difference("surplus_argument", f"calls[{place}].{key}") for key in surplus
+    ]
