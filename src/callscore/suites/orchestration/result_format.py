@@ -203,7 +203,7 @@ def _arguments_detail(row: Row) -> Layout:
         "total_rejection_cases": row.rejection_cases,
         **confusion_matrix(row.confusion),
         **_quiet_counts(row.confusion),
-        "llm_failed_trials": [],
+        "llm_failed_trials": list(row.call.without_values),
         "total_function_call_cases": row.call_cases,
     }
     return detail | ({"error": row.crash} if row.crash else {})

@@ -24,13 +24,17 @@ class PlanRow(msgspec.Struct, frozen=True):
 
 
 class CallRow(msgspec.Struct, frozen=True):
-    """The call scores of one scenario        C-115"""
+    """The call scores of one scenario        C-115
+
+    `without_values` names the runs for which the public evaluator has no value score.
+    """
 
     name: Measure = NONE_DUE
     key: Measure = NONE_DUE
     value: Measure = NONE_DUE
     value_positive_only: Measure = NONE_DUE
     perfect: int = 0
+    without_values: tuple[str, ...] = ()
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -50,6 +50,8 @@ class CallRun(NamedTuple):
     rejection_cases: int
     call_cases: int
     perfect: int
+    name_of_run: str
+    has_values: bool
 
 
 def score_runs(
@@ -58,14 +60,14 @@ def score_runs(
     """Every run, or the error at which the public evaluator gives the whole file up."""
     try:
         return [
-            _score_run(run, Judged(tools, answers, case_prefix, number))
-            for number, run in enumerate(history.values(), 1)
+            _score_run(name, run, Judged(tools, answers, case_prefix, number))
+            for number, (name, run) in enumerate(history.items(), 1)
         ]
     except CRASHES as error:
         return str(error)
 
 
-def _score_run(run: Mapping[str, Any], judged: Judged) -> CallRun:
+def _score_run(name: str, run: Mapping[str, Any], judged: Judged) -> CallRun:
     label = run["label"]
     _ = label["1"]["role"]  # the public code reads the first step before anything else
     pairs = [
@@ -74,7 +76,7 @@ def _score_run(run: Mapping[str, Any], judged: Judged) -> CallRun:
     ]
     keys = [_key_f1(pair) if pair.both_call() else 0.0 for pair in pairs]
     names = [_name_f1(pair) for pair in pairs if pair.both_call()]
-    values = _value_scores(pairs, judged)
+    values, has_values = _value_scores(pairs, judged)
     positive = [value for value in values if value > 0]
     digits = spec().compat.decimals
     return CallRun(
@@ -90,6 +92,8 @@ def _score_run(run: Mapping[str, Any], judged: Judged) -> CallRun:
             key == value == 1.0 and pair.actual.names != ""
             for key, value, pair in zip(keys, values, pairs, strict=True)
         ),
+        name_of_run=name,
+        has_values=has_values,
     )
 
 
@@ -191,8 +195,8 @@ def _key_f1(pair: Pair) -> float:
     return _set_f1(set(pair.predicted.arguments), set(pair.actual.arguments))
 
 
-def _value_scores(pairs: Sequence[Pair], judged: Judged) -> list[float]:
-    """Value F1 in the places where the public evaluator puts them (Q27).
+def _value_scores(pairs: Sequence[Pair], judged: Judged) -> tuple[list[float], bool]:
+    """Value F1 in the places where the public evaluator puts them (Q27), and if it has any.
 
     Steps with a question are scored before steps without, and the results are handed out by
     position, so only their mean can be trusted. An error inside gives the key F1 instead.
@@ -206,9 +210,11 @@ def _value_scores(pairs: Sequence[Pair], judged: Judged) -> list[float]:
         in_order = [r.f1 for r in found if r.asked and judged.asks] + [
             r.f1 for r in found if not (r.asked and judged.asks)
         ]
+        has_values = bool(found)
     except CRASHES:
+        has_values = False
         in_order = [_key_f1(pairs[index]) for index in places]
     scores = [0.0] * len(pairs)
     for index, score in zip(places, in_order, strict=True):
         scores[index] = score
-    return scores
+    return scores, has_values

@@ -80,6 +80,7 @@ def _call_row(runs: Sequence[calls.CallRun]) -> CallRow:
         value=value,
         value_positive_only=value,
         perfect=sum(run.perfect for run in runs),
+        without_values=tuple(run.name_of_run for run in runs if not run.has_values),
     )
 
 
