@@ -1,3 +1,20 @@
 """Which LLM to put on your calls, what it will cost, whether the answer can be trusted."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from callscore.app import score
+
+__all__ = ["__version__", "score"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # The API is imported when it is first used, so that `callscore --help` stays quick.
+    if name == "score":
+        from callscore.app import score
+
+        return score
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,3 +72,4 @@ class Failed(msgspec.Struct, frozen=True):
 
     stage: str
     why: str
+    cost_usd: float | None = None

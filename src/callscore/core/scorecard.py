@@ -140,6 +140,31 @@ class Ranked(msgspec.Struct, frozen=True):
     reason: str | None
 
 
+RowKind = Literal[
+    "section",
+    "metric",
+    "subscore",
+    "task",
+    "criterion",
+    "benchmarks",
+    "final_a",
+    "final_b",
+    "cost",
+    "rank",
+    "blocker",
+]
+
+
+class TemplateRow(msgspec.Struct, frozen=True):
+    """One row of a scorecard as a report shows it: what it is called, and where its value is."""
+
+    kind: RowKind
+    label: str
+    key: str
+    threshold: str = ""
+    is_blocker: bool = False
+
+
 class Scorecard(msgspec.Struct, frozen=True):
     """All models side by side, as `--json` writes it."""
 

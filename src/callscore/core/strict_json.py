@@ -19,6 +19,7 @@ MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_INTEGER_DIGITS = 4_300
 
+_KEY_END = re.compile(rb'(?<!\\)(?:\\\\)*":')
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -54,13 +55,18 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
 
 
 def has_duplicate_keys(raw: bytes, value: object) -> bool:
-    r"""Whether the text has more keys than its value, or may have (an escaped `\\"` is unsure)."""
-    if b'\\\\"' in raw:
-        return True
-    return _keys(msgspec.json.format(raw, indent=-1)) != _keys(msgspec.json.encode(value))
+    """Whether the text has more keys than the value decoded from it."""
+    return key_count(raw) != key_count(msgspec.json.encode(value))
 
 
-def _keys(compact: bytes) -> int:
+def key_count(raw: bytes) -> int:
+    """How many keys stand in a JSON text, duplicates included.
+
+    In compact JSON a key, and only a key, ends in `":`; inside a string that quote is escaped.
+    """
+    compact = msgspec.json.format(raw, indent=-1)
+    if b'\\\\"' in compact:
+        return len(_KEY_END.findall(compact))
     return compact.count(b'":') - compact.count(b'\\":')
 
 

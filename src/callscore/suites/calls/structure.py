@@ -135,6 +135,8 @@ def _array_fault(value: Any, shape: Shape, path: str) -> str | None:
         return f"{path}: expected an array"
     item_shape = shape.item
     assert item_shape is not None  # every array shape has one
+    if item_shape.kind == "scalar":
+        return _scalars_fault(value, path)
     for index, item in enumerate(value):
         expected = item_shape
         if shape.item_of_id and isinstance(item, dict):
@@ -142,4 +144,11 @@ def _array_fault(value: Any, shape: Shape, path: str) -> str | None:
         found = fault(item, expected, f"{path}[{index}]")
         if found:
             return found
+    return None
+
+
+def _scalars_fault(values: list[Any], path: str) -> str | None:
+    for index, value in enumerate(values):
+        if isinstance(value, (dict, list)):
+            return f"{path}[{index}]: expected a scalar"
     return None

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from callscore.core.case import Failed
 from callscore.core.measure import Measure
 from callscore.core.task import Measured
 from callscore.suites.calls.case_score import CaseScore
@@ -108,11 +107,14 @@ class TaskTally(msgspec.Struct):
         self.cases += 1
         self.errors += 1
 
-    def add_cost(self, cost_usd: float | None, failure: Failed | None) -> None:
-        """What one answer cost; a failed call without a price was not billed (C-83)."""
-        if failure is None:
-            self.calls += 1
-            self.unpriced += cost_usd is None
+    def add_call(self, cost_usd: float | None) -> None:
+        """One answered call and what it cost, where that is known (C-83)."""
+        self.calls += 1
+        self.unpriced += cost_usd is None
+        self.spend += cost_usd or 0.0
+
+    def add_failed_call(self, cost_usd: float | None) -> None:
+        """A call without an answer: billed where it has a price, never counted as a call."""
         self.spend += cost_usd or 0.0
 
     def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[Answer]) -> None:

@@ -1,0 +1,76 @@
+"""The `callscore` command. Each sub-command has its own file, imported when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+
+import click
+
+from callscore import __version__
+from callscore.core.errors import CallscoreError
+
+COMMANDS: Mapping[str, str] = {
+    "demo": "Score the bundled sample calls, offline: the quickest look at Callscore.",
+    "score": "Score stored model outputs against their cases.",
+    "validate": "Check case files and name every problem with file, line and field.",
+}
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one only to run it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of this file."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of this name; its command has the same name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"callscore.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from their one-line summaries, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="callscore")
+def callscore() -> None:
+    """Which LLM to put on your calls, what it will cost, and whether you may trust the answer.
+
+    Callscore scores language models on contact-centre work: QA forms, configured entities,
+    sentiment, summary and emotion, translation. It works offline and sends nothing anywhere.
+
+    \b
+    Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
+                3 inconclusive · 4 results cannot be kept · 130 interrupted
+    """
+
+
+def main() -> None:
+    """Run the command line; errors become one clear message and their exit code."""
+    try:
+        callscore(standalone_mode=False)
+    except CallscoreError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _complain(message: str) -> None:
+    click.echo(f"error: {message}", err=True)

@@ -1,0 +1,48 @@
+"""Progress on long work: a bar in a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+QUIET_SECONDS = 1.0
+PLAIN_SECONDS = 10.0
+CHECK_EVERY = 256
+
+
+class ProgressLine:
+    """Says nothing about short work; starts to speak when the work turns out to be long."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._next = time.monotonic() + QUIET_SECONDS
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of how far the work is."""
+        if done % CHECK_EVERY and done != total:
+            return
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total)
+        elif time.monotonic() >= self._next:
+            self._speak(done, total)
+
+    def _speak(self, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task(self._what, completed=done, total=total)
+            self._bar.start()
+        else:
+            sys.stderr.write(f"{self._what}: {done} of {total}\n")
+            self._next = time.monotonic() + PLAIN_SECONDS
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

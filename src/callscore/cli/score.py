@@ -1,0 +1,101 @@
+"""`callscore score`: score stored outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from callscore.cli.greedy import GreedyCommand
+
+FILE = click.Path(path_type=Path)
+
+
+def _pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
+    """`name=value` entries, several of them separated by commas, as a mapping."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        for pair in entry.split(","):
+            name, equals, value = pair.rpartition("=")
+            if not equals or not name.strip():
+                raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
+    try:
+        return {name: float(value) for name, value in _pairs(option, entries).items()}
+    except ValueError:
+        raise click.BadParameter("expected NAME=NUMBER", param_hint=option) from None
+
+
+@click.command(cls=GreedyCommand)
+@click.argument("cases", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--outputs",
+    multiple=True,
+    type=FILE,
+    help="JSONL with case_id, model, output; several files may follow. "
+    "Without it, the model_output embedded in each case is scored.",
+)
+@click.option("--verdicts", multiple=True, type=FILE, help="JSONL of verdicts by people or judges.")
+@click.option(
+    "--judge",
+    type=click.Choice(["none"]),
+    default="none",
+    show_default=True,
+    help="Who decides what code cannot.",
+)
+@click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
+@click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
+@click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
+@click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
+@click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
+@click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
+@click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
+def score(
+    cases: tuple[Path, ...],
+    outputs: tuple[Path, ...],
+    verdicts: tuple[Path, ...],
+    judge: str,
+    json_file: Path | None,
+    results: Path | None,
+    weights: tuple[str, ...],
+    cost: tuple[str, ...],
+    settings: tuple[str, ...],
+    allow_bad_cases: bool,
+    require_complete: bool,
+) -> None:
+    """Score stored model outputs against their cases.
+
+    CASES are JSONL files, one case a line (id, task, transcript, config, expected_outcome).
+    Prints the scorecard with models side by side; blockers are marked [!].
+
+    \b
+    callscore score cases.jsonl --outputs a.jsonl b.jsonl --json card.json
+    """
+    from callscore.app import score_files
+    from callscore.cli import output
+    from callscore.cli.progress import ProgressLine
+    from callscore.config import ScoreConfig
+
+    config = ScoreConfig(
+        cases=cases,
+        outputs=outputs,
+        verdicts=verdicts,
+        judge=judge,
+        settings=_pairs("--set", settings),
+        weights=_numbers("--weights", weights),
+        cost_per_1000=_numbers("--cost", cost),
+        allow_bad_cases=allow_bad_cases,
+    )
+    progress = ProgressLine("scoring")
+    try:
+        card = score_files(config, results, progress)
+    finally:
+        progress.close()
+    output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)
+    if require_complete:
+        output.require_complete(card)

@@ -1,0 +1,43 @@
+"""What a user may set when scoring, checked at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import ConfigError, UsageError
+from callscore.suites.calls import final, spec
+
+
+class ScoreConfig(msgspec.Struct, frozen=True):
+    """One scoring job over stored outputs."""
+
+    cases: Sequence[Path]
+    outputs: Sequence[Path] = ()
+    verdicts: Sequence[Path] = ()
+    judge: str = "none"
+    settings: Mapping[str, Any] = {}
+    weights: Mapping[str, float] = {}
+    cost_per_1000: Mapping[str, float] = {}
+    """Prices given by the user, by model; they override the recorded costs (C-83)."""
+    allow_bad_cases: bool = False
+
+    def checked_settings(self) -> spec.Settings:
+        """The settings, with unknown keys and impossible values refused."""
+        return spec.settings(self.settings)
+
+    def check(self) -> None:
+        """Refuse what cannot be, before any file is read."""
+        if not self.cases:
+            raise UsageError("no case file was given")
+        if self.judge != "none":
+            raise UsageError(f"judge {self.judge!r} is not available; expected none")
+        final.option_weights("b", self.checked_settings(), self.weights or None)
+        for model, cost in self.cost_per_1000.items():
+            if not 0 <= cost < float("inf"):
+                raise ConfigError(
+                    f"cost of {model}: {cost}; expected a finite number of at least 0"
+                )

@@ -1,0 +1,23 @@
+"""Sample data that ships with the package, labelled as such, and how to score it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import resources
+
+from callscore.config import ScoreConfig
+
+
+@contextmanager
+def sample_calls() -> Iterator[ScoreConfig]:
+    """The bundled sample calls as a scoring job; every line of them is made up."""
+    folder = resources.files(__package__).joinpath("calls")
+    with ExitStack() as stack:
+        paths = {
+            name: stack.enter_context(resources.as_file(folder.joinpath(f"{name}.jsonl")))
+            for name in ("cases", "outputs", "verdicts")
+        }
+        yield ScoreConfig(
+            cases=(paths["cases"],), outputs=(paths["outputs"],), verdicts=(paths["verdicts"],)
+        )

@@ -1,0 +1,198 @@
+"""What stands in each cell of a scorecard: text and a tone, shared by every renderer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from callscore.core.scorecard import (
+    MetricScore,
+    ModelScore,
+    Ranked,
+    Scorecard,
+    TaskScore,
+    TemplateRow,
+)
+from callscore.report.numbers import show, show_beside_limit, show_count, show_money
+
+Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
+
+TONES: Mapping[str, Tone] = {
+    "Good": "good",
+    "Acceptable": "middling",
+    "Warning": "middling",
+    "Fail": "bad",
+    "Blocker": "blocked",
+}
+NOTHING = "n/a"
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """The text of a cell; `why` is the reason behind an n/a, printed as a footnote."""
+
+    text: str
+    tone: Tone = "plain"
+    why: str = ""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A template row with one cell a model."""
+
+    template: TemplateRow
+    cells: Sequence[Cell]
+
+
+def rows(card: Scorecard, template: Sequence[TemplateRow]) -> list[Row]:
+    """The template filled in, without tasks that no model ran."""
+    ran = {task for model in card.models for task in model.tasks}
+    ranking = {entry.model: entry for entry in card.ranking}
+    found = []
+    for row in template:
+        task = row.key.partition(".")[0].partition("/")[0]
+        if row.kind in ("section", "metric", "subscore", "task") and not _belongs(row, task, ran):
+            continue
+        cells = [_cell(row, model, ranking) for model in card.models]
+        if row.kind == "subscore" and not any(cell.text for cell in cells):
+            continue
+        found.append(Row(row, cells))
+    return found
+
+
+def _belongs(row: TemplateRow, task: str, ran: set[str]) -> bool:
+    return task in ran or (row.kind == "section" and task in ("benchmarks", "final"))
+
+
+def _cell(row: TemplateRow, model: ModelScore, ranking: Mapping[str, Ranked]) -> Cell:
+    if row.kind == "section":
+        return _section(model.tasks.get(row.key))
+    if row.kind == "metric":
+        return _metric(model.tasks.get(row.key.partition(".")[0]), row)
+    if row.kind == "subscore":
+        return _subscore(model, row)
+    if row.kind == "task":
+        return _task(model.tasks.get(row.key))
+    if row.kind in ("criterion", "benchmarks"):
+        return _benchmark(model, row)
+    if row.kind in ("final_a", "final_b"):
+        return _final(model, row)
+    if row.kind == "cost":
+        return _cost(model)
+    if row.kind == "rank":
+        return _rank(ranking[model.model])
+    return _blocker(model)
+
+
+def _section(task: TaskScore | None) -> Cell:
+    if task is None:
+        return Cell("")
+    return Cell(
+        f"n = {task.n}" if task.n == task.cases else f"n = {task.n} of {task.cases}", "quiet"
+    )
+
+
+def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
+    if task is None:
+        return Cell(NOTHING, "quiet", "this task was not run")
+    metric = task.metrics[row.key]
+    if metric.value is None:
+        return Cell(NOTHING, "quiet", metric.why or "")
+    shown = show_beside_limit(metric.value, metric.unit, metric.meets_threshold, _limit(row))
+    tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
+    rating = f" {metric.rating}" if metric.rating else ""
+    return Cell(
+        f"{shown}{tick}{rating}{_aside(metric, task)}", TONES.get(metric.rating or "", "plain")
+    )
+
+
+def _aside(metric: MetricScore, task: TaskScore) -> str:
+    parts = []
+    if metric.max_per_call:
+        parts.append(f"max {metric.max_per_call:g} a call")
+    if metric.n != task.n and metric.unit != "count":
+        parts.append(f"n = {metric.n}")
+    if metric.approximate:
+        parts.append("approximate")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _limit(row: TemplateRow) -> float | None:
+    """The number in a printed threshold such as `>= 0.95 | < 0.90 blocker`."""
+    for word in row.threshold.replace("%", "").split():
+        try:
+            return float(word)
+        except ValueError:
+            continue
+    return None
+
+
+def _subscore(model: ModelScore, row: TemplateRow) -> Cell:
+    """Sub-scores are shown where the task score itself cannot be (C-127)."""
+    name, _, part = row.key.partition("/")
+    task = model.tasks.get(name)
+    if task is None or task.status != "incomplete":
+        return Cell("")
+    score = task.subscores[part]
+    if score.score is None:
+        return Cell(NOTHING, "quiet", f"{part}: {score.status}, {show_count(score.n, 'case')}")
+    return Cell(f"{show(score.score)} (n = {score.n})")
+
+
+def _task(task: TaskScore | None) -> Cell:
+    if task is None:
+        return Cell(NOTHING, "quiet", "this task was not run")
+    if task.score is not None:
+        return Cell(show(task.score) if task.official else f"{show(task.score)} (estimate)")
+    if task.status == "invalid":
+        beside = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
+        return Cell(f"invalid{beside}", "blocked")
+    why = f"{task.status}: " + (", ".join(task.reasons) or f"{task.n} of {task.cases} cases")
+    provisional = f" {show(task.ungated_score)}" if task.ungated_score is not None else ""
+    return Cell(f"{task.status}{provisional}", "quiet", why)
+
+
+def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
+    benchmarks = model.benchmarks
+    if row.kind == "benchmarks":
+        value, shown = benchmarks.score, benchmarks.score
+    else:
+        value = benchmarks.criteria[row.key]["binary"]
+        shown = value
+    if shown is None:
+        return Cell(NOTHING, "quiet", "the optional benchmarks were not run")
+    return Cell(show(shown) if row.kind == "benchmarks" else f"{value:g}")
+
+
+def _final(model: ModelScore, row: TemplateRow) -> Cell:
+    final = model.final
+    value = final.a if row.kind == "final_a" else final.b
+    is_official = (row.kind == "final_a") == (final.option == "A")
+    if value is not None:
+        return Cell(show(value) if final.official else f"{show(value)} (estimate)")
+    if not is_official:
+        return Cell(NOTHING, "quiet", "the optional benchmarks were not run")
+    if final.status == "invalid":
+        floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
+        return Cell(f"invalid{floor}", "blocked")
+    return Cell(final.status, "quiet", f"Final Score {final.status}: {', '.join(final.reasons)}")
+
+
+def _cost(model: ModelScore) -> Cell:
+    if model.cost.per_1000_calls is None:
+        return Cell("unknown", "quiet", "no price is recorded for these outputs")
+    return Cell(show_money(model.cost.per_1000_calls))
+
+
+def _rank(entry: Ranked) -> Cell:
+    if entry.rank is None:
+        return Cell("—", "quiet", entry.reason or "")
+    marks = " (estimates)" if entry.estimate else ""
+    free = " (free)" if entry.cost_status == "zero" else ""
+    return Cell(f"{entry.rank}{free}{marks}")
+
+
+def _blocker(model: ModelScore) -> Cell:
+    """Yes where a `[!]` row is breached at model level; blocked calls are counted (C-87)."""
+    blocked = f" ({show_count(model.blocked_calls, 'call')} blocked)" if model.blocked_calls else ""
+    return Cell(f"Yes{blocked}", "blocked") if model.blockers else Cell(f"No{blocked}", "good")

@@ -1,0 +1,35 @@
+"""How a value is shown. Three decimals, percentages two, ties away from zero (C-09)."""
+
+from __future__ import annotations
+
+from callscore.metrics.rounding import half_up
+
+
+def show(value: float, unit: str = "fraction") -> str:
+    """A value as reports print it: 0.803, 2.08 %, 3."""
+    if unit == "count":
+        return f"{value:g}"
+    if unit == "percent":
+        return f"{half_up(value, 2)} %"
+    return half_up(value, 3)
+
+
+def show_beside_limit(value: float, unit: str, meets: bool | None, threshold: float | None) -> str:
+    """The shown value, with `<` or `>` where rounding makes a missed limit look met        C-09"""
+    shown = show(value, unit)
+    if meets is not False or threshold is None:
+        return shown
+    rounded = float(shown.removesuffix(" %"))
+    if rounded != value and rounded == threshold:
+        return ("<" if value < rounded else ">") + shown
+    return shown
+
+
+def show_money(value: float) -> str:
+    """Dollars with as many decimals as a small price needs: $12.50, $0.086."""
+    return f"${half_up(value, 2 if value >= 10 else 4 if value < 0.01 else 3)}"
+
+
+def show_count(number: int, noun: str) -> str:
+    """1 call, 2 calls."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

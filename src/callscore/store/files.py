@@ -1,0 +1,149 @@
+"""JSON Lines in and out: streamed, indexed by position, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from callscore.core.errors import DataError, StoreError, UsageError
+
+MAX_LINE_BYTES = 64_000_000
+_OFFSET_BITS = 48
+_OFFSET_MASK = (1 << _OFFSET_BITS) - 1
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """One non-empty line of a file, with its place."""
+
+    path: Path
+    number: int
+    offset: int
+    raw: bytes
+
+    @property
+    def place(self) -> str:
+        """`file:line`, as errors print it."""
+        return f"{self.path}:{self.number}"
+
+
+def lines_of(paths: Sequence[Path]) -> Iterator[Line]:
+    """Every non-empty line of the files, in order, one at a time."""
+    for path in paths:
+        with open_for_reading(path) as file:
+            yield from _lines(path, file)
+
+
+def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
+    offset = 0
+    for number, raw in enumerate(file, start=1):
+        start = offset
+        offset += len(raw)
+        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+            start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
+        if len(raw) > MAX_LINE_BYTES:
+            raise DataError(
+                f"a line of {len(raw)} bytes; expected at most {MAX_LINE_BYTES}",
+                place=f"{path}:{number}",
+            )
+        if raw.strip():
+            yield Line(path, number, start, raw)
+
+
+def open_for_reading(path: Path) -> BinaryIO:
+    """An open file, or a UsageError that says why it cannot be read."""
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path}: is a folder; expected a JSONL file") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+class LinesByKey:
+    """Where the lines of each key stand, so that files in any order are never held in memory.
+
+    A key is a small integer (the position of a case). Keys and positions are kept in flat
+    arrays, sorted once; a line costs 16 bytes here, whatever its length.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._keys = array("q")
+        self._places = array("q")
+        self._files: dict[int, BinaryIO] = {}
+        self._sorted = True
+
+    def add(self, key: int, line: Line) -> None:
+        """Note that this line belongs to this key."""
+        if self._keys and key < self._keys[-1]:
+            self._sorted = False
+        self._keys.append(key)
+        self._places.append(self._paths.index(line.path) << _OFFSET_BITS | line.offset)
+
+    def lines(self, key: int) -> Iterator[Line]:
+        """The lines of a key, in the order in which they were added; their number is unknown."""
+        if not self._sorted:
+            self._sort()
+        position = bisect_left(self._keys, key)
+        while position < len(self._keys) and self._keys[position] == key:
+            yield self._read(self._places[position])
+            position += 1
+
+    def close(self) -> None:
+        """Close the files that were opened for reading."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def _sort(self) -> None:
+        order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
+        self._keys = array("q", (self._keys[i] for i in order))
+        self._places = array("q", (self._places[i] for i in order))
+        self._sorted = True
+
+    def _read(self, place: int) -> Line:
+        number, offset = place >> _OFFSET_BITS, place & _OFFSET_MASK
+        file = self._files.get(number)
+        if file is None:
+            file = self._files[number] = open_for_reading(self._paths[number])
+        if file.tell() != offset:
+            file.seek(offset)
+        return Line(self._paths[number], 0, offset, file.readline())
+
+
+def numbered(line: Line) -> Line:
+    """The same line with its number counted: slow, for error messages only."""
+    with open_for_reading(line.path) as file:
+        number = file.read(line.offset).count(b"\n") + 1
+    return line._replace(number=number)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when everything was written; else not at all."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()

@@ -1,0 +1,163 @@
+"""The three records that enter from files: cases, outputs, verdicts (strict, with clear errors)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.core.case import Case, Failed, Reply
+from callscore.core.errors import DataError
+from callscore.store.files import Line, numbered
+
+T = TypeVar("T")
+_AT = re.compile(r" - at `\$\.?(.*)`$")
+
+
+class CaseHead(msgspec.Struct):
+    """As much of a case as indexing needs."""
+
+    id: str
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens of one call."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class OutputRecord(msgspec.Struct, frozen=True):
+    """One line of an outputs file (DESIGN: Outputs)."""
+
+    case_id: str
+    model: str
+    output: msgspec.Raw = msgspec.Raw()
+    run: int = 1
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    latency_ms: float | None = None
+    finish_reason: str | None = None
+    error: Any = None
+
+
+class VerdictRecord(msgspec.Struct, frozen=True):
+    """One line of a verdicts file."""
+
+    case_id: str
+    metric: str
+    item: str | int
+    model: str | None = None
+    run: int = 1
+    verdict: str | None = None
+    value: float | None = None
+    text: str = ""
+    quote: str = ""
+    source: str = ""
+    by: str = ""
+
+
+_CASE_HEAD = msgspec.json.Decoder(CaseHead)
+_CASE = msgspec.json.Decoder(Case)
+_OUTPUT = msgspec.json.Decoder(OutputRecord)
+_VERDICT = msgspec.json.Decoder(VerdictRecord)
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def read_case_id(line: Line) -> str:
+    """The id of a case; only as much of the line is looked at as that needs."""
+    case_id = _typed(_CASE_HEAD, line).id
+    if not case_id.strip():
+        raise DataError("is empty; expected a unique text", field="id", place=line.place)
+    return case_id
+
+
+def read_case(line: Line) -> Case:
+    """The case on a line: strict JSON, no duplicate keys, documented types."""
+    _strict(line)
+    return _typed(_CASE, line)
+
+
+def read_output(line: Line) -> OutputRecord:
+    """The record on a line of an outputs file; the model's own text is not looked at yet."""
+    record = _typed(_OUTPUT, line)
+    fields = _FIELDS.decode(line.raw)
+    inner = sum(strict_json.key_count(raw) for raw in map(bytes, fields.values()))
+    if strict_json.key_count(line.raw) - inner != len(fields):
+        raise _at(line, DataError("a key stands twice in this record; expected each key once"))
+    if record.run < 1:
+        raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
+    if record.cost_usd is not None and record.cost_usd < 0:
+        raise _at(
+            line, DataError(f"{record.cost_usd} is negative; expected 0 or more", field="cost_usd")
+        )
+    if not bytes(record.output) and not record.error:
+        raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
+    return record
+
+
+def read_verdict(line: Line) -> VerdictRecord:
+    """The verdict on a line: a word or a value, never both, never neither."""
+    _strict(line)
+    record = _typed(_VERDICT, line)
+    if (record.verdict is None) == (record.value is None):
+        raise _at(line, DataError("expected either a word here or a `value`", field="verdict"))
+    return record
+
+
+def reply_of(record: OutputRecord) -> Reply | Failed:
+    """What the model answered: text, the bytes of an object, or why there is no answer."""
+    if record.error:
+        why = record.error if isinstance(record.error, str) else msgspec.json.encode(record.error)
+        why = why if isinstance(why, str) else why.decode()
+        return Failed("model", why, record.cost_usd)
+    raw = bytes(record.output)
+    usage = record.usage or Usage()
+    return Reply(
+        text=_text(raw) if raw.startswith(b'"') or raw == b"null" else raw,
+        finish_reason=record.finish_reason,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=record.cost_usd,
+    )
+
+
+def _text(raw: bytes) -> str:
+    if raw == b"null":
+        return ""
+    try:
+        return msgspec.json.decode(raw, type=str)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return str(strict_json.decode(raw, max_bytes=len(raw)).value)
+
+
+def _strict(line: Line) -> Any:
+    try:
+        return strict_json.decode(line.raw, max_bytes=len(line.raw)).value
+    except strict_json.JsonFault as fault:
+        raise _at(line, _json_error(fault)) from None
+
+
+def _json_error(fault: strict_json.JsonFault) -> DataError:
+    return DataError(f"{fault.detail} ({fault.cause}); expected one JSON object a line")
+
+
+def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
+    try:
+        return decoder.decode(line.raw)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        found = _AT.search(message)
+        problem = _AT.sub("", message).replace("`", "")
+        field = found.group(1) if found else ""
+        raise _at(line, DataError(problem, field=field)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # Only lone surrogates get past the strict reader here; it has replaced them.
+        return _typed(decoder, line._replace(raw=msgspec.json.encode(_strict(line))))
+
+
+def _at(line: Line, error: DataError) -> DataError:
+    placed = line if line.number else numbered(line)
+    return error.located(placed.place)

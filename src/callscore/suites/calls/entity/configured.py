@@ -1,0 +1,72 @@
+"""What the config says about entities: the list to choose from, and other forms (C-40, C-43)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from callscore.core.errors import DataError
+from callscore.metrics.text import n2
+from callscore.suites.calls.entity.identity import Aliases, distinct
+
+
+def strings(items: Any, path: str) -> list[str]:
+    """The value as a list of strings; raises DataError where it is none."""
+    if not isinstance(items, list):
+        raise DataError("expected an array of strings", field=path)
+    for index, item in enumerate(items):
+        if not isinstance(item, str):
+            raise DataError("expected an entity as a string", field=f"{path}[{index}]")
+    return items
+
+
+def configured_list(config: Mapping[str, Any]) -> list[str] | None:
+    """keywords ∪ topics, else entities; None where the config has no list        C-43"""
+    keys = [key for key in ("keywords", "topics") if config.get(key) is not None]
+    if not keys and config.get("entities") is not None:
+        keys = ["entities"]
+    if not keys:
+        return None
+    return [form for key in keys for form in strings(config[key], f"config.{key}")]
+
+
+def configured_keys(forms: list[str], aliases: Aliases) -> frozenset[str]:
+    """The distinct entities of the configured list."""
+    return distinct(forms, aliases).keys if aliases else _keys_without_aliases(tuple(forms))
+
+
+@lru_cache(maxsize=256)
+def _keys_without_aliases(forms: tuple[str, ...]) -> frozenset[str]:
+    """Remembered, as the calls of one business share one long list."""
+    return distinct(forms, {}).keys
+
+
+def read_aliases(config: Mapping[str, Any]) -> Aliases:
+    """`{entity: [form, …]}` or `{form: entity}`; raises DataError where a form has two entities."""
+    given = config.get("aliases")
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DataError("expected an object: entity to array of forms", field="config.aliases")
+    pairs: list[tuple[str, str]] = []
+    for name, value in given.items():
+        if isinstance(value, str):
+            pairs.append((n2(name), n2(value)))
+        else:
+            forms = strings(value, f"config.aliases[{name!r}]")
+            pairs += [(n2(form), n2(name)) for form in forms]
+    return _one_entity_each(pairs)
+
+
+def _one_entity_each(pairs: list[tuple[str, str]]) -> Aliases:
+    entities = {entity for _, entity in pairs}
+    aliases: dict[str, str] = {}
+    for form, entity in pairs:
+        if not form or not entity or form == entity:
+            continue
+        if form in entities or aliases.setdefault(form, entity) != entity:
+            raise DataError(
+                f"the form {form!r} stands for two entities; expected one", field="config.aliases"
+            )
+    return aliases

@@ -1,0 +1,137 @@
+"""The Entity task: prompt · read · ask · measure (003 Task 2). Code decides all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Prompt, Reply
+from callscore.core.judging import Question, Verdicts
+from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.task import Measured
+from callscore.metrics.sets import counts
+from callscore.suites.calls import spec, structure
+from callscore.suites.calls.entity import measures as formulas
+from callscore.suites.calls.entity.identity import distinct
+from callscore.suites.calls.entity.reference import (
+    ADHERENCE,
+    CROSS_LANGUAGE,
+    FABRICATED,
+    KEYWORDS,
+    OF_KEYWORDS,
+    OF_TOPICS,
+    TOPICS,
+    VALID_SET,
+    EntityReference,
+    read_reference,
+)
+from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.spec import Settings
+
+STRUCTURE = "entity.structure"
+OFFERED: Mapping[str, tuple[str, ...]] = {}
+"""No metric of this task asks a judge."""
+
+
+class EntityOutput(msgspec.Struct, frozen=True):
+    """The distinct entities that the model reported, by key.
+
+    Its own valid_entity_set is not kept, as it never scores (C-43).
+    """
+
+    keywords: frozenset[str]
+    topics: frozenset[str]
+    flags: Sequence[str]
+
+
+class EntityTask:
+    """Detects configured keywords and topics."""
+
+    name = "entity"
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def reference(self, case: Case) -> EntityReference:
+        """The human's entities, checked (C-20)."""
+        return read_reference(case, self.settings)
+
+    def prompt(self, case: Case) -> Prompt:
+        """The configured list and the transcript."""
+        return build_prompt("entity", case)
+
+    def read(self, reference: EntityReference, reply: Reply) -> EntityOutput | Malformed:
+        """The model's entities, or why they cannot be scored."""
+        parsed = read_object(reply, self.settings.parse)
+        if isinstance(parsed, Malformed):
+            return parsed
+        fault = structure.fault(parsed.value, reference.shape)
+        if fault:
+            return Malformed("structure", fault)
+        keywords = distinct(_given(KEYWORDS, parsed.value, reference), reference.aliases)
+        topics = distinct(_given(TOPICS, parsed.value, reference), reference.aliases)
+        flags = {*parsed.flags, *keywords.flags, *topics.flags, *reference.flags}
+        if _valid_set_differs(parsed.value, reference):
+            flags.add("valid_entity_set_differs")
+        return EntityOutput(keywords.keys, topics.keys, sorted(flags))
+
+    def ask(self, reference: EntityReference, output: EntityOutput) -> Sequence[Question]:
+        """Nothing: set arithmetic needs no judge."""
+        return []
+
+    def measure(
+        self, reference: EntityReference, output: EntityOutput | Malformed, verdicts: Verdicts
+    ) -> Measured:
+        """All Entity measures of one answer."""
+        if isinstance(output, Malformed):
+            return _malformed(reference, output)
+        keywords, topics = output.keywords, output.topics
+        fabricated = formulas.fabricated_entities(keywords | topics, reference)
+        measures = {
+            **_detection(OF_KEYWORDS, reference.keywords, keywords),
+            **_detection(OF_TOPICS, reference.topics, topics),
+            ADHERENCE: formulas.config_adherence(keywords, topics, reference.configured),
+            CROSS_LANGUAGE: formulas.cross_language_match_rate(keywords, topics, reference),
+            FABRICATED: formulas.fabricated_count(fabricated),
+            STRUCTURE: ratio(1, 1),
+        }
+        for slug in reference.absent:
+            measures[slug] = ABSENT
+        return Measured(measures, output.flags)
+
+
+def _given(part: str, answer: Mapping[str, Any], reference: EntityReference) -> list[Any]:
+    """A list of the answer; nothing where the case leaves it out, whatever stands there (C-127)."""
+    return [] if reference.case.is_absent(part) else answer[part]
+
+
+def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) -> bool:
+    """Whether the model's own list departs from the configured one: a warning only (C-43)."""
+    if reference.case.is_absent(VALID_SET):
+        return False
+    given = answer[VALID_SET]
+    if given == reference.as_written:
+        return False
+    return distinct(given, reference.aliases).keys != reference.configured
+
+
+def _detection(
+    slugs: Sequence[str], expected: frozenset[str], found: frozenset[str]
+) -> dict[str, Measure]:
+    precision, recall, f1 = slugs
+    c = counts(expected, found)
+    return {
+        precision: formulas.detection_precision(c),
+        recall: formulas.detection_recall(c),
+        f1: formulas.detection_f1(c),
+    }
+
+
+def _malformed(reference: EntityReference, output: Malformed) -> Measured:
+    measures = dict.fromkeys(spec.names().of_task["entity"], MALFORMED)
+    measures.update(dict.fromkeys(reference.absent, ABSENT))
+    measures[STRUCTURE] = ratio(0, 1)
+    return Measured(measures, sorted({output.cause, *reference.flags}))

@@ -1,0 +1,41 @@
+"""The framework's Scorecard template, row by row, for whatever renders it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from callscore.core.scorecard import TemplateRow
+from callscore.suites.calls.spec import load, names
+
+
+@cache
+def template() -> Sequence[TemplateRow]:
+    """003 Scorecard Template: sections, metrics, task scores, benchmarks, the final rows."""
+    return tuple(_rows())
+
+
+def _rows() -> Iterator[TemplateRow]:
+    spec = load()
+    for task in spec.tasks:
+        label = spec.scores[task].label
+        yield TemplateRow("section", f"{label.upper()} TASK METRICS", task)
+        for slug in names().of_task[task]:
+            metric = spec.metrics[slug]
+            if metric.template_row:
+                printed = metric.threshold.printed if metric.threshold else ""
+                yield TemplateRow("metric", metric.label, slug, printed, metric.gate is not None)
+        for part in spec.scores[task].parts:
+            yield TemplateRow("subscore", f"{part.capitalize()} Score", f"{task}/{part}")
+        yield TemplateRow("task", f"{label} Score", task, "0.0 – 1.0")
+    yield TemplateRow("section", "STANDARD BENCHMARKS — OPTIONAL (0 or 1)", "benchmarks")
+    for slug, criterion in spec.benchmarks.criteria.items():
+        yield TemplateRow("criterion", criterion.label, slug, criterion.printed)
+    minimum = spec.benchmarks.recommended_minimum
+    yield TemplateRow("benchmarks", "Benchmark Score", "", f">= {minimum:.2f} recommended")
+    yield TemplateRow("section", "FINAL", "final")
+    yield TemplateRow("final_a", "Final Score (with benchmarks)", "", "Option A")
+    yield TemplateRow("final_b", "Final Score (without benchmarks)", "", "Option B")
+    yield TemplateRow("cost", "Cost per 1000 calls", "", "$")
+    yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")
+    yield TemplateRow("blocker", "Any Blocker Triggered?", "", "Yes / No")

@@ -1,0 +1,77 @@
+"""Entity cases made in one line, and answers to them measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Reply
+from callscore.core.judging import NO_VERDICTS
+from callscore.core.measure import Measure
+from callscore.core.task import Measured
+from callscore.suites.calls.entity.task import EntityTask
+from callscore.suites.calls.spec import settings
+
+TASK = EntityTask(settings())
+CONFIG: Mapping[str, Any] = {"keywords": ["refund", "account"], "topics": ["billing"]}
+
+
+def outcome(
+    keywords: Sequence[Any] = (), topics: Sequence[Any] = (), valid: Sequence[Any] | None = None
+) -> dict[str, Any]:
+    """An outcome of the documented form; the configured list unless another is given."""
+    return {
+        "detected_keywords": list(keywords),
+        "detected_topics": list(topics),
+        "valid_entity_set": ["refund", "account", "billing"] if valid is None else list(valid),
+    }
+
+
+def entity_case(
+    expected: Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] = CONFIG,
+    transcript: str = "Agent: Hello.",
+    lang: str | None = None,
+    parts: Mapping[str, Any] | None = None,
+) -> Case:
+    """One call; a transcript that holds no entity unless one is given."""
+    return Case(
+        id="c1",
+        task="entity",
+        transcript=transcript,
+        config=config,
+        expected_outcome=outcome() if expected is None else expected,
+        lang=lang,
+        expected_parts=parts,
+    )
+
+
+def measured(case: Case, answer: object) -> Measured:
+    """Everything measured on an answer: an object is sent as JSON, text as it is."""
+    text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
+    reference = TASK.reference(case)
+    return TASK.measure(reference, TASK.read(reference, Reply(text)), NO_VERDICTS)
+
+
+def measures(case: Case, answer: object) -> Mapping[str, Measure]:
+    """The measures by short name: `keyword_f1` for `entity.keyword_f1`."""
+    return {slug.partition(".")[2]: m for slug, m in measured(case, answer).measures.items()}
+
+
+def values(case: Case, answer: object) -> dict[str, float | None]:
+    """The values by short name."""
+    return {name: measure.value for name, measure in measures(case, answer).items()}
+
+
+def flags(case: Case, answer: object) -> list[str]:
+    """The flags raised."""
+    return list(measured(case, answer).flags)
+
+
+def fault(case: Case, answer: object) -> Malformed | None:
+    """Why the answer is malformed; None where it is not."""
+    text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
+    output = TASK.read(TASK.reference(case), Reply(text))
+    return output if isinstance(output, Malformed) else None

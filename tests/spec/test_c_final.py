@@ -1,0 +1,211 @@
+"""C-79 … C-87 and the final-score examples of document 003; each test carries its entry's id."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import entity_case, entity_output, form, output, qa_case, question, score
+
+from callscore.core.errors import ConfigError, DataError
+from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
+from callscore.suites.calls import spec
+from callscore.suites.calls.final import final_score, option_weights
+from callscore.suites.calls.ranking import cost_of, rank
+from callscore.suites.calls.tally import TaskTally
+
+NOT_RUN = BenchmarkScore("not_run", None, {})
+
+
+def task(score_: float | None, status: Any = None) -> TaskScore:
+    return TaskScore(
+        status=status or ("valid" if score_ is not None else "invalid"),
+        score=score_,
+        ungated_score=score_,
+        reasons=[],
+        n=1,
+        cases=1,
+        official=score_ is not None,
+        coverage=1.0,
+        blocked_calls=0,
+        subscores={},
+        metrics={},
+    )
+
+
+def tasks(*scores: float | None) -> Mapping[str, TaskScore]:
+    return {name: task(value) for name, value in zip(spec.load().tasks, scores, strict=True)}
+
+
+def final(
+    *scores: float | None, benchmark: float | None = None, settings: Mapping[str, Any] | None = None
+) -> FinalScore:
+    done = BenchmarkScore("valid", benchmark, {}) if benchmark is not None else NOT_RUN
+    return final_score(tasks(*scores), done, spec.settings(settings))
+
+
+def model(
+    name: str, final_: float | None, cost: float | None, *, official: bool = True
+) -> ModelScore:
+    status = "valid" if final_ is not None else "invalid"
+    known = "unknown" if cost is None else "zero" if cost == 0 else "known"
+    return ModelScore(
+        model=name,
+        tasks={},
+        benchmarks=NOT_RUN,
+        final=FinalScore("B", status, final_, None, official, None, final_, ["qa"], {}),  # type: ignore[arg-type]
+        cost=Cost(known, "USD", cost, cost, 1),  # type: ignore[arg-type]
+        blockers=[],
+        blocked_calls=0,
+    )
+
+
+def test_c79_without_benchmarks_option_b_is_official() -> None:
+    result = final(0.9, 0.8, 0.7, 0.6)
+    assert (result.option, result.a, result.score) == ("B", None, result.b)
+
+
+def test_c79_complete_benchmarks_make_option_a_official_and_b_stays() -> None:
+    result = final(0.9, 0.8, 0.7, 0.6, benchmark=0.5)
+    assert (result.option, result.score) == ("A", result.a)
+    assert result.b == pytest.approx(0.785)
+
+
+def test_c80_both_options_and_the_proportional_weights() -> None:
+    assert final(0.9, 0.8, 0.7, 0.6).score == pytest.approx(0.785)
+    assert final(0.9, 0.8, 0.7, 0.6, benchmark=0.5).score == pytest.approx(0.70)
+    proportional = final(0.9, 0.8, 0.7, 0.6, settings={"weights": "proportional"})
+    assert proportional.score == pytest.approx(0.7857142857142858)
+
+
+def test_examples_weights_w_wt_and_w_fs() -> None:
+    scores, finals = spec.load().scores, spec.load().final
+    percent = {
+        "W-WT-Full-QA": ([70, 20, 10], scores["qa"].weights),
+        "W-WT-Entity": ([47, 29, 24], scores["entity"].weights),
+        "W-WT-Sentiment": ([60, 40], scores["text"].parts["sentiment"].weights),
+        "W-WT-Summary": ([30, 10, 10, 20, 30], scores["text"].parts["summary"].weights),
+        "W-WT-Text": ([30, 50, 20], {n: p.weight for n, p in scores["text"].parts.items()}),
+        "W-WT-Translation": ([10, 35, 10, 20, 10, 15], scores["translation"].weights),
+        "W-WT-Option-A": ([25, 20, 15, 10, 30], finals["a"]),
+        "W-WT-Option-B": ([35, 30, 20, 15], finals["b"]),
+    }
+    for name, (printed, weights) in percent.items():
+        assert [100 * weight for weight in weights.values()] == pytest.approx(printed), name
+        assert sum(weights.values()) == pytest.approx(1), name
+    exact = option_weights("b", spec.settings({"weights": "proportional"}), None)
+    assert [100 * weight for weight in exact.values()] == pytest.approx(  # W-FS-1
+        [35.714285714285715, 28.571428571428573, 21.428571428571427, 14.285714285714286]
+    )
+
+
+def test_c81_an_invalid_task_leaves_no_final_score_but_a_floor() -> None:
+    result = final(0.9, None, 0.7, 0.6)
+    assert (result.status, result.score, result.reasons) == ("invalid", None, ["entity"])
+    assert result.floor_score == pytest.approx(0.545)
+
+
+def test_c82_a_task_not_run_makes_the_final_score_incomplete(tmp_path: Path) -> None:
+    cases = [
+        qa_case([question()], "q"),
+        entity_case(["refund"], configured=["refund"], case_id="e"),
+    ]
+    outputs = [output("q", form(question())), output("e", entity_output(["refund"]))]
+    scored = score(cases, outputs, tmp_path)
+    assert (scored.model.final.status, scored.model.final.score) == ("incomplete", None)
+    own = score(cases, outputs, tmp_path, weights={"qa": 0.5, "entity": 0.5})
+    assert own.model.final.score == pytest.approx(1.0)
+    assert "qa=0.5,entity=0.5" in own.card.signature
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"qa": 0.5, "entity": 0.6}, "the sum is 1.1; expected 1"),
+        ({"qa": 1.5, "entity": -0.5}, "expected a number of at least 0"),
+        ({"quality": 1.0}, "unknown task 'quality'"),
+    ],
+)
+def test_c82_weights_that_cannot_be_are_refused(
+    tmp_path: Path, weights: dict[str, float], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        score([qa_case([question()])], [output("c1", form(question()))], tmp_path, weights=weights)
+
+
+def test_c83_cost_per_thousand_calls(tmp_path: Path) -> None:
+    cases = [qa_case([question()], f"c{i}") for i in range(200)]
+    outputs = [output(f"c{i}", form(question()), cost_usd=0.0025) for i in range(200)]
+    cost = score(cases, outputs, tmp_path).model.cost
+    assert cost.total == pytest.approx(0.50)
+    assert cost.per_1000_calls == pytest.approx(2.50)
+    given = score(cases, outputs, tmp_path, cost_per_1000={"m": 9.0}).model.cost
+    assert (given.per_1000_calls, given.status) == (9.0, "given")
+
+
+def test_c83_the_tasks_weigh_as_in_the_final_score() -> None:
+    tallies = {
+        "qa": TaskTally(spend=1.0, calls=10),
+        "entity": TaskTally(spend=10.0, calls=1000),
+    }
+    cost = cost_of(tallies, {"qa": 0.35, "entity": 0.30})
+    assert cost.per_1000_calls == pytest.approx(1000 * (0.35 * 0.1 + 0.30 * 0.01) / 0.65)
+
+
+def test_c84_the_cheapest_model_costs_one() -> None:
+    ranking = rank([model("A", 0.90, 2.0), model("B", 0.80, 1.0)])
+    assert [entry.model for entry in ranking] == ["B", "A"]
+    assert [entry.efficiency for entry in ranking] == pytest.approx([0.80, 0.45])
+    assert [entry.normalised_cost for entry in ranking] == [1.0, 2.0]
+
+
+def test_c85_a_free_model_ranks_first_and_is_marked() -> None:
+    ranking = rank([model("B", 0.95, 1.0), model("local", 0.70, 0.0), model("?", 0.9, None)])
+    assert [(e.model, e.rank) for e in ranking] == [("local", 1), ("B", 2), ("?", None)]
+    assert (ranking[0].cost_status, ranking[0].efficiency) == ("zero", None)
+    assert ranking[2].reason == "the cost is unknown"
+
+
+def test_c85_a_negative_cost_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cost_usd: -1.0 is negative"):
+        score([qa_case([question()])], [output("c1", form(question()), cost_usd=-1)], tmp_path)
+
+
+def test_c86_equal_efficiency_shares_a_rank() -> None:
+    models = [
+        model("d", 0.1, 1.0),
+        model("c", 0.5, 1.0),
+        model("b", 0.5, 1.0),
+        model("a", 0.8, 1.0),
+    ]
+    ranking = rank([*models, model("broken", None, 1.0)])
+    assert [(e.model, e.rank) for e in ranking] == [
+        ("a", 1),
+        ("b", 2),
+        ("c", 2),
+        ("d", 4),
+        ("broken", None),
+    ]
+    assert ranking[-1].reason == "Final Score invalid: QA"
+
+
+def test_c86_quality_is_ranked_apart_and_the_pareto_front_marked() -> None:
+    ranking = rank([model("big", 0.9, 10.0), model("mid", 0.8, 1.0), model("bad", 0.7, 2.0)])
+    assert {e.model: (e.quality_rank, e.pareto) for e in ranking} == {
+        "big": (1, True),
+        "mid": (2, True),
+        "bad": (3, False),
+    }
+
+
+def test_c87_blocked_calls_below_the_limit_are_counted_not_triggered(tmp_path: Path) -> None:
+    from callscore.report.cells import rows
+    from callscore.suites.calls.template import template
+
+    cases = [qa_case([question(score=0)], f"c{i}") for i in range(50)]
+    outputs = [output(f"c{i}", form(question(score=5 if i == 0 else 0))) for i in range(50)]
+    scored = score(cases, outputs, tmp_path)
+    last = rows(scored.card, template())[-1]
+    assert last.cells[0].text == "No (1 call blocked)"

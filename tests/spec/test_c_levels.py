@@ -1,0 +1,437 @@
+"""C-01 … C-22: levels, states, arithmetic, untrusted JSON; each test carries its entry's id."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from builders import (
+    entity_case,
+    entity_output,
+    evidence,
+    form,
+    output,
+    qa_case,
+    question,
+    score,
+    text_case,
+    text_outcome,
+)
+
+from callscore.core.errors import DataError
+from callscore.core.rating import Band, Rating, holds, rate
+from callscore.metrics.rounding import half_up
+from callscore.metrics.text import n1, n2
+from callscore.report.numbers import show, show_beside_limit
+from callscore.suites.calls import spec
+
+
+def good(case_id: str = "c1") -> dict[str, object]:
+    return output(case_id, form(question()))
+
+
+def claims(case_id: str, total: int, fabricated: int) -> list[dict[str, object]]:
+    return [
+        {
+            "case_id": case_id,
+            "model": "m",
+            "metric": "text.fabrication_free",
+            "item": f"claim:{i}",
+            "text": f"claim {i}",
+            "verdict": "not_found" if i <= fabricated else "supported_by_transcript",
+        }
+        for i in range(1, total + 1)
+    ]
+
+
+def test_c01_a_provider_failure_is_an_error_and_a_refusal_is_invalid(tmp_path: Path) -> None:
+    cases = [qa_case([question()], "down"), qa_case([question()], "refused")]
+    outputs = [
+        {"case_id": "down", "model": "m", "error": "HTTP 503 five times"},
+        output("refused", "I cannot help"),
+    ]
+    down, refused = score(cases, outputs, tmp_path).results
+    assert (down["status"], down["score"]) == ("error", None)
+    assert (refused["status"], refused["reasons"]) == ("invalid", ["qa.structure"])
+    assert refused["flags"] == ["refusal"]
+
+
+def test_c02_one_case_gives_the_model_the_result_of_the_case(tmp_path: Path) -> None:
+    expected = [question("Q1", 0), question("Q2")]
+    given = form(question("Q1", 5), question("Q2"))
+    scored = score([qa_case(expected)], [output("c1", given)], tmp_path)
+    case = scored.results[0]
+    assert (case["status"], case["reasons"]) == ("invalid", ["qa.false_pass_rate"])
+    task = scored.task()
+    assert (task.status, task.reasons) == ("invalid", ["qa.false_pass_rate"])
+    assert task.ungated_score == case["ungated_score"]
+    assert {slug: metric.value for slug, metric in task.metrics.items()} == case["metrics"]
+
+
+def test_c03_one_fabricated_fact_in_two_thousand_blocks_the_call_alone(tmp_path: Path) -> None:
+    ids = [f"c{i}" for i in range(100)]
+    verdicts = [v for i, cid in enumerate(ids) for v in claims(cid, 20, fabricated=int(i == 0))]
+    scored = score(
+        [text_case(case_id=cid) for cid in ids],
+        [output(cid, text_outcome()) for cid in ids],
+        tmp_path,
+        verdicts,
+    )
+    assert scored.results[0]["status"] == "invalid"
+    assert scored.results[0]["metrics"]["text.hallucination_rate"] == pytest.approx(5)
+    assert scored.value("text.hallucination_rate") == pytest.approx(0.05)
+    assert scored.task("text").status == "valid"
+    assert scored.task("text").blocked_calls == 1
+
+
+@pytest.mark.parametrize(("tolerance", "status"), [(0, "invalid"), (0.02, "valid")])
+def test_c03_one_broken_json_counts_as_zero(tmp_path: Path, tolerance: float, status: str) -> None:
+    ids = [f"c{i}" for i in range(100)]
+    outputs = [output(cid, text_outcome() if cid != "c7" else "{broken") for cid in ids]
+    scored = score(
+        [text_case(case_id=cid) for cid in ids],
+        outputs,
+        tmp_path,
+        settings={"call_gate_tolerance": tolerance},
+    )
+    task = scored.task("text")
+    assert task.status == status
+    assert task.metrics["text.sentiment_accuracy"].value == pytest.approx(0.99)
+    assert task.metrics["text.fabrication_free"].value == pytest.approx(0.99)
+    assert task.metrics["text.fabrication_free"].gate_value == pytest.approx(1)
+    assert task.ungated_score == pytest.approx(0.99)
+
+
+def test_c04_an_invalid_score_keeps_what_could_be_computed(tmp_path: Path) -> None:
+    expected = [question(f"Q{i}", 0 if i == 1 else 5, kind="SCORE") for i in range(1, 20)]
+    pass_fail = [question("P1", 0)] + [question(f"P{i}") for i in range(2, 21)]
+    given = form(question("P1", 5), *pass_fail[1:], *expected)
+    scored = score([qa_case([*pass_fail, *expected])], [output("c1", given)], tmp_path)
+    case = scored.results[0]
+    assert case["metrics"]["qa.false_pass_rate"] == pytest.approx(5)
+    assert case["score"] is None
+    assert case["ungated_score"] is not None
+    assert case["reasons"] == ["qa.false_pass_rate"]
+
+
+@pytest.mark.parametrize(("gates", "expected"), [("all", None), ("formula_only", 0.9856)])
+def test_c05_every_marked_row_is_a_gate(tmp_path: Path, gates: str, expected: float | None) -> None:
+    # 47 of 50 distinct entities are configured: adherence 0.94, all of them expected.
+    names = [f"word{i}" for i in range(50)]
+    case = entity_case(names, configured=names[:47], transcript=" ".join(names))
+    scored = score(
+        [case], [output("c1", entity_output(names))], tmp_path, settings={"gates": gates}
+    )
+    result = scored.results[0]
+    assert result["metrics"]["entity.config_adherence"] == pytest.approx(0.94)
+    assert result["score"] == (None if expected is None else pytest.approx(expected))
+    assert result["reasons"] == (["entity.config_adherence"] if gates == "all" else [])
+
+
+def test_c06_the_mean_over_calls_is_official_and_the_pooled_value_stands_beside_it(
+    tmp_path: Path,
+) -> None:
+    def of(case_id: str, right: int, total: int) -> tuple[dict[str, object], dict[str, object]]:
+        expected = [question(f"Q{i}") for i in range(total)]
+        given = [question(f"Q{i}", 5 if i < right else 4) for i in range(total)]
+        return qa_case(expected, case_id), output(case_id, form(*given))
+
+    pairs = [of("a", 1, 2), of("b", 9, 10)]
+    scored = score([case for case, _ in pairs], [given for _, given in pairs], tmp_path)
+    accuracy = scored.task().metrics["qa.question_score_accuracy"]
+    assert accuracy.value == pytest.approx(0.70)
+    assert accuracy.micro == pytest.approx(10 / 12)
+    means = [result["ungated_score"] for result in scored.results]
+    assert scored.task().ungated_score == pytest.approx(sum(means) / 2)
+
+
+def test_c07_runs_are_averaged_within_the_case_first(tmp_path: Path) -> None:
+    five = [question(f"Q{i}") for i in range(5)]
+    cases = [qa_case([question()], "A"), qa_case(five, "B")]
+    four_right = form(*five[:4], question("Q4", 4))
+    outputs = [
+        output("A", form(question())),
+        output("A", form(question(score=0)), run=2),
+        output("B", four_right),
+        output("B", four_right, run=2),
+    ]
+    scored = score(cases, outputs, tmp_path)
+    assert scored.value("qa.question_score_accuracy") == pytest.approx(0.65)
+    assert [(r["case_id"], r["run"]) for r in scored.results] == [
+        ("A", 1),
+        ("A", 2),
+        ("B", 1),
+        ("B", 2),
+    ]
+
+
+def test_c08_comparisons_forgive_the_last_digits_of_floats() -> None:
+    mean = (0.85 + 0.95 + 0.90) / 3
+    assert rate(mean, (Band(Rating.GOOD, ">=", 0.90),), Rating.FAIL) is Rating.GOOD
+    assert holds(abs(1.1 - 0.6), "<=", 0.5)
+    assert holds(100 * 7 / 100, "<=", 7)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.9142, "0.914"), (0.8025, "0.803"), ((0.95 + 0.88 + 0.42 + 0.96) / 4, "0.803")],
+)
+def test_c09_ties_are_shown_away_from_zero(value: float, shown: str) -> None:
+    assert show(value) == shown
+
+
+def test_c09_a_missed_limit_never_looks_met() -> None:
+    assert half_up(0.8996, 3) == "0.900"
+    assert show_beside_limit(0.8996, "fraction", False, 0.90) == "<0.900"
+    assert show_beside_limit(0.9, "fraction", True, 0.90) == "0.900"
+
+
+@pytest.mark.parametrize(
+    ("value", "rating"), [(0.95, "Good"), (0.90, "Acceptable"), (0.8999, "Fail")]
+)
+def test_c10_lower_bounds_are_inclusive(value: float, rating: str) -> None:
+    metric = spec.load().metrics["qa.question_score_accuracy"]
+    assert rate(value, metric.bands, metric.otherwise) == rating
+
+
+@pytest.mark.parametrize(
+    ("slug", "value", "rating"),
+    [
+        ("entity.config_adherence", 1, "Good"),
+        ("entity.config_adherence", 0.995, "Acceptable"),
+        ("entity.config_adherence", 0.95, "Acceptable"),
+        ("entity.config_adherence", 0.9499, "Blocker"),
+        ("text.hallucination_rate", 0, "Good"),
+        ("text.hallucination_rate", 0.5, "Acceptable"),
+        ("text.hallucination_rate", 2, "Acceptable"),
+        ("text.hallucination_rate", 2.5, "Fail"),
+        ("text.hallucination_rate", 3, "Fail"),
+        ("text.hallucination_rate", 3.0001, "Blocker"),
+        ("text.fabrication_free", 0.97, "Fail"),
+        ("text.fabrication_free", 0.9699, "Blocker"),
+        ("translation.critical_facts", 0.95, "Blocker"),
+        ("translation.critical_facts", 0.97, "Acceptable"),
+        ("translation.critical_facts", 1, "Good"),
+        ("qa.false_pass_rate", 1, "Good"),
+        ("qa.false_pass_rate", 3, "Acceptable"),
+        ("entity.fabricated_count", 2, "Warning"),
+        ("entity.fabricated_count", 3, "Blocker"),
+        ("translation.completeness", 0.9499, "Fail"),
+        ("translation.domain_terms", 0.8999, "Blocker"),
+    ],
+)
+def test_c11_bands_leave_no_gap(slug: str, value: float, rating: str) -> None:
+    metric = spec.load().metrics[slug]
+    assert rate(value, metric.bands, metric.otherwise) == rating
+
+
+def test_c11_a_blocked_critical_fact_rate_keeps_its_printed_severity() -> None:
+    severities = spec.load().metrics["translation.critical_facts"].severities
+    assert [
+        severity.name for severity in severities if holds(0.95, severity.comparison, severity.limit)
+    ]
+    assert not [s for s in severities if holds(0.5, s.comparison, s.limit)]
+
+
+def test_c12_a_mean_of_intents_is_rated_by_its_own_bands(tmp_path: Path) -> None:
+    ids = ["a", "b", "c"]
+    verdicts = [
+        {
+            "case_id": "c",
+            "model": "m",
+            "metric": "text.call_intent",
+            "item": "call_purpose",
+            "verdict": "same_domain_incomplete",
+        }
+    ]
+    other = text_outcome()
+    other["summary"] = {**other["summary"], "call_purpose": "Customer asking about billing"}
+    outputs = [output("a", text_outcome()), output("b", text_outcome()), output("c", other)]
+    scored = score([text_case(case_id=i) for i in ids], outputs, tmp_path, verdicts)
+    assert scored.value("text.call_intent") == pytest.approx(5 / 6)
+    assert scored.rating("text.call_intent") == "Acceptable"
+
+
+def test_c12_a_share_of_right_emotions_has_no_rating(tmp_path: Path) -> None:
+    wrong = text_outcome(emotion={"anger": 10, "neutral": 90})
+    outputs = [output("a", text_outcome()), output("b", wrong)]
+    scored = score([text_case(case_id=i) for i in "ab"], outputs, tmp_path)
+    assert scored.value("text.dominant_emotion") == 0.5
+    assert scored.rating("text.dominant_emotion") is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "detected", "f1"), [([], [], 1.0), ([], ["x"], 0.0), (["x"], [], 0.0)]
+)
+def test_c13_empty_sets_have_agreed_values(
+    tmp_path: Path, expected: list[str], detected: list[str], f1: float
+) -> None:
+    scored = score(
+        [entity_case(expected, configured=["x"])], [output("c1", entity_output(detected))], tmp_path
+    )
+    assert scored.value("entity.keyword_f1") == f1
+
+
+def test_c14_rates_are_percent_and_say_so(tmp_path: Path) -> None:
+    expected = [question("Q0", 0)] + [question(f"Q{i}") for i in range(1, 20)]
+    given = form(question("Q0", 5), *expected[1:])
+    metric = (
+        score([qa_case(expected)], [output("c1", given)], tmp_path)
+        .task()
+        .metrics["qa.false_pass_rate"]
+    )
+    assert (metric.value, metric.unit) == (pytest.approx(5.0), "percent")
+
+
+@pytest.mark.parametrize(
+    "name", ["Reason Quality", "Evidence-Backed Reasoning", "qa.evidence_backed_reasoning"]
+)
+def test_c15_every_name_of_a_metric_maps_to_one_slug(tmp_path: Path, name: str) -> None:
+    expected = [question(reason="The agent greeted the caller at once")]
+    verdict = {**evidence("c1", "Q1")[0], "metric": name}
+    given = form(question(reason="Said 'Good morning' at 00:12"))
+    scored = score([qa_case(expected)], [output("c1", given)], tmp_path, [verdict])
+    assert scored.value("qa.evidence_backed_reasoning") == 1.0
+
+
+def test_c15_all_listed_aliases_are_known() -> None:
+    for alias, slug in {
+        "Calibration Score": "qa.score_gap_accuracy",
+        "Score Gap Accuracy": "qa.score_gap_accuracy",
+        "Hallucination Score": "text.fabrication_free",
+        "Fabrication-Free Rate": "text.fabrication_free",
+        "Meaning Drift Score": "translation.critical_facts",
+        "Critical Fact Preservation Rate": "translation.critical_facts",
+    }.items():
+        assert spec.slug_of(alias) == slug
+
+
+def test_c16_the_tick_means_the_printed_threshold(tmp_path: Path) -> None:
+    names = [f"word{i}" for i in range(25)]
+    case = entity_case(names, configured=names[:24], transcript=" ".join(names))
+    metric = (
+        score([case], [output("c1", entity_output(names))], tmp_path)
+        .task("entity")
+        .metrics["entity.config_adherence"]
+    )
+    assert metric.value == pytest.approx(0.96)
+    assert (metric.meets_threshold, metric.rating) == (True, "Acceptable")
+
+
+def test_c17_a_number_that_call_intent_does_not_have_is_refused(tmp_path: Path) -> None:
+    verdict = {
+        "case_id": "c1",
+        "model": "m",
+        "metric": "text.call_intent",
+        "item": "call_purpose",
+        "value": 0.7,
+    }
+    with pytest.raises(DataError, match="0.7 is no value of text.call_intent; expected one of"):
+        score([text_case()], [output("c1", text_outcome())], tmp_path, [verdict])
+
+
+def test_c18_two_normal_forms() -> None:
+    assert n2("Account_Management ") == n2("account management")
+    assert n2("refunds") != n2("refund")
+    assert n2("ＫＹＣ") == n2("kyc")
+    assert n1("é") == n1("e\u0301")
+
+
+def test_c19_a_question_answered_twice_differently_is_missing(tmp_path: Path) -> None:
+    given = form(question("Q1", 5), question("Q1", 0))
+    scored = score([qa_case([question("Q1", 5)])], [output("c1", given)], tmp_path)
+    assert scored.value("qa.question_score_accuracy") == 0
+    assert "conflicting_duplicate" in scored.results[0]["flags"]
+
+
+def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
+    expected = [question("1"), question("Q2")]
+    given = form({**question(), "question_id": 1}, question("q2"))
+    scored = score([qa_case(expected)], [output("c1", given)], tmp_path)
+    assert scored.value("qa.question_score_accuracy") == 0.5
+    assert "unexpected_item" in scored.results[0]["flags"]
+
+
+@pytest.mark.parametrize(
+    ("questions", "message"),
+    [
+        ([question(max_score=0)], r"max_score.*'Q1'.*expected a number above 0"),
+        ([question(), question()], r"question_id.*'Q1' stands twice"),
+        ([question(score=6)], r"score.*outside the scale"),
+        ([question(score=3)], r"score.*neither 0 nor full marks"),
+        ([question(kind="YES_NO")], r"type.*expected PASS_FAIL or SCORE"),
+        ([], r"questions.*empty"),
+        ([{"question_id": "Q1"}], r"score.*missing"),
+    ],
+)
+def test_c20_dataset_errors_name_the_field(
+    tmp_path: Path, questions: list[dict[str, object]], message: str
+) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        score([qa_case(questions)], [good()], tmp_path)
+    assert "cases.jsonl:1" in str(caught.value)
+    assert "'c1'" in str(caught.value)
+
+
+def test_c20_bad_cases_can_be_skipped_and_the_card_says_so(tmp_path: Path) -> None:
+    cases = [qa_case([question(max_score=0)], "bad"), qa_case([question()])]
+    scored = score(cases, [good(), good("bad")], tmp_path, allow_bad_cases=True)
+    assert scored.task().cases == 1
+    assert any("skipped" in note and "'bad'" in note for note in scored.card.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "flag"),
+    [
+        ('```json\n{"questions": [%s]}\n```', "valid", "fence_removed"),
+        ('Here is the result: {"questions": [%s]}', "invalid", "prose_around_json"),
+        ('{"questions": [%s]} I hope this helps', "invalid", "prose_around_json"),
+        ('{"questions": [%s]}{"questions": [%s]}', "invalid", "prose_around_json"),
+        ('{"questions":[{"question_id":"Q1"', "invalid", "truncated_json"),
+    ],
+)
+def test_c21_nothing_is_repaired(tmp_path: Path, text: str, status: str, flag: str) -> None:
+    import json
+
+    raw = text.replace("%s", json.dumps(question()))
+    result = score([qa_case([question()])], [output("c1", raw)], tmp_path).results[0]
+    assert (result["status"], result["flags"]) == (status, [flag])
+
+
+def test_c21_strict_refuses_fences(tmp_path: Path) -> None:
+    import json
+
+    raw = f"```json\n{json.dumps(form(question()))}\n```"
+    scored = score(
+        [qa_case([question()])], [output("c1", raw)], tmp_path, settings={"parse": "strict"}
+    )
+    assert scored.results[0]["status"] == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("raw", "cause"),
+    [
+        ('{"questions": [], "questions": []}', "duplicate_key"),
+        ('{"score": 0, "score": 5}', "duplicate_key"),
+        ('{"questions": NaN}', "non_finite"),
+        ('{"questions": 1e999}', "non_finite"),
+        ('{"questions": ' + "[" * 70 + "]" * 70 + "}", "too_deep"),
+        ('{"questions": ' + "[" * 5000 + "]" * 5000 + "}", "too_deep"),
+        ('{"questions": ' + "9" * 5000 + "}", "huge_integer"),
+        ('{"questions": "' + "x" * 5_000_001 + '"}', "too_large"),
+    ],
+)
+def test_c22_json_pitfalls_are_structure_zero_with_their_cause(
+    tmp_path: Path, raw: str, cause: str
+) -> None:
+    result = score([qa_case([question()])], [output("c1", raw)], tmp_path).results[0]
+    assert (result["reasons"], result["flags"]) == (["qa.structure"], [cause])
+
+
+def test_c22_a_lone_surrogate_is_replaced_and_flagged(tmp_path: Path) -> None:
+    import json
+
+    raw = json.dumps(form(question(reason="X"))).replace('"X"', '"\\ud800 said"')
+    result = score([qa_case([question()])], [output("c1", raw)], tmp_path).results[0]
+    assert result["metrics"]["qa.structure"] == 1
+    assert "lone_surrogate" in result["flags"]
