@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from callscore.core.measure import Measure
+from callscore.metrics.rounding import half_even
 from callscore.suites.orchestration.choice.confusion import Confusion, Decision, or_zero
 from callscore.suites.orchestration.final import KeyMetrics, Overall
 from callscore.suites.orchestration.rows import FailedRow, PlanRow, Row
@@ -24,9 +24,8 @@ Layout = Mapping[str, Any]
 
 
 def four_decimals(value: float) -> float:
-    """The nearest number of four decimals, ties to even, on the digits shown        C-114"""
-    step = Decimal(1).scaleb(-spec().decimals)
-    return float(Decimal(repr(value)).quantize(step, ROUND_HALF_EVEN))
+    """Four decimals, ties to even        C-114"""
+    return half_even(value, spec().decimals)
 
 
 def as_calculated(value: float) -> float:

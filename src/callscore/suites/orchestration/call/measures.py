@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.core.judging import Question
+from callscore.metrics.sets import Counts
 from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
 from callscore.suites.orchestration.call.questions import DIFFERENT, SAME, same_meaning
 from callscore.suites.orchestration.call.values import Match, compare
+from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import Tool
 from callscore.suites.orchestration.scenario.values import Call
 
 Tools = Mapping[str, Tool]
 Ask = Callable[[Question], str | None]
 """A question → the word that answers it, or None."""
-
-
-class Overlap(NamedTuple):
-    """Shared, predicted and expected items of a multiset comparison."""
-
-    shared: int
-    predicted: int
-    expected: int
-
-    def f1(self) -> float:
-        """2 · shared / (predicted + expected); nothing on both sides → 1        C-115"""
-        total = self.predicted + self.expected
-        return 2 * self.shared / total if total else 1.0
 
 
 class Difference(NamedTuple):
@@ -66,25 +54,20 @@ def measure_calls(
     C-115. A malformed call beside well-formed ones counts as one more predicted name.
     """
     pairs = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
-    names = name_overlap([call.name for call in predicted] + list(malformed), expected)
-    keys = key_overlap(pairs)
+    names = [*(call.name for call in predicted), *malformed]
+    keys = key_counts(pairs)
     values = _values(pairs, tools, ask)
+    unequal = keys.tp - values.equal
     return CallMeasured(
-        name=names.f1(),
-        key=keys.f1(),
-        value=Overlap(values.equal, keys.predicted, keys.expected).f1(),
+        name=f1_or_one(multiset_counts((call.name for call in expected), names)),
+        key=f1_or_one(keys),
+        value=f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal)),
         undecided=tuple(values.undecided),
         differences=(*_name_differences(pairs), *values.differences),
     )
 
 
-def name_overlap(predicted: Sequence[str], expected: Sequence[Call]) -> Overlap:
-    """Multisets of function names        C-115"""
-    mine, due = Counter(predicted), Counter(call.name for call in expected)
-    return Overlap((mine & due).total(), mine.total(), due.total())
-
-
-def key_overlap(pairs: Sequence[CallPair]) -> Overlap:
+def key_counts(pairs: Sequence[CallPair]) -> Counts:
     """Argument keys, call by call        C-115"""
     shared = predicted = expected = 0
     for mine, due in pairs:
@@ -92,7 +75,7 @@ def key_overlap(pairs: Sequence[CallPair]) -> Overlap:
         expected += len(due.arguments) if due else 0
         if mine and due:
             shared += len(mine.arguments.keys() & due.arguments.keys())
-    return Overlap(shared, predicted, expected)
+    return Counts(shared, predicted - shared, expected - shared)
 
 
 def _schema(tool: Tool | None, key: str) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from callscore.core.measure import Measure, ratio, undefined
+from callscore.metrics.sets import Counts, f1, precision, recall
 
 
 class Confusion(msgspec.Struct, frozen=True, gc=False):
@@ -109,13 +110,10 @@ def _share(part: int, whole: int, what: str) -> Measure:
     return ratio(part, whole) if whole else undefined(f"no {what}")
 
 
-def _decision(tp: int, fp: int, fn: int, tn: int, side: str) -> Decision:
-    return Decision(
-        precision=_share(tp, tp + fp, f"{side} was predicted"),
-        recall=_share(tp, tp + fn, f"{side} was due"),
-        f1=_share(2 * tp, 2 * tp + fp + fn, f"{side} was due or predicted"),
-        accuracy=_share(tp + tn, tp + fp + fn + tn, "decision was made"),
-    )
+def _decision(tp: int, fp: int, fn: int, tn: int) -> Decision:
+    counts = Counts(tp, fp, fn)
+    accuracy = _share(tp + tn, tp + fp + fn + tn, "decision was made")
+    return Decision(precision(counts), recall(counts), f1(counts), accuracy)
 
 
 def reject_decision(c: Confusion) -> Decision:
@@ -123,12 +121,12 @@ def reject_decision(c: Confusion) -> Decision:
 
     FAILED is in none of the four cells: failing does not lower rejection recall (C-107).
     """
-    return _decision(c.tp_reject, c.fp_reject, c.fn_reject, c.tn_reject, "rejection")
+    return _decision(c.tp_reject, c.fp_reject, c.fn_reject, c.tn_reject)
 
 
 def call_decision(c: Confusion) -> Decision:
     """The same four formulas over the FC cells, FAILED included        001, C-108"""
-    return _decision(c.tp_fc, c.fp_fc, c.fn_fc, c.tn_fc, "call")
+    return _decision(c.tp_fc, c.fp_fc, c.fn_fc, c.tn_fc)
 
 
 def error_patterns(c: Confusion) -> ErrorPatterns:

@@ -10,10 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from callscore.metrics.sets import counts
 from callscore.suites.orchestration.call.questions import Answers
 from callscore.suites.orchestration.choice.confusion import Confusion
 from callscore.suites.orchestration.compat.plan import CRASHES
-from callscore.suites.orchestration.compat.values import Counts, Judged, ToolSchemas, compare
+from callscore.suites.orchestration.compat.values import Judged, ToolSchemas, compare
+from callscore.suites.orchestration.overlap import f1_or_one
 from callscore.suites.orchestration.spec import spec
 
 AWAITING = "AWAITING_USER_INPUT"
@@ -177,9 +179,7 @@ def _label_cases(label: Mapping[str, Any], *, with_call: bool) -> int:
 
 def _set_f1(predicted: set[Any], actual: set[Any]) -> float:
     """F1 of two sets; both empty 1, one empty 0        §5.2"""
-    if not predicted or not actual:
-        return 1.0 if not predicted and not actual else 0.0
-    return Counts(len(predicted & actual), len(predicted - actual), len(actual - predicted)).f1()
+    return f1_or_one(counts(actual, predicted))
 
 
 def _name_f1(pair: Pair) -> float:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from callscore.metrics.sets import Counts, f1
 from callscore.suites.orchestration.call.questions import SAME, Answers, Unanswered, same_meaning
+from callscore.suites.orchestration.choice.confusion import or_zero
 
 ToolSchemas = Mapping[str, Mapping[str, Any]]
 """Tool name → JSON schema of its parameters."""
@@ -49,18 +51,6 @@ class Judged(NamedTuple):
         return not isinstance(self.answers, Unanswered)
 
 
-class Counts(NamedTuple):
-    """True positives, false positives, false negatives."""
-
-    tp: int = 0
-    fp: int = 0
-    fn: int = 0
-
-    def f1(self) -> float:
-        """2PR / (P + R), 0 where undefined        §5.2"""
-        return 2 * self.tp / (2 * self.tp + self.fp + self.fn) if self.tp else 0.0
-
-
 class Compared(NamedTuple):
     """Value F1 of a step, and whether a judge was needed for it."""
 
@@ -74,9 +64,9 @@ def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Com
     total, asked = [0, 0, 0], False
     for key in predicted.arguments.keys() | actual.arguments.keys():
         if key not in predicted.arguments:
-            counts = Counts(fn=len(actual.arguments[key]))
+            counts = Counts(0, 0, len(actual.arguments[key]))
         elif key not in actual.arguments:
-            counts = Counts(fp=len(predicted.arguments[key]))
+            counts = Counts(0, len(predicted.arguments[key]), 0)
         else:
             mine, theirs = _texts(predicted.arguments[key]), _texts(actual.arguments[key])
             counts = Counts(len(mine & theirs), len(mine - theirs), len(theirs - mine))
@@ -87,8 +77,8 @@ def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Com
             ):
                 asked = True
                 counts = _judge(sorted(mine - theirs), sorted(theirs - mine), key, judged, step)
-        total = [a + b for a, b in zip(total, counts, strict=True)]
-    return Compared(Counts(*total).f1(), asked)
+        total = [total[0] + counts.tp, total[1] + counts.fp, total[2] + counts.fn]
+    return Compared(or_zero(f1(Counts(*total))), asked)
 
 
 def _texts(values: Any) -> set[str]:

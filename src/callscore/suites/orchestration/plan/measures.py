@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 import msgspec
 
 from callscore.metrics.graphs import has_cycle
+from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
 from callscore.suites.orchestration.plan.graphs import (
     component_graph,
     dangling_dependencies,
@@ -60,22 +60,16 @@ def measure_plan(predicted: Plan, gold: Plan) -> PlanMeasured:
     return PlanMeasured(
         structural=structural_distance(drawn, structural_graph(gold)),
         component=component_distance(component_graph(predicted), component_graph(gold)),
-        node_f1=multiset_f1(_nodes(predicted), _nodes(gold)),
-        edge_f1=multiset_f1(_edges(predicted), _edges(gold)),
+        node_f1=f1_or_one(multiset_counts(_nodes(gold), _nodes(predicted))),
+        edge_f1=f1_or_one(multiset_counts(_edges(gold), _edges(predicted))),
         flags=tuple(flags),
     )
 
 
-def multiset_f1(predicted: Counter[Hashable], expected: Counter[Hashable]) -> float:
-    """2 · |P ∩ E| / (|P| + |E|), both empty 1        C-115"""
-    total = predicted.total() + expected.total()
-    return 2 * (predicted & expected).total() / total if total else 1.0
-
-
-def _nodes(plan: Plan) -> Counter[Hashable]:
+def _nodes(plan: Plan) -> Iterator[Hashable]:
     """Agent steps by (agent, status), repeated ones counted (Q8)"""
-    return Counter(step.pair for workflow in plan.workflows for step in workflow.steps)
+    return (step.pair for workflow in plan.workflows for step in workflow.steps)
 
 
-def _edges(plan: Plan) -> Counter[Hashable]:
-    return Counter((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=True))
+def _edges(plan: Plan) -> Iterator[Hashable]:
+    return ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=True))
