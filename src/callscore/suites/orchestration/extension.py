@@ -61,10 +61,17 @@ def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Jso
 def undecided(records: Sequence[StepRecord]) -> list[Json]:
     """Argument values that only a judge could compare, and nobody did        C-115"""
     return [
-        {"case_id": record.case_id, "run": record.run, "item": item}
+        {
+            "case_id": record.case_id,
+            "run": record.run,
+            "metric": question.metric,
+            "item": question.item,
+            "text": question.text,
+            "reference": question.reference,
+        }
         for record in records
         if record.call is not None
-        for item in record.call.undecided
+        for question in record.call.undecided
     ]
 
 

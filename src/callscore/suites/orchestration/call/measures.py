@@ -32,13 +32,13 @@ class CallMeasured(NamedTuple):
     name: float
     key: float
     value: float
-    undecided: tuple[str, ...] = ()
+    undecided: tuple[Question, ...] = ()
     differences: tuple[Difference, ...] = ()
 
 
 class _Values(NamedTuple):
     equal: int
-    undecided: list[str]
+    undecided: list[Question]
     differences: list[Difference]
 
 
@@ -94,13 +94,17 @@ def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
 
 def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
     """Every argument that both sides give, equal by comparison or by a verdict."""
-    equal, undecided, differences = 0, [], []
+    equal = 0
+    undecided: list[Question] = []
+    differences: list[Difference] = []
     for place, (mine, due) in enumerate(pairs):
         if mine is None or due is None:
             continue
         differences += _key_differences(place, mine, due)
         tool = tools.get(due.name)
-        for key in due.arguments.keys() & mine.arguments.keys():
+        for key in due.arguments:
+            if key not in mine.arguments:
+                continue
             given, wanted = mine.arguments[key], due.arguments[key]
             match = compare(given, wanted, _schema(tool, key))
             if match is Match.EQUAL:
@@ -111,9 +115,9 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
             if answer == SAME:
                 equal += 1
                 continue
-            undecided += [question.item] if answer is None else []
+            undecided += [question] if answer is None else []
             differences.append(_value_difference(question, decided=answer is not None))
-    return _Values(equal, sorted(undecided), sorted(differences))
+    return _Values(equal, undecided, differences)
 
 
 def _value_difference(question: Question, *, decided: bool) -> Difference:

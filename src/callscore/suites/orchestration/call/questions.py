@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from callscore.core.judging import Item, Question, Verdict
-from callscore.core.ports import VerdictSource
+from callscore.core.judging import Question, Verdict
 
 METRIC = "orchestration.argument_value"
 SAME = "same"
 DIFFERENT = "different"
+OFFERED = (SAME, DIFFERENT)
 
 
 class Answers(Protocol):
@@ -29,19 +30,26 @@ class Unanswered:
 
 
 class Recorded:
-    """Verdicts that stand in a file or a stored run, for one model."""
+    """Verdicts that stand in a file, by case, run and item."""
 
-    def __init__(self, source: VerdictSource, model: str) -> None:
-        self._source = source
-        self._model = model
+    def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
+        self._verdicts = verdicts
+        self._used: set[tuple[str, int, str]] = set()
+
+    @property
+    def unused(self) -> int:
+        """Verdicts that answered nothing so far."""
+        return len(self._verdicts) - len(self._used)
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """The last verdict recorded for this item."""
-        verdicts = self._source.verdicts_on(case_id, self._model, run)
-        found = verdicts.get(Item(question.metric, question.item), ())
-        return found[-1] if found else None
+        """The verdict recorded for this item, if any."""
+        key = (case_id, run, question.item)
+        verdict = self._verdicts.get(key)
+        if verdict is not None:
+            self._used.add(key)
+        return verdict
 
 
 def same_meaning(item: str, predicted: str, expected: str) -> Question:
     """Do these two values of one argument mean the same?"""
-    return Question(METRIC, item, text=predicted, reference=expected, offered=(SAME, DIFFERENT))
+    return Question(METRIC, item, text=predicted, reference=expected, offered=OFFERED)

@@ -10,6 +10,7 @@ An entry that is not one costs its own step, nothing more (Q25).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,6 +46,18 @@ class Recording(msgspec.Struct, frozen=True):
     runs: tuple[Run, ...]
     raw_steps: tuple[tuple[RawStep, ...], ...]
     model: str = ""
+
+
+def decode_file(raw: bytes) -> Any:
+    """The JSON of an output file, NaN and all; raises DataError where it is none."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error}); expected the history of a scenario") from None
 
 
 def read_recording(value: Any, scenario_id: str) -> Recording:
