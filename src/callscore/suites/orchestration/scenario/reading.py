@@ -65,7 +65,7 @@ def _raw(step: _Step) -> RawStep:
     agent = "system" if step.workflow_id == "system" else step.agent
     if step.agent_type in ("main", "user") and agent != "system":
         agent = step.agent_type
-    return RawStep(step.step_id, agent, step.data.content)
+    return RawStep(step.step_id, agent, step.data.content, step.workflow_id or "")
 
 
 def interpret(steps: Sequence[RawStep], place: Place, cards: Cards) -> Scenario:

@@ -41,11 +41,15 @@ class RejectionDue(msgspec.Struct, frozen=True):
 
 
 class RawStep(msgspec.Struct, frozen=True):
-    """One step as written. `agent` is `system`, `user`, `main`, or the id of a sub-agent."""
+    """One step as written. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
+
+    `workflow` is the annotators' note to which workflow the step belongs, where they left one.
+    """
 
     step_id: int
     agent: str
     content: str
+    workflow: str = ""
 
     @property
     def by_sub_agent(self) -> bool:
