@@ -33,6 +33,14 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nesting: int
 
 
+class ForeignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which calls of an action list change nothing, and when two node texts are the same."""
+
+    reading_prefixes: tuple[str, ...]
+    reading_tools: tuple[str, ...]
+    same_node: float
+
+
 class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the public evaluator rounds on its way."""
 
@@ -47,6 +55,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plan: PlanSpec
     coverage: Coverage
     limits: Limits
+    foreign: ForeignSpec
     compat: CompatSpec
 
 

@@ -9,7 +9,7 @@ from callscore.core.judging import Question
 from callscore.metrics.sets import Counts
 from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
 from callscore.suites.orchestration.call.questions import DIFFERENT, SAME, same_meaning
-from callscore.suites.orchestration.call.values import Match, compare
+from callscore.suites.orchestration.call.values import Accepted, Match, compare
 from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import Tool
 from callscore.suites.orchestration.scenario.values import Call
@@ -53,7 +53,8 @@ def measure_calls(
 
     C-115. A malformed call beside well-formed ones counts as one more predicted name.
     """
-    pairs = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
+    paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
+    pairs = [_without_omitted(pair) for pair in paired]
     names = [*(call.name for call in predicted), *malformed]
     keys = key_counts(pairs)
     values = _values(pairs, tools, ask)
@@ -65,6 +66,20 @@ def measure_calls(
         undecided=tuple(values.undecided),
         differences=(*_name_differences(pairs), *values.differences),
     )
+
+
+def _without_omitted(pair: CallPair) -> CallPair:
+    """The pair without optional arguments that the prediction rightly left out."""
+    mine, due = pair
+    if due is None or not any(isinstance(value, Accepted) for value in due.arguments.values()):
+        return pair
+    given = mine.arguments if mine is not None else {}
+    kept = {
+        key: value
+        for key, value in due.arguments.items()
+        if key in given or not (isinstance(value, Accepted) and value.optional)
+    }
+    return CallPair(mine, Call(due.name, kept))
 
 
 def key_counts(pairs: Sequence[CallPair]) -> Counts:
@@ -126,6 +141,8 @@ def _value_difference(question: Question, *, decided: bool) -> Difference:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Accepted):
+        return " | ".join(_shown(alternative) for alternative in value.values)
     return value if isinstance(value, str) else repr(value)
 
 

@@ -13,6 +13,8 @@ from datetime import date, datetime, time
 from enum import IntEnum
 from typing import Any
 
+import msgspec
+
 
 class Match(IntEnum):
     """How two values compare; of several parts the least one decides."""
@@ -22,14 +24,24 @@ class Match(IntEnum):
     EQUAL = 2
 
 
+class Accepted(msgspec.Struct, frozen=True):
+    """An expected value with alternatives; where it is `optional` the argument may be left out."""
+
+    values: tuple[Any, ...]
+    optional: bool = False
+
+
 _NUMBER = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NO_SCHEMA: Mapping[str, Any] = {}
+_NONE = Match.DIFFERENT
 
 
 def compare(predicted: Any, expected: Any, schema: Mapping[str, Any] = _NO_SCHEMA) -> Match:
     """Typed comparison of one argument value        C-115, Q23"""
     if type(predicted) is type(expected) and predicted == expected:
         return Match.EQUAL
+    if isinstance(expected, Accepted):
+        return max((compare(predicted, value, schema) for value in expected.values), default=_NONE)
     if isinstance(expected, bool) or isinstance(predicted, bool):
         return _decided(_boolean(predicted), _boolean(expected))
     if isinstance(expected, Mapping) or isinstance(predicted, Mapping):
@@ -112,13 +124,18 @@ def _is_identifier(text: str) -> bool:
 def _objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
     if not isinstance(predicted, Mapping) or not isinstance(expected, Mapping):
         return Match.DIFFERENT
-    if predicted.keys() != expected.keys():
+    if predicted.keys() - expected.keys():
         return Match.DIFFERENT
+    given = [key for key, value in expected.items() if key in predicted or not _is_optional(value)]
     properties = schema.get("properties", _NO_SCHEMA)
     return min(
-        (compare(predicted[k], expected[k], _part(properties, k)) for k in expected),
+        (compare(predicted.get(k), expected[k], _part(properties, k)) for k in given),
         default=Match.EQUAL,
     )
+
+
+def _is_optional(value: Any) -> bool:
+    return isinstance(value, Accepted) and value.optional
 
 
 def _part(properties: Any, key: str) -> Mapping[str, Any]:
