@@ -121,3 +121,14 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
         click.echo(plain(str(problem)), err=True)
     if report.problems:
         raise DataError(f"{len(report.problems)} files are no scenarios")
+
+
+def show_samples() -> None:
+    """Print the bundled sample runs, as `callscore demo` does."""
+    from callscore.app_orchestration import result_document, score_orchestration
+    from callscore.demo.orchestration import sample_runs
+
+    with sample_runs() as jobs:
+        for job in jobs:
+            click.echo("\nSAMPLE DATA: made-up scenarios, models and verdicts")
+            show(result_document(score_orchestration(job)), None)

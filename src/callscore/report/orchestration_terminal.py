@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.metrics.rounding import half_up
+from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
 Json = Mapping[str, Any]
@@ -32,7 +33,8 @@ def render(document: Json) -> str:
 def _title(results: Sequence[Json]) -> str:
     extension = results[0]["x_extension"]
     files = ", ".join(
-        f"{plain(r['x_extension']['language'])} {r['overall_statistics']['total_files']} scenarios"
+        f"{plain(r['x_extension']['language'])} "
+        + show_count(r["overall_statistics"]["total_files"], "scenario")
         for r in results
     )
     reading = extension["mode"]
@@ -134,8 +136,8 @@ def _remarks(result: Json) -> Iterator[str]:
     undecided = extension.get("undecided", {"count": 0})["count"]
     if undecided:
         yield (
-            f"{language} undecided    {undecided} argument values need a judge and count as "
-            "unequal: FC is approximate"
+            f"{language} undecided    {show_count(undecided, 'argument value')} left to a judge, "
+            "counted as unequal: FC is approximate"
         )
     if extension["status"] != "valid":
         yield f"{language} status       {extension['status']}"

@@ -16,10 +16,12 @@ from callscore.suites.orchestration.choice.confusion import (
     rejection_type_accuracy,
 )
 from callscore.suites.orchestration.compat import calls, plan
+from callscore.suites.orchestration.compat.our_form import public_form
 from callscore.suites.orchestration.compat.values import ToolSchemas
 from callscore.suites.orchestration.final import KeyMetrics, Overall
 from callscore.suites.orchestration.plan.similarity import step_score
 from callscore.suites.orchestration.rows import CallRow, PlanRow, Row, mean_call, mean_plan
+from callscore.suites.orchestration.scenario.recording import OUR_FORM, read_recording
 from callscore.suites.orchestration.spec import spec
 
 ZERO = Measure(0.0)
@@ -35,6 +37,8 @@ def evaluate_file(
     data: Any, file_path: str, tools: ToolSchemas, answers: Answers, case_prefix: str
 ) -> Row:
     """One decoded `*_out.json`."""
+    if isinstance(data, Mapping) and data.get("callscore") == OUR_FORM:
+        data = public_form(read_recording(data, case_prefix))
     history = data.get("history", {}) if isinstance(data, Mapping) else {}
     runs = plan.score_runs(history) if isinstance(history, Mapping) else []
     called = calls.score_runs(history, tools, answers, case_prefix)
