@@ -124,12 +124,12 @@ def _is_identifier(text: str) -> bool:
 def _objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
     if not isinstance(predicted, Mapping) or not isinstance(expected, Mapping):
         return Match.DIFFERENT
-    if predicted.keys() - expected.keys():
+    missing = [key for key in expected if key not in predicted]
+    if predicted.keys() - expected.keys() or not all(_is_optional(expected[k]) for k in missing):
         return Match.DIFFERENT
-    given = [key for key, value in expected.items() if key in predicted or not _is_optional(value)]
     properties = schema.get("properties", _NO_SCHEMA)
     return min(
-        (compare(predicted.get(k), expected[k], _part(properties, k)) for k in given),
+        (compare(value, expected[k], _part(properties, k)) for k, value in predicted.items()),
         default=Match.EQUAL,
     )
 
@@ -160,7 +160,8 @@ def _arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
             del left[place]
     if not unpaired:
         return Match.EQUAL
-    return min(max(compare(element, other, items) for other in left) for element in unpaired)
+    grid = [[compare(element, other, items) for other in left] for element in unpaired]
+    return min(min(map(max, grid)), min(map(max, zip(*grid, strict=True))))
 
 
 def _place_of(element: Any, among: Sequence[Any], schema: Mapping[str, Any]) -> int | None:
