@@ -160,8 +160,9 @@ def _arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
             del left[place]
     if not unpaired:
         return Match.EQUAL
-    grid = [[compare(element, other, items) for other in left] for element in unpaired]
-    return min(min(map(max, grid)), min(map(max, zip(*grid, strict=True))))
+    towards = [max(compare(one, other, items) for other in left) for one in unpaired]
+    back = [max(compare(one, other, items) for one in unpaired) for other in left]
+    return min(*towards, *back)
 
 
 def _place_of(element: Any, among: Sequence[Any], schema: Mapping[str, Any]) -> int | None:

@@ -12,6 +12,9 @@ from typing import Any
 
 from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
+_JSON_FENCE = re.compile(r"```json\s*\{")
+_YAML_FENCE = re.compile(r"```yaml\s*workflow_")
+_CLOSE_AFTER_BRACE = re.compile(r"\}\s*```")
 _NAMED_OBJECT = re.compile(r'"workflow_\d+":\s*\{')
 
 
@@ -47,33 +50,24 @@ def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
             yield read_public, reindented
 
 
-def _fence_bodies(text: str, opening: str, first: str) -> Iterator[tuple[int, str]]:
-    """(start, rest) after each opening fence whose body begins with `first`."""
-    at = text.find(opening)
-    while at >= 0:
-        rest = text[at + len(opening) :].lstrip()
-        if rest.startswith(first):
-            yield at, rest
-        at = text.find(opening, at + 1)
-
-
 def _fenced_json(text: str) -> str | None:
-    for _, body in _fence_bodies(text, "```json", "{"):
-        close = body.find("```")
-        while close >= 0:
-            inside = body[:close].rstrip()
-            if inside.endswith("}"):
-                return inside
-            close = body.find("```", close + 1)
-    return None
+    """The body of the first ```json fence that begins with a brace, up to a brace and a fence.
+
+    Only the first such opening can succeed: a close that follows a later one follows it, too.
+    """
+    opening = _JSON_FENCE.search(text)
+    closing = _CLOSE_AFTER_BRACE.search(text, opening.end()) if opening is not None else None
+    if opening is None or closing is None:
+        return None
+    return text[opening.end() - 1 : closing.start() + 1]
 
 
 def _fenced_yaml(text: str) -> str | None:
-    for _, body in _fence_bodies(text, "```yaml", "workflow_"):
-        close = body.find("```")
-        if close >= 0:
-            return body[:close].rstrip()
-    return None
+    opening = _YAML_FENCE.search(text)
+    close = text.find("```", opening.end()) if opening is not None else -1
+    if opening is None or close < 0:
+        return None
+    return text[opening.end() - len("workflow_") : close].rstrip()
 
 
 def _flat_object(text: str) -> str | None:
