@@ -24,6 +24,7 @@ from callscore.store.records import (
     read_case,
     read_case_id,
     read_output,
+    read_output_head,
     read_verdict,
     reply_of,
 )
@@ -155,7 +156,7 @@ def _index_outputs(config: ScoreConfig, index: _Index) -> None:
     outputs = index.outputs = LinesByKey(config.outputs)
     models: set[str] = set()
     for line in lines_of(config.outputs):
-        record = read_output(line)
+        record = read_output_head(line)
         models.add(record.model)
         outputs.add(_position(index, record.case_id, line), line)
     index.models = sorted(models)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import entity_case, entity_output, form, output, qa_case, question, score
 
+from builders import entity_case, entity_output, form, output, qa_case, question, score
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.suites.calls import spec

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from builders import (
     entity_case,
     entity_output,
@@ -17,7 +18,6 @@ from builders import (
     text_case,
     text_outcome,
 )
-
 from callscore.core.errors import DataError
 from callscore.core.rating import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
@@ -280,7 +280,8 @@ def test_c14_rates_are_percent_and_say_so(tmp_path: Path) -> None:
         .task()
         .metrics["qa.false_pass_rate"]
     )
-    assert (metric.value, metric.unit) == (pytest.approx(5.0), "percent")
+    assert metric.value == pytest.approx(5.0)
+    assert metric.unit == "percent"
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import evidence, form, output, qa_case, question, score
 
+from builders import evidence, form, output, qa_case, question, score
 from callscore.core.measure import Measure
 from callscore.core.rating import rate
 from callscore.report.numbers import show

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from builders import form, output, qa_case, question, score, text_case, text_outcome
 
 KEYS = ("question_id", "score", "max_score", "type", "reason")

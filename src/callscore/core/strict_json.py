@@ -1,9 +1,9 @@
 """Reading JSON that nobody vouches for: one value, no duplicate keys, nothing repaired (C-22).
 
 msgspec decodes at C speed but lets a later duplicate key win. A duplicate makes the decoded
-value shorter than the text, so the number of keys is compared: keys in the text (whatever
-their spelling) against keys after encoding the value again. Only text that fails one of
-these quick checks is read a second time by the slow reader, which knows what is wrong.
+value shorter than the text, so the value is encoded again: equal bytes prove that nothing was
+lost, and where the spelling differs (escapes, numbers) the keys of both are counted. Only text
+that fails these quick checks is read a second time by the slow reader, which says what is wrong.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
 
 def has_duplicate_keys(raw: bytes, value: object) -> bool:
     """Whether the text has more keys than the value decoded from it."""
-    return key_count(raw) != key_count(msgspec.json.encode(value))
+    compact, encoded = msgspec.json.format(raw, indent=-1), msgspec.json.encode(value)
+    return compact != encoded and _key_count(compact) != _key_count(encoded)
 
 
-def key_count(raw: bytes) -> int:
-    """How many keys stand in a JSON text, duplicates included.
+def _key_count(compact: bytes) -> int:
+    """How many keys stand in a compact JSON text, duplicates included.
 
-    In compact JSON a key, and only a key, ends in `":`; inside a string that quote is escaped.
+    There a key, and only a key, ends in `":`; inside a string that quote is escaped.
     """
-    compact = msgspec.json.format(raw, indent=-1)
     if b'\\\\"' in compact:
         return len(_KEY_END.findall(compact))
     return compact.count(b'":') - compact.count(b'\\":')

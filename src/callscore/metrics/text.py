@@ -6,12 +6,13 @@ pure, does not know any language, and stays linear in the length of what it is g
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal
 
-_INVISIBLE: Final = {0xFEFF: None, 0x200B: None, 0x00AD: None}
-_INVISIBLE_AND_JOINERS: Final = {**_INVISIBLE, 0x200C: None, 0x200D: None}
+_INVISIBLE: Final = "\ufeff\u200b\u00ad"
+_INVISIBLE_AND_JOINERS: Final = _INVISIBLE + "\u200c\u200d"
 _EDGE_OF_ASCII: Final = " !\"#%&'()*,-./:;?@[\\]_{}"
 _NON_ASCII_DIGIT: Final = re.compile(r"[^\D0-9]")
 _UNSPACED: Final = re.compile(
@@ -37,7 +38,7 @@ def n1(text: str) -> str:
     """NFC, without U+FEFF, U+200B and U+00AD, white space collapsed and stripped        C-18 N1"""
     if text.isascii():
         return " ".join(text.split())
-    return _normalised("NFC", text.translate(_INVISIBLE))
+    return _normalised("NFC", _without(_INVISIBLE, text))
 
 
 def n2(text: str) -> str:
@@ -84,13 +85,23 @@ def contains_form(text: str, form: str, *, reference: str = "", ignore_case: boo
     stand as whole words (see `contains`), save where the reference itself holds it only inside
     other words: then a substring will do.
     """
-    written, sought = _comparable(text, ignore_case), _comparable(form, ignore_case)
-    if not sought or sought not in written:
+    written, sought = comparable(text, ignore_case), comparable(form, ignore_case)
+    return holds_form(written, sought, lambda: comparable(reference, ignore_case))
+
+
+def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
+    """As `contains_form`, for texts that are comparable already; the reference is seldom needed."""
+    if not form or form not in text:
         return False
-    if contains(written, sought):
+    if contains(text, form):
         return True
-    model = _comparable(reference, ignore_case)
-    return sought in model and not contains(model, sought)
+    model = reference()
+    return form in model and not contains(model, form)
+
+
+def comparable(text: str, ignore_case: bool) -> str:
+    """N1, folded where case does not matter        C-71, C-72"""
+    return n1(text).casefold() if ignore_case else n1(text)
 
 
 def digits_to_ascii(text: str) -> str:
@@ -104,14 +115,10 @@ def _ascii_digit(match: re.Match[str]) -> str:
     return str(unicodedata.decimal(match.group()))
 
 
-def _comparable(text: str, ignore_case: bool) -> str:
-    return n1(text).casefold() if ignore_case else n1(text)
-
-
 def _n2(text: str) -> str:
     if text.isascii():
         return _spaced(text.lower()).strip(_EDGE_OF_ASCII)
-    folded = _normalised("NFKC", text.translate(_INVISIBLE_AND_JOINERS))
+    folded = _normalised("NFKC", _without(_INVISIBLE_AND_JOINERS, text))
     # Folding can undo the normal form and the normal form can undo folding (U+0345, U+1E9E).
     while (again := _normalised("NFKC", folded.casefold())) != folded:
         folded = again
@@ -145,6 +152,12 @@ def _is_word_edge(text: str, at: int) -> bool:
     if not (is_word_char(before) and is_word_char(after)):
         return True
     return is_unspaced_script(before) or is_unspaced_script(after)
+
+
+def _without(characters: str, text: str) -> str:
+    for char in characters:
+        text = text.replace(char, "")
+    return text
 
 
 def _normalised(form: Literal["NFC", "NFKC"], text: str) -> str:

@@ -13,6 +13,8 @@ from callscore.core.errors import DataError
 from callscore.store.files import Line, numbered
 
 T = TypeVar("T")
+SHORTEST_CUT = 64
+"""Shorter outputs might stand in the record a second time, as a name or a key."""
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -27,6 +29,13 @@ class Usage(msgspec.Struct, frozen=True):
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+
+
+class OutputHead(msgspec.Struct):
+    """As much of an output as indexing needs."""
+
+    case_id: str
+    model: str
 
 
 class OutputRecord(msgspec.Struct, frozen=True):
@@ -60,10 +69,8 @@ class VerdictRecord(msgspec.Struct, frozen=True):
 
 
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
-_CASE = msgspec.json.Decoder(Case)
+_OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
 _OUTPUT = msgspec.json.Decoder(OutputRecord)
-_VERDICT = msgspec.json.Decoder(VerdictRecord)
-_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_case_id(line: Line) -> str:
@@ -76,17 +83,18 @@ def read_case_id(line: Line) -> str:
 
 def read_case(line: Line) -> Case:
     """The case on a line: strict JSON, no duplicate keys, documented types."""
-    _strict(line)
-    return _typed(_CASE, line)
+    return _converted(_strict(line), Case, line)
+
+
+def read_output_head(line: Line) -> OutputHead:
+    """Whose answer to which case stands on a line."""
+    return _typed(_OUTPUT_HEAD, line)
 
 
 def read_output(line: Line) -> OutputRecord:
     """The record on a line of an outputs file; the model's own text is not looked at yet."""
     record = _typed(_OUTPUT, line)
-    fields = _FIELDS.decode(line.raw)
-    inner = sum(strict_json.key_count(raw) for raw in map(bytes, fields.values()))
-    if strict_json.key_count(line.raw) - inner != len(fields):
-        raise _at(line, DataError("a key stands twice in this record; expected each key once"))
+    _strict(line._replace(raw=_envelope(line.raw, record)))
     if record.run < 1:
         raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     if record.cost_usd is not None and record.cost_usd < 0:
@@ -98,10 +106,15 @@ def read_output(line: Line) -> OutputRecord:
     return record
 
 
+def _envelope(raw: bytes, record: OutputRecord) -> bytes:
+    """The record without what the model said: faults in there are the model's, not the file's."""
+    said = bytes(record.output)
+    return raw.replace(said, b"0", 1) if len(said) > SHORTEST_CUT else raw
+
+
 def read_verdict(line: Line) -> VerdictRecord:
     """The verdict on a line: a word or a value, never both, never neither."""
-    _strict(line)
-    record = _typed(_VERDICT, line)
+    record = _converted(_strict(line), VerdictRecord, line)
     if (record.verdict is None) == (record.value is None):
         raise _at(line, DataError("expected either a word here or a `value`", field="verdict"))
     return record
@@ -148,14 +161,25 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
     try:
         return decoder.decode(line.raw)
     except msgspec.ValidationError as error:
-        message = str(error)
-        found = _AT.search(message)
-        problem = _AT.sub("", message).replace("`", "")
-        field = found.group(1) if found else ""
-        raise _at(line, DataError(problem, field=field)) from None
+        raise _at(line, _type_error(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Only lone surrogates get past the strict reader here; it has replaced them.
         return _typed(decoder, line._replace(raw=msgspec.json.encode(_strict(line))))
+
+
+def _converted(value: Any, kind: type[T], line: Line) -> T:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _at(line, _type_error(error)) from None
+
+
+def _type_error(error: msgspec.ValidationError) -> DataError:
+    """msgspec's message, with the path in it as the field."""
+    message = str(error)
+    found = _AT.search(message)
+    problem = _AT.sub("", message).replace("`", "")
+    return DataError(problem, field=found.group(1) if found else "")
 
 
 def _at(line: Line, error: DataError) -> DataError:

@@ -1,4 +1,19 @@
-"""Edit distance between small directed graphs, exact, and its similarity.   001, C-117"""
+"""Edit distance between small directed graphs, exact, and its similarity.   001, C-117
+
+Where a substitution costs at most 2, mapping two nodes is never dearer than deleting one and
+inserting the other, so every node of the smaller graph is mapped, and
+
+    cost = |V1| + |E1| + |V2| + |E2| - gain
+    gain = sum of (2 - substitution) over mapped nodes + 2 * edges that land on an edge
+
+`problem` says this in whole numbers, `search` maximises the gain by branch and bound, `shares`
+and `tuning` make its bounds out of assignments, `symmetry` leaves out twin maps.
+
+Tried and left: solving every assignment anew (6 times slower), scipy's solver (0.5 s to import,
+and it cannot be repaired), only even shares (one in 24 unrelated 16-node pairs unproven after 4 s),
+the same relaxation as a mixed-integer program (HiGHS: 0.4 to 2.5 s where this takes 0.2),
+coordinate ascent instead of subgradient steps (stops half-way to the linear program's bound).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +22,10 @@ from typing import NamedTuple
 
 from callscore.metrics.graphs.graph import Graph, size
 from callscore.metrics.graphs.problem import Side, problem, side
-from callscore.metrics.graphs.search import Search
+from callscore.metrics.graphs.search import Effort, Search
 
 Substitution = Callable[[Hashable, Hashable], float]
-BUDGET = 200_000
+BUDGET = 5_000
 
 
 class EditDistance(NamedTuple):
@@ -30,17 +45,19 @@ def edit_distance(
 
     Nodes and edges are inserted and deleted for 1, an edge is substituted for 0, a node for
     `substitution(label, label)` in [0, 2]. `budget` is the number of search nodes that may be
-    opened: no clock, so the same pair always gives the same answer.
+    opened (fewer in graphs of more than 16 nodes, where each costs more; none above 64): no
+    clock, so the same pair always gives the same answer.
     """
     if len(first.labels) > len(second.labels):
         return edit_distance(second, first, lambda a, b: substitution(b, a), budget=budget)
     costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
     if not all(0 <= cost <= 2 for row in costs for cost in row):
         raise ValueError("a substitution costs between 0 and 2 (2 is delete and insert)")
-    found = Search(problem(costs, _side(first), _side(second)), budget).run()
-    everything = size(first) + size(second)
-    low, high = everything - found.limit, everything - found.gain
-    return EditDistance(high, low, high, low == high, found.expansions)
+    task = problem(costs, _side(first), _side(second))
+    found = Search(task, Effort(budget)).run()
+    everything = (size(first) + size(second)) * task.unit
+    low, high = (everything - found.limit) / task.unit, (everything - found.gain) / task.unit
+    return EditDistance(high, low, high, found.limit == found.gain, found.expansions)
 
 
 def _side(graph: Graph) -> Side:

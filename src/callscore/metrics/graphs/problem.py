@@ -12,7 +12,7 @@ from callscore.metrics.graphs.assignment import Matrix
 
 # A bound shares an edge between its ends in fractions of 1; this many are fine enough.
 GRAIN = 1000
-FINEST = 2**30
+FINEST = 2**40
 
 
 class Side(NamedTuple):
@@ -82,7 +82,7 @@ def _whole(costs: set[float]) -> int:
     """How many parts make 1 so that every cost is a whole number of parts.
 
     Fractions with small denominators (0.2, 0.8, 1/3) stay exact; others are rounded to one
-    part in 2**30, far below anything a report shows.
+    part in 2**40, far below anything a report shows.
     """
     parts = lcm(*map(_denominator, costs))
     return parts if parts <= FINEST else FINEST

@@ -154,12 +154,14 @@ class TunedShares(NamedTuple):
 
     def gain(self, row: int, column: int) -> int:
         """The same for one pair."""
-        near, far = self.near, self.far
-        return (
-            self.fixed[row][column]
-            + pairing(self.tail, near.leaving[row], far.leaving[column])[0]
-            + pairing(self.head, near.entering[row], far.entering[column])[0]
-        )
+        total = self.fixed[row][column]
+        near, far = self.near.leaving[row], self.far.leaving[column]
+        if near and far:
+            total += pairing(self.tail, near, far)[0]
+        near, far = self.near.entering[row], self.far.entering[column]
+        if near and far:
+            total += pairing(self.head, near, far)[0]
+        return total
 
     def kept(self, image: Sequence[int]) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
         """The pairs of edges that the bound keeps at their tails, and at their heads."""
@@ -186,16 +188,19 @@ class TunedShares(NamedTuple):
         beside_u = small.before[u] | small.after[u]
         beside_v = [x for x in bound.columns if x in large.before[v] or x in large.after[v]]
         for row in rows:
-            touched = bound.columns if row in beside_u else beside_v
             gains = bound.gains[row][:]
-            for column in touched:
+            for column in bound.columns if row in beside_u else beside_v:
                 gains[column] = child.gain(row, column)
-            bound.change(row, gains)
+            if gains != bound.gains[row]:
+                bound.change(row, gains)
         return child
 
 
 def pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
-    """Largest sum of weights over pairs of a near and a far edge; any edge may stay alone."""
+    """Largest sum of weights over pairs of a near and a far edge; any edge may stay alone.
+
+    Nodes of a plan have few edges: one or two rows are done by hand, which halves tuning.
+    """
     if not near or not far:
         return 0, []
     if len(near) == 1:
@@ -207,10 +212,30 @@ def pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing
         best = max(near, key=lambda edge: weights[edge][column])
         weight = weights[best][column]
         return (weight, [(best, column)]) if weight > 0 else (0, [])
-    return _full_pairing(weights, near, far)
+    if len(near) == 2:
+        return _two_rows(weights, near, far)
+    return _many_rows(weights, near, far)
 
 
-def _full_pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
+def _two_rows(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
+    one, two = near
+    of_one, of_two = weights[one], weights[two]
+    first, second = max(far, key=of_one.__getitem__), max(far, key=of_two.__getitem__)
+    if first == second:
+        rest = [edge for edge in far if edge != first]
+        other_first = max(rest, key=of_one.__getitem__)
+        other_second = max(rest, key=of_two.__getitem__)
+        lost_one = of_one[first] - max(0, of_one[other_first])
+        lost_two = of_two[second] - max(0, of_two[other_second])
+        if lost_one < lost_two:
+            first = other_first
+        else:
+            second = other_second
+    pairs = [(e, f) for e, f in ((one, first), (two, second)) if weights[e][f] > 0]
+    return sum([weights[e][f] for e, f in pairs]), pairs
+
+
+def _many_rows(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
     size = max(len(near), len(far))
     pad = [0] * (size - len(far))
     square = [[max(0, weights[e][f]) for f in far] + pad for e in near]

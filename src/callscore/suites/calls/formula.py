@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -12,26 +13,29 @@ from callscore.suites.calls.spec import Gate, Part, ScoreSpec, Settings, load, n
 ValueOf = Callable[[str], float | None]
 
 
-def part_score(part: Part, value_of: ValueOf) -> float | None:
-    """Σ weight × metric; None where a metric has no value"""
-    total = 0.0
-    for slug, weight in part.weights.items():
-        value = value_of(slug)
+def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
+    """Σ weight × value, rounded once at the end; None where a value is missing
+
+    Plain addition makes 0.7 + 0.2 + 0.1 less than 1, and a perfect answer less than perfect.
+    """
+    products = []
+    for weight, value in terms:
         if value is None:
             return None
-        total += weight * value
-    return total
+        products.append(weight * value)
+    return math.fsum(products)
+
+
+def part_score(part: Part, value_of: ValueOf) -> float | None:
+    """Σ weight × metric; None where a metric has no value"""
+    return weighted_sum([(weight, value_of(slug)) for slug, weight in part.weights.items()])
 
 
 def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
-    total = 0.0
-    for part in score.formula().values():
-        value = part_score(part, value_of)
-        if value is None:
-            return None
-        total += part.weight * value
-    return total
+    return weighted_sum(
+        [(part.weight, part_score(part, value_of)) for part in score.formula().values()]
+    )
 
 
 class TaskFormula(msgspec.Struct, frozen=True):

@@ -47,7 +47,10 @@ def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -
 
 
 def number(value: object) -> float | None:
-    """A usable JSON number; None for text, booleans and null        C-26"""
+    """A usable JSON number; None for text, booleans, null and what no float can hold        C-26"""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return None
     return None

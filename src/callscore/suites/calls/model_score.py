@@ -145,7 +145,7 @@ def _metric_score(
         gate_value=_gate_value(tally, pooled=spec.pooled)
         if is_rate and value is not None
         else None,
-        max_per_call=tally.highest if spec.unit == "count" and tally.n else None,
+        max_per_call=_whole(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
@@ -164,10 +164,15 @@ def _value(
     if not tally.n:
         return None, _why_none(tally, task)
     if spec.unit == "count":
-        return tally.total, None
+        return _whole(tally.total), None
     if spec.pooled:
         return 100 * tally.numerator / tally.denominator, None
     return tally.total / tally.n, None
+
+
+def _whole(count: float) -> float:
+    """A count as a whole number; the mean of several runs may not be one."""
+    return int(count) if count.is_integer() else count
 
 
 def _why_none(tally: MetricTally, task: TaskTally) -> str:
@@ -175,6 +180,8 @@ def _why_none(tally: MetricTally, task: TaskTally) -> str:
         return f"failed: {tally.failed} of {task.evaluated} answers could not be judged"
     if not task.evaluated:
         return "not_run: no answer was evaluated"
+    if tally.absent:
+        return "not_run: the reference declares this part absent"
     return "undefined: no case has what this metric needs"
 
 
@@ -223,7 +230,7 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()
         if unit == "count":
-            found[name] = tally.total
+            found[name] = _whole(tally.total)
         else:
             found[name] = 100 * tally.numerator / tally.denominator if tally.n else None
     return found or None

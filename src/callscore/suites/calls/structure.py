@@ -6,6 +6,7 @@ A `Shape` is compiled once a case from its expected outcome and checked against 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 SCALAR = Shape("scalar")
+_CONTAINERS = frozenset({dict, list})
 
 
 class Sources(msgspec.Struct, frozen=True):
@@ -45,7 +47,7 @@ class Sources(msgspec.Struct, frozen=True):
 
 def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
     """The shape that an answer to this expected outcome must have."""
-    if isinstance(expected, Mapping):
+    if isinstance(expected, dict):
         return _object_shape(expected, sources, path)
     if isinstance(expected, list):
         return _array_shape(expected, sources, path)
@@ -54,29 +56,42 @@ def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
 
 def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> Shape:
     keys = frozenset(expected) - sources.absent
-    shapes = {
-        key: compile_shape(expected[key], sources, f"{path}.{key}" if path else key) for key in keys
+    containers = {
+        key: compile_shape(value, sources, f"{path}.{key}" if path else key)
+        for key, value in expected.items()
+        if isinstance(value, (dict, list)) and key in keys
     }
-    return Shape(
-        "object",
-        required=frozenset() if path in sources.open_maps else keys,
-        allowed=keys,
-        containers={key: shape for key, shape in shapes.items() if shape.kind != "scalar"},
-        unchecked=sources.absent,
-    )
+    is_open = path in sources.open_maps
+    if not containers:
+        return _flat_shape(keys, is_open, sources.absent)
+    required = frozenset() if is_open else keys
+    return Shape("object", required, keys, containers, sources.absent)
+
+
+@lru_cache(maxsize=1024)
+def _flat_shape(keys: frozenset[str], is_open: bool, absent: frozenset[str]) -> Shape:
+    """An object of scalars; remembered, as the items of all cases look alike."""
+    return Shape("object", frozenset() if is_open else keys, keys, unchecked=absent)
 
 
 def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
     if not expected:
         sample = sources.sample_items.get(path)
         keys = frozenset(sample or ()) - sources.absent
-        item = Shape("object", keys, keys, unchecked=sources.absent) if sample else SCALAR
+        item = _flat_shape(keys, False, sources.absent) if sample else SCALAR
         return Shape("array", item=item)
+    first = compile_shape(expected[0], sources, path + "[]")
+    if _is_flat(first) and all(_fault(item, first) is None for item in expected):
+        return Shape("array", item=first)
     shapes = [compile_shape(item, sources, path + "[]") for item in expected]
-    first = shapes[0]
     if all(shape == first for shape in shapes):
         return Shape("array", item=first)
     return _mixed_array_shape(expected, shapes, sources.id_keys.get(path, ""))
+
+
+def _is_flat(shape: Shape) -> bool:
+    """Whether all values that comply with a shape have that same shape: no need to compile them."""
+    return shape.kind != "array" and not shape.containers and shape.required == shape.allowed
 
 
 def _mixed_array_shape(expected: list[Any], shapes: list[Shape], id_key: str) -> Shape:
@@ -99,56 +114,73 @@ def _mixed_array_shape(expected: list[Any], shapes: list[Shape], id_key: str) ->
     return Shape("array", item=merged, item_of_id=of_id, id_key=id_key)
 
 
-def fault(value: Any, shape: Shape, path: str = "$") -> str | None:
+def fault(value: Any, shape: Shape) -> str | None:
     """Where and how a value departs from its shape; None where it complies."""
+    found = _fault(value, shape)
+    return f"${found}" if found else None
+
+
+def _fault(value: Any, shape: Shape) -> str | None:
+    """The fault with its path from here; callers put their own step in front."""
     if shape.kind == "object":
-        return _object_fault(value, shape, path)
+        return _object_fault(value, shape)
     if shape.kind == "array":
-        return _array_fault(value, shape, path)
-    return f"{path}: expected a scalar" if isinstance(value, (dict, list)) else None
+        return _array_fault(value, shape)
+    return ": expected a scalar" if isinstance(value, (dict, list)) else None
 
 
-def _object_fault(value: Any, shape: Shape, path: str) -> str | None:
+def _object_fault(value: Any, shape: Shape) -> str | None:
     if not isinstance(value, dict):
-        return f"{path}: expected an object"
+        return ": expected an object"
     keys = value.keys()
     if keys != shape.required:
         missing = shape.required - keys
         if missing:
-            return f"{path}: missing key {min(missing)!r}"
+            return f": missing key {min(missing)!r}"
         extra = keys - shape.allowed - shape.unchecked
         if extra:
-            return f"{path}: extra key {min(extra)!r}"
+            return f": extra key {min(extra)!r}"
     containers, unchecked = shape.containers, shape.unchecked
+    if not containers and _CONTAINERS.isdisjoint(map(type, value.values())):
+        return None
     for key, item in value.items():
         if key in containers:
-            found = fault(item, containers[key], f"{path}.{key}")
+            found = _fault(item, containers[key])
             if found:
-                return found
+                return f".{key}{found}"
         elif isinstance(item, (dict, list)) and key not in unchecked:
-            return f"{path}.{key}: expected a scalar"
+            return f".{key}: expected a scalar"
     return None
 
 
-def _array_fault(value: Any, shape: Shape, path: str) -> str | None:
+def _array_fault(value: Any, shape: Shape) -> str | None:
     if not isinstance(value, list):
-        return f"{path}: expected an array"
+        return ": expected an array"
     item_shape = shape.item
     assert item_shape is not None  # every array shape has one
     if item_shape.kind == "scalar":
-        return _scalars_fault(value, path)
+        return _scalars_fault(value)
+    required = item_shape.required
     for index, item in enumerate(value):
+        if (  # what nearly every item is: the expected keys, all scalars
+            not item_shape.containers
+            and type(item) is dict
+            and item.keys() == required
+            and _CONTAINERS.isdisjoint(map(type, item.values()))
+            and not shape.item_of_id
+        ):
+            continue
         expected = item_shape
         if shape.item_of_id and isinstance(item, dict):
             expected = shape.item_of_id.get(str(item.get(shape.id_key)), item_shape)
-        found = fault(item, expected, f"{path}[{index}]")
+        found = _fault(item, expected)
         if found:
-            return found
+            return f"[{index}]{found}"
     return None
 
 
-def _scalars_fault(values: list[Any], path: str) -> str | None:
-    for index, value in enumerate(values):
-        if isinstance(value, (dict, list)):
-            return f"{path}[{index}]: expected a scalar"
-    return None
+def _scalars_fault(values: list[Any]) -> str | None:
+    if _CONTAINERS.isdisjoint(map(type, values)):
+        return None
+    index = next(i for i, value in enumerate(values) if isinstance(value, (dict, list)))
+    return f"[{index}]: expected a scalar"

@@ -42,8 +42,11 @@ def _keys_without_aliases(forms: tuple[str, ...]) -> frozenset[str]:
     return distinct(forms, {}).keys
 
 
-def read_aliases(config: Mapping[str, Any]) -> Aliases:
-    """`{entity: [form, …]}` or `{form: entity}`; raises DataError where a form has two entities."""
+def read_aliases(config: Mapping[str, Any], configured: frozenset[str]) -> Aliases:
+    """`{entity: [form, …]}` or `{form: entity}`; raises DataError where a form has two entities.
+
+    Of a pair of strings the configured one is the entity, the second where both or neither are.
+    """
     given = config.get("aliases")
     if given is None:
         return {}
@@ -52,7 +55,9 @@ def read_aliases(config: Mapping[str, Any]) -> Aliases:
     pairs: list[tuple[str, str]] = []
     for name, value in given.items():
         if isinstance(value, str):
-            pairs.append((n2(name), n2(value)))
+            pair = (n2(name), n2(value))
+            is_entity_first = pair[0] in configured and pair[1] not in configured
+            pairs.append(pair[::-1] if is_entity_first else pair)
         else:
             forms = strings(value, f"config.aliases[{name!r}]")
             pairs += [(n2(form), n2(name)) for form in forms]

@@ -82,12 +82,12 @@ def read_reference(case: Case, settings: Settings) -> EntityReference:
         part: strings(listed(expected, part, case, filled=False), f"expected_outcome.{part}")
         for part in PARTS
     }
-    aliases = read_aliases(case.config)
-    keywords = distinct(parts[KEYWORDS], aliases).keys
-    topics = distinct(parts[TOPICS], aliases).keys
     in_config = configured_list(case.config)
     as_written = parts[VALID_SET] if in_config is None else in_config
+    aliases = read_aliases(case.config, configured_keys(as_written, {}))
     configured = configured_keys(as_written, aliases)
+    keywords = distinct(parts[KEYWORDS], aliases).keys
+    topics = distinct(parts[TOPICS], aliases).keys
     no_list = in_config is None and case.is_absent(VALID_SET)
     contradicted = not no_list and not keywords | topics <= configured
     return EntityReference(

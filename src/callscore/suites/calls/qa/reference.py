@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.metrics.text import n1
 from callscore.suites.calls.expected import documented_keys, listed, sources_of
 from callscore.suites.calls.items import item_id, number
 from callscore.suites.calls.spec import Settings
@@ -20,7 +21,10 @@ SAMPLE_ITEMS = {"questions": ITEM_KEYS}
 
 
 class FormQuestion(msgspec.Struct, frozen=True):
-    """One question of the form; `score` is None where it is not applicable (C-33)."""
+    """One question of the form; `score` is None where it is not applicable (C-33).
+
+    `reason` is the human's, as N1.
+    """
 
     id: str
     score: float | None
@@ -78,7 +82,7 @@ def _question(item: Mapping[str, Any], path: str) -> FormQuestion:
         max_score=maximum,
         pass_fail=kind == "PASS_FAIL",
         type=kind,
-        reason=reason if isinstance(reason, str) else "",
+        reason=n1(reason) if isinstance(reason, str) else "",
     )
 
 

@@ -14,14 +14,13 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.rating import TOLERANCE, holds
 from callscore.core.task import Measured
 from callscore.metrics.text import n1
-from callscore.suites.calls import structure
 from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference, read_reference
-from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
 
 EVIDENCE = "qa.evidence_backed_reasoning"
@@ -37,6 +36,7 @@ POINTS: Mapping[str, int] = {
 }
 """Points of a reason by verdict (C-37); `specific` alone still awaits its second verdict."""
 
+LONGEST_BARE_TIME = 40
 _TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -66,12 +66,9 @@ class QATask:
 
     def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
         """The model's form, or why it cannot be scored."""
-        parsed = read_object(reply, self.settings.parse)
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        fault = structure.fault(parsed.value, reference.shape)
-        if fault:
-            return Malformed("structure", fault)
         matched = match(parsed.value.get("questions", []), "question_id", reference.questions)
         return QAOutput(matched.by_id, (*parsed.flags, *matched.flags))
 
@@ -177,11 +174,17 @@ def _points_by_code(reason: str | None, expected: str) -> int | None:
     """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
     if reason is None or is_empty(reason):
         return 0
-    if _TIMESTAMP.search(reason) and len(_WORD.findall(_TIMESTAMP.sub("", reason))) <= 1:
+    if len(reason) <= LONGEST_BARE_TIME and _is_bare_time(reason):
         return 0
-    if expected and (reason == expected or n1(reason) == n1(expected)):
+    if expected and (reason == expected or n1(reason) == expected):
         return 2
     return None
+
+
+def _is_bare_time(reason: str) -> bool:
+    """A timestamp and at most one word, as in "At 00:12."        C-39"""
+    rest, times = _TIMESTAMP.subn("", reason)
+    return times > 0 and len(_WORD.findall(rest)) <= 1
 
 
 def _points(

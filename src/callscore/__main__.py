@@ -1,0 +1,5 @@
+"""`python -m callscore` is `callscore`."""
+
+from callscore.cli.main import main
+
+main()

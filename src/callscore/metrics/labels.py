@@ -1,0 +1,43 @@
+"""Formulas over labels. A pair is (expected, predicted); predicted None means no label given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from callscore.core.measure import Measure, ratio, undefined
+from callscore.metrics.sets import Counts, f1
+
+Pair = tuple[str, str | None]
+
+Averaging = Literal["present_classes", "divide_by_3"]
+"""Which classes a macro average divides by: those that occur on either side, or all there are."""
+
+NOTHING_LABELLED = undefined("no item has an expected label")
+
+
+def accuracy(pairs: Sequence[Pair]) -> Measure:
+    """correct labels / expected labels"""
+    if not pairs:
+        return NOTHING_LABELLED
+    return ratio(sum([expected == predicted for expected, predicted in pairs]), len(pairs))
+
+
+def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging) -> Measure:
+    """Σ F1 of each class / number of classes        C-52
+
+    A class that occurs on one side only has F1 0. A predicted word that is no class is a false
+    negative of the true class and a false positive of none.
+    """
+    if not pairs:
+        return NOTHING_LABELLED
+    expected = [pair[0] for pair in pairs]
+    predicted = [pair[1] for pair in pairs]
+    correct = [pair[0] for pair in pairs if pair[0] == pair[1]]
+    scores: list[float] = []
+    for name in classes:
+        tp = correct.count(name)
+        score = f1(Counts(tp, predicted.count(name) - tp, expected.count(name) - tp)).value
+        if score is not None:
+            scores.append(score)
+    return ratio(sum(scores), len(scores) if averaging == "present_classes" else len(classes))

@@ -1,0 +1,84 @@
+"""Which claims of a summary are supported: by code, or by verdicts on `claim:N` (C-60).
+
+Verdicts come in two kinds. Those without `text` answer the claims that code has split, in
+order. Those with `text` bring their own claim list, which then is the claim list; but where
+each repeats a claim of ours under our own number, they answer our questions, and the claims
+that code had decided still count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from callscore.core.judging import Verdict, Verdicts
+from callscore.metrics.text import n2
+from callscore.suites.calls.text.claims import Claim
+from callscore.suites.calls.text.summary import by_verdicts, stated_in
+
+FABRICATION_FREE = "text.fabrication_free"
+HALLUCINATION_RATE = "text.hallucination_rate"
+
+_METRICS = (FABRICATION_FREE, HALLUCINATION_RATE)
+_PREFIX = "claim:"
+
+GivenClaims = Mapping[str, Sequence[Verdict]]
+
+
+def supported(
+    claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts, flags: set[str]
+) -> list[bool | None]:
+    """For every claim: supported, fabricated, or None: nobody has judged it.
+
+    A claim that the expected summary states too (`known`) is supported.
+    """
+    found = stated_in(known, claims)
+    given = _given(verdicts) if verdicts else {}
+    if not given:
+        return found
+    if not any(verdict.text for answers in given.values() for verdict in answers):
+        return _in_order(found, list(given.values()), flags)
+    if not _are_ours(given, claims):
+        return [by_verdicts(answers, flags) for answers in given.values()]
+    return [
+        by_verdicts(given[claim.item], flags) if claim.item in given else stands
+        for claim, stands in zip(claims, found, strict=True)
+    ]
+
+
+def _given(verdicts: Verdicts) -> GivenClaims:
+    """The verdicts on claims, in the order of their numbers."""
+    given: dict[str, list[Verdict]] = {}
+    for (metric, item), answers in verdicts.items():
+        if metric in _METRICS and item.startswith(_PREFIX):
+            given.setdefault(item, []).extend(answers)
+    return {item: given[item] for item in sorted(given, key=_claim_number)}
+
+
+def _claim_number(item: str) -> tuple[int, str]:
+    """Sorts as the number does, without making an integer of however many digits."""
+    digits = item.removeprefix(_PREFIX).lstrip("0")
+    return len(digits), digits
+
+
+def _are_ours(given: GivenClaims, claims: Sequence[Claim]) -> bool:
+    form_of = {claim.item: claim.form for claim in claims}
+    return all(
+        any(n2(verdict.text) == form_of.get(item) for verdict in answers)
+        for item, answers in given.items()
+    )
+
+
+def _in_order(
+    found: list[bool | None], given: Sequence[Sequence[Verdict]], flags: set[str]
+) -> list[bool | None]:
+    """Verdicts on all claims, or on all that code left open; any other number fits nothing."""
+    if len(given) == len(found):
+        return [
+            by_verdicts(answers, flags) if stands is None else stands
+            for stands, answers in zip(found, given, strict=True)
+        ]
+    if len(given) != found.count(None):
+        flags.add("claims_unmatched")
+        return found
+    left = iter(given)
+    return [by_verdicts(next(left), flags) if stands is None else stands for stands in found]

@@ -1,0 +1,168 @@
+"""What a text case expects: checked once, and made ready for every model's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, JsonObject
+from callscore.core.errors import DataError
+from callscore.metrics.text import n2
+from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.expected import absent_parts, documented_keys, listed, sources_of
+from callscore.suites.calls.items import item_id
+from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.structure import Shape, compile_shape
+from callscore.suites.calls.text.claims import Claim, claims
+from callscore.suites.calls.text.measures import CLASSES, top_emotions
+
+PARTS = ("sentiment", "summary", "emotion")
+SENTENCE_KEYS = ("sentence_id", "text", "label")
+SUMMARY_KEYS = ("call_purpose", "highlights", "call_extracted_info")
+SAMPLE_ITEMS = {"sentiment": SENTENCE_KEYS}
+
+_SENTIMENT = ("text.sentiment_accuracy", "text.sentiment_macro_f1", "text.missing_labels")
+_HIGHLIGHTS = ("text.highlight_recall", "text.highlight_correctness")
+_FACTS = ("text.fabrication_free", "text.hallucination_rate")
+METRICS_OF_PART: Mapping[str, Sequence[str]] = {
+    "sentiment": _SENTIMENT,
+    "sentence_id": _SENTIMENT,
+    "label": _SENTIMENT,
+    "summary": ("text.call_intent", *_HIGHLIGHTS, "text.field_presence", *_FACTS),
+    "call_purpose": ("text.call_intent",),
+    "highlights": _HIGHLIGHTS,
+    "call_extracted_info": ("text.field_presence",),
+    "emotion": ("text.dominant_emotion",),
+}
+"""What cannot be measured where the reference declares a part absent (C-127)."""
+
+_SENTENCE_KEY_SET = frozenset(SENTENCE_KEYS)
+_SUMMARY = "expected_outcome.summary"
+_KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an object"))
+
+
+class Sentence(msgspec.Struct, frozen=True, gc=False):
+    """One expected sentence; without a label it leaves the denominators (C-50)."""
+
+    text: str | None
+    label: str | None
+
+
+class TextReference(msgspec.Struct, frozen=True):
+    """The expected sentences, summary and emotion, and the shape an answer must have."""
+
+    case: Case
+    shape: Shape
+    absent: frozenset[str]
+    """Slugs of the metrics that this case cannot measure."""
+    sentences: Mapping[str, Sentence]
+    purpose: str
+    highlights: Sequence[Claim]
+    required_fields: Sequence[str]
+    highlight_forms: frozenset[str]
+    claim_forms: frozenset[str]
+    """Everything that the expected summary states, under N2."""
+    emotions: Sequence[str]
+    top_emotions: frozenset[str]
+
+
+def read_reference(case: Case, settings: Settings) -> TextReference:
+    """The expected outcome of a case; raises DataError where C-20 says so."""
+    expected = case.expected_outcome
+    documented_keys(expected, PARTS, case)
+    parts = absent_parts(case)
+    absent = frozenset([slug for part in parts for slug in METRICS_OF_PART.get(part, ())])
+    summary = {} if "summary" in parts else _summary(expected["summary"], case)
+    highlights = _highlights(summary, case) if summary else []
+    emotion = {} if "emotion" in parts else _emotion(expected["emotion"], parts)
+    return TextReference(
+        case=case,
+        shape=compile_shape(expected, sources_of(case, settings, SAMPLE_ITEMS, "sentence_id")),
+        absent=absent,
+        sentences={} if "text.missing_labels" in absent else _sentences(expected, case),
+        purpose="" if "text.call_intent" in absent else summary["call_purpose"],
+        highlights=highlights,
+        required_fields=[] if "text.field_presence" in absent else _required(summary, parts),
+        highlight_forms=frozenset([highlight.form for highlight in highlights]),
+        claim_forms=frozenset([claim.form for claim in claims(summary)]),
+        emotions=tuple(emotion),
+        top_emotions=top_emotions(emotion),
+    )
+
+
+def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
+    sentences: dict[str, Sentence] = {}
+    for index, item in enumerate(listed(expected, "sentiment", case)):
+        if not isinstance(item, dict) or not item.keys() >= _SENTENCE_KEY_SET:
+            documented_keys(item, SENTENCE_KEYS, case, _sentence_path(index))
+        key = item_id(item["sentence_id"])
+        if key in sentences:
+            raise DataError(
+                f"the id {key!r} stands twice; expected unique ids",
+                field=f"{_sentence_path(index)}.sentence_id",
+            )
+        text, label = item.get("text"), item["label"]
+        sentences[key] = Sentence(
+            text if isinstance(text, str) else None,
+            label if label is None or label in CLASSES else _label(label, index),
+        )
+    return sentences
+
+
+def _sentence_path(index: int) -> str:
+    return f"expected_outcome.sentiment[{index}]"
+
+
+def _label(given: object, index: int) -> str:
+    label = n2(given) if isinstance(given, str) else ""
+    if label not in CLASSES:
+        raise DataError(
+            f"{given!r} is not a label; expected null or one of {', '.join(CLASSES)}",
+            field=f"{_sentence_path(index)}.label",
+        )
+    return label
+
+
+def _summary(summary: Any, case: Case) -> Mapping[str, Any]:
+    documented_keys(summary, SUMMARY_KEYS, case, _SUMMARY)
+    checked: Mapping[str, Any] = summary
+    for key, kind, wanted in _KINDS:
+        if not isinstance(summary.get(key), kind) and not case.is_absent(key):
+            raise DataError(f"expected {wanted}", field=f"{_SUMMARY}.{key}")
+    return checked
+
+
+def _highlights(summary: Mapping[str, Any], case: Case) -> list[Claim]:
+    """The highlights that an answer must capture; an empty one says nothing."""
+    highlights: list[Claim] = []
+    for index, text in enumerate(listed(summary, "highlights", case, path=_SUMMARY, filled=False)):
+        field = f"highlights[{index}]"
+        if not isinstance(text, str):
+            raise DataError("expected text", field=f"{_SUMMARY}.{field}")
+        if not is_empty(text):
+            highlights.append(Claim(f"expected_{field}", text, field, n2(text)))
+    return highlights
+
+
+def _required(summary: Mapping[str, Any], absent: frozenset[str]) -> list[str]:
+    """The fields whose expected value is not empty        C-58"""
+    info = summary["call_extracted_info"]
+    return [name for name, value in info.items() if not is_empty(value) and name not in absent]
+
+
+def _emotion(emotion: Any, absent: frozenset[str]) -> Mapping[str, Any]:
+    """The emotions that count, the greatest of them above 0 (C-63)."""
+    path = "expected_outcome.emotion"
+    if not isinstance(emotion, dict):
+        raise DataError("expected an object", field=path)
+    counted = {name: value for name, value in emotion.items() if name not in absent}
+    for name, value in counted.items():
+        if isinstance(value, (int, float)) and value < 0:
+            raise DataError(
+                f"{value!r} cannot be a share; expected a number from 0", field=f"{path}.{name}"
+            )
+    if not top_emotions(counted):
+        raise DataError("no emotion stands out; expected a number above 0", field=path)
+    return counted

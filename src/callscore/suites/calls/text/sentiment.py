@@ -1,0 +1,68 @@
+"""The model's labels beside the expected ones, sentence by sentence (C-50, C-51, C-53)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from callscore.metrics.labels import Pair
+from callscore.metrics.text import n2
+from callscore.suites.calls.text.measures import CLASSES
+from callscore.suites.calls.text.reference import Sentence
+
+LEAST_LIKENESS = 80.0
+"""Below this likeness in percent a sentence is another one."""
+TOLERATED_SHARE = 0.10
+"""More other sentences than this, and the model has cut the call in its own way (C-50)."""
+
+Items = Mapping[str, Mapping[str, Any]]
+
+
+def label_pairs(sentences: Mapping[str, Sentence], items: Items, flags: set[str]) -> list[Pair]:
+    """(expected, given) for every sentence with an expected label; None where none was given."""
+    pairs: list[Pair] = []
+    for key, sentence in sentences.items():
+        expected = sentence.label
+        if expected is None:
+            continue
+        item = items.get(key)
+        if item is None:
+            flags.add("missing_item")
+            pairs.append((expected, None))
+            continue
+        given = item.get("label")
+        pairs.append((expected, given if given in CLASSES else _other_label(given, flags)))
+    return pairs
+
+
+def _other_label(given: object, flags: set[str]) -> str | None:
+    """One of the three written otherwise, another word (wrong), or None (missing)  C-51, C-53"""
+    if not isinstance(given, str):
+        flags.add("bad_scalar")
+        return None
+    label = n2(given)
+    if label and label not in CLASSES:
+        flags.add("unknown_label")
+    return label or None
+
+
+def is_resegmented(sentences: Mapping[str, Sentence], items: Items) -> bool:
+    """Whether over 10 % of the sentences read differently under the same id        C-50"""
+    tolerated = TOLERATED_SHARE * len(items)
+    changed = [
+        (expected, given)
+        for key, item in items.items()
+        if (given := item.get("text")) != (expected := sentences[key].text)
+    ]
+    if len(changed) <= tolerated:
+        return False
+    return sum(_is_another(expected, given) for expected, given in changed) > tolerated
+
+
+def _is_another(expected: str | None, given: object) -> bool:
+    if expected is None or not isinstance(given, str):
+        return False
+    # only answers that do not repeat the text need it
+    from rapidfuzz.fuzz import ratio
+
+    return ratio(n2(expected), n2(given)) < LEAST_LIKENESS

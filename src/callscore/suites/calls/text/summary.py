@@ -1,0 +1,121 @@
+"""What code and verdicts find about a summary: intent, highlights, fields (C-54 … C-59)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from callscore.core.judging import Item, Verdict, Verdicts
+from callscore.metrics.text import n2
+from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.text.claims import Claim
+from callscore.suites.calls.text.reference import TextReference
+
+CALL_INTENT = "text.call_intent"
+HIGHLIGHT_RECALL = "text.highlight_recall"
+HIGHLIGHT_CORRECTNESS = "text.highlight_correctness"
+
+PURPOSE = "call_purpose"
+OTHER_GOAL = "call_purpose:other_goal"
+INTENT_POINTS: Mapping[str, float] = {"same": 1.0, "same_domain_incomplete": 0.5, "different": 0.0}
+WITH_ANOTHER_GOAL = 0.5
+"""A purpose that names the right intent and a wrong one cannot be worth more (C-54)."""
+COUNTING = frozenset({"stated", "supported_by_transcript", "supported_by_reference"})
+"""The verdicts that speak for the model; all others, and abstaining, speak against it."""
+
+
+class Highlights(NamedTuple):
+    """The model's highlights: the texts, and how many are no text at all."""
+
+    texts: Sequence[Claim]
+    not_text: int
+
+
+NO_HIGHLIGHTS = Highlights((), 0)
+
+
+def read_highlights(given: Sequence[Any], flags: set[str]) -> Highlights:
+    """The highlights of an answer; empty ones are dropped, those that are not text are wrong."""
+    texts: list[Claim] = []
+    not_text = 0
+    for index, text in enumerate(given):
+        if not isinstance(text, str):
+            flags.add("bad_scalar")
+            not_text += 1
+        elif is_empty(text):
+            flags.add("empty_highlight")
+        else:
+            item = f"highlights[{index}]"
+            texts.append(Claim(item, text, item, n2(text)))
+    return Highlights(texts, not_text)
+
+
+def intent_by_code(expected: str, given: object) -> float | None:
+    """1 where equal under N2, 0 where empty or not text, else None        C-54"""
+    if not isinstance(given, str):
+        return 0.0
+    if given == expected or n2(given) == n2(expected):
+        return 1.0
+    return 0.0 if is_empty(given) else None
+
+
+def intent_by_verdicts(verdicts: Verdicts, flags: set[str]) -> float | None:
+    """The lowest points given, at most 0.5 with another goal; None where none were        C-54"""
+    given = (
+        *verdicts.get(Item(CALL_INTENT, PURPOSE), ()),
+        *verdicts.get(Item(CALL_INTENT, OTHER_GOAL), ()),
+    )
+    words = _words(given, flags)
+    points = [INTENT_POINTS[word] for word in words if word in INTENT_POINTS]
+    points += [v.value for v in given if v.value is not None and v.value in INTENT_POINTS.values()]
+    if not points:
+        return None
+    return min([*points, WITH_ANOTHER_GOAL] if "yes" in words else points)
+
+
+def captured(reference: TextReference, given: Highlights) -> list[bool | None]:
+    """Every expected highlight: is its content stated by the model's?        C-55"""
+    if not given.texts:
+        return [False] * len(reference.highlights)
+    return stated_in({highlight.form for highlight in given.texts}, reference.highlights)
+
+
+def stated_in(forms: Collection[str], statements: Sequence[Claim]) -> list[bool | None]:
+    """True for each statement whose form is among these; None where only a judge can tell"""
+    return [True if statement.form in forms else None for statement in statements]
+
+
+def filled_fields(reference: TextReference, info: Mapping[str, Any]) -> list[bool]:
+    """Every required field: is it there and not empty?        C-58, C-59"""
+    return [not is_empty(info.get(name)) for name in reference.required_fields]
+
+
+def settle(
+    metric: str,
+    statements: Sequence[Claim],
+    found: list[bool | None],
+    verdicts: Verdicts,
+    flags: set[str],
+) -> list[bool | None]:
+    """What code found; where it found nothing, what the verdicts say."""
+    if not verdicts or None not in found:
+        return found
+    return [
+        by_verdicts(verdicts.get(Item(metric, statement.item), ()), flags)
+        if stands is None
+        else stands
+        for statement, stands in zip(statements, found, strict=True)
+    ]
+
+
+def by_verdicts(given: Sequence[Verdict], flags: set[str]) -> bool | None:
+    """Whether all verdicts on an item speak for it; None where there is none."""
+    words = _words(given, flags)
+    return COUNTING.issuperset(words) if words else None
+
+
+def _words(given: Sequence[Verdict], flags: set[str]) -> list[str]:
+    words = [verdict.verdict for verdict in given if verdict.verdict is not None]
+    if "cannot_tell" in words:
+        flags.add("abstained")
+    return words

@@ -1,0 +1,256 @@
+"""The Text task: prompt · read · ask · measure (003 Task 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Prompt, Reply
+from callscore.core.judging import Question, Verdicts
+from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.rating import holds
+from callscore.core.task import Measured
+from callscore.suites.calls.items import match, number
+from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.reading import read_shaped
+from callscore.suites.calls.spec import Settings, load, names
+from callscore.suites.calls.text import fabrication, sentiment, summary
+from callscore.suites.calls.text import measures as formulas
+from callscore.suites.calls.text.claims import Claim, claims
+from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
+from callscore.suites.calls.text.reference import TextReference, read_reference
+from callscore.suites.calls.text.summary import (
+    CALL_INTENT,
+    HIGHLIGHT_CORRECTNESS,
+    HIGHLIGHT_RECALL,
+    Highlights,
+)
+
+DOMINANT_EMOTION = "text.dominant_emotion"
+STRUCTURE = "text.structure"
+_SUPPORT = (
+    "supported_by_transcript",
+    "supported_by_reference",
+    "contradicted",
+    "not_found",
+    "cannot_tell",
+)
+_SAME_GOAL = (*summary.INTENT_POINTS, "cannot_tell")
+_ANY_OTHER_GOAL = ("no", "yes", "cannot_tell")
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    CALL_INTENT: (*summary.INTENT_POINTS, *_ANY_OTHER_GOAL),
+    HIGHLIGHT_RECALL: ("stated", "partly", "contradicted", "not_stated", "cannot_tell"),
+    HIGHLIGHT_CORRECTNESS: _SUPPORT,
+    FABRICATION_FREE: _SUPPORT,
+    HALLUCINATION_RATE: _SUPPORT,
+}
+VALUES: Mapping[str, tuple[float, ...]] = {CALL_INTENT: (0.0, 0.5, 1.0)}
+
+
+class TextOutput(msgspec.Struct, frozen=True):
+    """The model's sentences by id, its summary and its emotion; absent parts are empty."""
+
+    sentences: Mapping[str, Mapping[str, Any]]
+    summary: Mapping[str, Any]
+    emotion: Mapping[str, Any]
+    flags: Sequence[str]
+
+
+class TextTask:
+    """Labels sentiment, summarises a call, names its emotion."""
+
+    name = "text"
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def reference(self, case: Case) -> TextReference:
+        """The expected sentences, summary and emotion, checked (C-20)."""
+        return read_reference(case, self.settings)
+
+    def prompt(self, case: Case) -> Prompt:
+        """The sentences, the wanted fields and the transcript."""
+        return build_prompt("text", case)
+
+    def read(self, reference: TextReference, reply: Reply) -> TextOutput | Malformed:
+        """The model's answer in its parts, or why it cannot be scored."""
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
+        if isinstance(parsed, Malformed):
+            return parsed
+        value = parsed.value
+        matched = match(
+            value.get("sentiment", []) if reference.sentences else [],
+            "sentence_id",
+            reference.sentences,
+        )
+        return TextOutput(
+            matched.by_id,
+            {} if reference.case.is_absent("summary") else value.get("summary", {}),
+            value.get("emotion", {}) if reference.emotions else {},
+            (*parsed.flags, *matched.flags),
+        )
+
+    def ask(self, reference: TextReference, output: TextOutput) -> Sequence[Question]:
+        """The purpose, highlights and claims that code cannot decide."""
+        given = _highlights(reference, output, set())
+        told = "\n".join(highlight.text for highlight in given.texts)
+        listed = "\n".join(highlight.text for highlight in reference.highlights)
+        facts = claims(output.summary)
+        stated_in = summary.stated_in
+        return [
+            *_ask_intent(reference, output),
+            *_ask_about(
+                HIGHLIGHT_RECALL, reference.highlights, summary.captured(reference, given), told
+            ),
+            *_ask_about(
+                HIGHLIGHT_CORRECTNESS,
+                given.texts,
+                stated_in(reference.highlight_forms, given.texts),
+                listed,
+            ),
+            *_ask_about(FABRICATION_FREE, facts, stated_in(reference.claim_forms, facts)),
+        ]
+
+    def measure(
+        self, reference: TextReference, output: TextOutput | Malformed, verdicts: Verdicts
+    ) -> Measured:
+        """All Text measures of one answer."""
+        if isinstance(output, Malformed):
+            return _malformed(reference, output)
+        flags = set(output.flags)
+        measures = {
+            **self._sentiment(reference, output, flags),
+            **_summary(reference, output, verdicts, flags),
+            DOMINANT_EMOTION: _emotion(reference, output, flags),
+            STRUCTURE: ratio(1, 1),
+        }
+        measures.update(dict.fromkeys(reference.absent, ABSENT))
+        return Measured(measures, sorted(flags))
+
+    def _sentiment(
+        self, reference: TextReference, output: TextOutput, flags: set[str]
+    ) -> dict[str, Measure]:
+        pairs = sentiment.label_pairs(reference.sentences, output.sentences, flags)
+        if sentiment.is_resegmented(reference.sentences, output.sentences):
+            flags.add("resegmented")
+        return {
+            "text.sentiment_accuracy": formulas.sentiment_accuracy(pairs),
+            "text.sentiment_macro_f1": formulas.sentiment_macro_f1(pairs, self.settings.macro_f1),
+            "text.missing_labels": formulas.missing_labels(pairs),
+        }
+
+
+def _malformed(reference: TextReference, output: Malformed) -> Measured:
+    measures = dict.fromkeys(names().of_task["text"], MALFORMED)
+    measures.update(dict.fromkeys(reference.absent, ABSENT))
+    measures[STRUCTURE] = ratio(0, 1)
+    return Measured(measures, (output.cause,))
+
+
+def _highlights(reference: TextReference, output: TextOutput, flags: set[str]) -> Highlights:
+    if HIGHLIGHT_RECALL in reference.absent:
+        return summary.NO_HIGHLIGHTS
+    return summary.read_highlights(output.summary.get("highlights", ()), flags)
+
+
+def _ask_about(
+    metric: str, statements: Sequence[Claim], found: Sequence[bool | None], beside: str = ""
+) -> list[Question]:
+    """A question for every statement that code left open."""
+    return [
+        Question(metric, statement.item, statement.text, beside, OFFERED[metric])
+        for statement, stands in zip(statements, found, strict=True)
+        if stands is None
+    ]
+
+
+def _ask_intent(reference: TextReference, output: TextOutput) -> list[Question]:
+    given = output.summary.get("call_purpose")
+    if CALL_INTENT in reference.absent or not isinstance(given, str):
+        return []
+    if summary.intent_by_code(reference.purpose, given) is not None:
+        return []
+    return [
+        Question(CALL_INTENT, summary.PURPOSE, given, reference.purpose, _SAME_GOAL),
+        Question(CALL_INTENT, summary.OTHER_GOAL, given, reference.purpose, _ANY_OTHER_GOAL),
+    ]
+
+
+def _summary(
+    reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
+) -> dict[str, Measure]:
+    info = output.summary.get("call_extracted_info", {})
+    facts = fabrication.supported(claims(output.summary), reference.claim_forms, verdicts, flags)
+    fabrication_free = formulas.fabrication_free(facts)
+    if _is_resolution_limited(fabrication_free):
+        flags.add("resolution_limited")
+    return {
+        CALL_INTENT: formulas.call_intent(_intent(reference, output, verdicts, flags)),
+        **_highlight_measures(reference, output, verdicts, flags),
+        "text.field_presence": formulas.field_presence(summary.filled_fields(reference, info)),
+        FABRICATION_FREE: fabrication_free,
+        HALLUCINATION_RATE: formulas.hallucination_rate(facts),
+    }
+
+
+def _highlight_measures(
+    reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
+) -> dict[str, Measure]:
+    given = _highlights(reference, output, flags)
+    captured = summary.settle(
+        HIGHLIGHT_RECALL,
+        reference.highlights,
+        summary.captured(reference, given),
+        verdicts,
+        flags,
+    )
+    accurate = summary.settle(
+        HIGHLIGHT_CORRECTNESS,
+        given.texts,
+        summary.stated_in(reference.highlight_forms, given.texts),
+        verdicts,
+        flags,
+    )
+    return {
+        HIGHLIGHT_RECALL: formulas.highlight_recall(captured),
+        HIGHLIGHT_CORRECTNESS: formulas.highlight_correctness(
+            accurate + [False] * given.not_text, any_expected=bool(reference.highlights)
+        ),
+    }
+
+
+def _intent(
+    reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
+) -> float | None:
+    if CALL_INTENT in reference.absent:
+        return None
+    given = output.summary.get("call_purpose")
+    if not isinstance(given, str):
+        flags.add("bad_scalar")
+    decided = summary.intent_by_code(reference.purpose, given)
+    return summary.intent_by_verdicts(verdicts, flags) if decided is None else decided
+
+
+def _is_resolution_limited(fabrication_free: Measure) -> bool:
+    """Whether one fabricated fact would already breach the gate: 1 / N > 3 %        C-61"""
+    facts = fabrication_free.denominator
+    gate = load().metrics[FABRICATION_FREE].gate
+    return facts > 0 and gate is not None and gate.breached(1 - 1 / facts)
+
+
+def _emotion(reference: TextReference, output: TextOutput, flags: set[str]) -> Measure:
+    """The top emotion, after what is no share of anything is left out (C-63, C-64)."""
+    if DOMINANT_EMOTION in reference.absent:
+        return ABSENT
+    shares: dict[str, float] = {}
+    for name in reference.emotions:
+        share = number(output.emotion.get(name))
+        if share is None or share < 0:
+            flags.add("bad_scalar")
+        else:
+            shares[name] = share
+    if not holds(abs(sum(shares.values()) - 100), "<=", 1):
+        flags.add("emotion_sum")
+    return formulas.dominant_emotion(reference.top_emotions, formulas.top_emotions(shares))

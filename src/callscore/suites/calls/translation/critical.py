@@ -1,0 +1,111 @@
+"""Critical facts of one case: where they come from, and how many an answer lost or added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from callscore.core.case import Case
+from callscore.core.errors import DataError
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.suites.calls.spec import load
+from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
+from callscore.suites.calls.translation.judged import CRITICAL_FACTS, OFFERED, holds
+
+KEY = "critical_facts"
+
+
+class Counted(NamedTuple):
+    """Facts lost or added, of how many, and whether an outcome awaits its judge."""
+
+    drifted: int
+    total: int
+    is_approximate: bool = False
+
+
+def given_facts(case: Case) -> Sequence[GivenFact] | None:
+    """The facts that the case names, in annotations or config; None where it names none     C-74"""
+    for place, holder in (("annotations", case.annotations), ("config", case.config)):
+        facts = holder.get(KEY) if holder is not None else None
+        if facts is None:
+            continue
+        if not isinstance(facts, list):
+            raise DataError("expected an array of facts", field=f"{place}.{KEY}")
+        return [_given(fact, f"{place}.{KEY}[{at}]") for at, fact in enumerate(facts)]
+    return None
+
+
+def _given(fact: Any, path: str) -> GivenFact:
+    """A string, or its form in the source with its form in the reference."""
+    forms = (fact, fact) if isinstance(fact, str) else _forms(fact)
+    if not all(isinstance(form, str) and form.strip() for form in forms):
+        raise DataError(
+            f'{fact!r} is no fact; expected text, or {{"fact": text, "expected": text}}', field=path
+        )
+    return GivenFact(*forms)
+
+
+def _forms(fact: Any) -> tuple[Any, Any]:
+    if not isinstance(fact, dict):
+        return None, None
+    source = fact.get("fact")
+    return source, fact.get("expected", source)
+
+
+def count(sheet: FactSheet, translation: str, verdicts: Verdicts, flags: set[str]) -> Counted:
+    """Facts lost by rule or by verdict, and facts added        C-75
+
+    An outcome that nobody judged counts as kept, and makes the value approximate. A number that
+    may stand there in words is lost unless a judge has found it (C-76).
+    """
+    found = drift(sheet, translation)
+    drifted, is_approximate = found.count, False
+    for place in found.undecided:
+        kept = _is_kept(place, verdicts, flags)
+        is_approximate = is_approximate or kept is None
+        drifted += kept is False
+    for place in _maybe_spelled(sheet, found):
+        kept = _is_kept(place, verdicts, flags)
+        if kept is None:
+            flags.add("maybe_spelled_out")
+        drifted -= kept is True
+    return Counted(drifted, found.total, is_approximate)
+
+
+def is_resolution_limited(total: int) -> bool:
+    """Whether a single drift is already beyond the limit        C-77"""
+    gate = load().metrics[CRITICAL_FACTS].gate
+    assert gate is not None  # the framework makes it a blocker
+    return total > 0 and gate.breached(1 - 1 / total)
+
+
+def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
+    """Every fact that digits cannot decide: outcomes, and numbers that may stand in words."""
+    found = drift(sheet, translation)
+    wording = _wording(sheet)
+    for place in sorted({*found.undecided, *_maybe_spelled(sheet, found)}):
+        yield Question(
+            CRITICAL_FACTS, _item(place), translation, wording[place], OFFERED[CRITICAL_FACTS]
+        )
+
+
+def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
+    return holds(verdicts, Item(CRITICAL_FACTS, _item(place)), "preserved", flags)
+
+
+def _item(place: int) -> str:
+    return f"fact:{place + 1}"
+
+
+def _wording(sheet: FactSheet) -> Sequence[str]:
+    """The expected facts in words, in the order of their numbers."""
+    if sheet.given is None:
+        return [fact.text for fact in sheet.expected]
+    return [fact.expected for fact in sheet.given]
+
+
+def _maybe_spelled(sheet: FactSheet, found: Drift) -> Sequence[int]:
+    if not found.maybe_spelled:
+        return ()
+    wording = _wording(sheet)
+    return [wording.index(text) for text in found.maybe_spelled]

@@ -1,0 +1,48 @@
+"""The facts that a text states in digits, by rule        C-74, C-76.
+
+A number in words, and a month alone, is no fact of digits: comparing those needs a judge.
+"""
+
+import re
+from typing import Final
+
+from callscore.metrics.text import digits_to_ascii
+from callscore.suites.calls.translation.fact import Fact, Reading, Span
+from callscore.suites.calls.translation.identifiers import groups_at, identifier_at
+from callscore.suites.calls.translation.lexicon import lexicon, marks
+from callscore.suites.calls.translation.moments import date_at, time_at
+from callscore.suites.calls.translation.quantities import Page, quantity_at
+
+_DIGITS: Final = re.compile(r"[0-9]+")
+_DIGIT_OF_ANY_SCRIPT: Final = re.compile(r"[^\D]")  # twice as fast as \d
+
+
+def extract(text: str, lang: str | None) -> list[Fact]:
+    """Numbers, amounts, dates, times, durations, percentages and identifiers, in order        C-74
+
+    Digits may be of any script; marks, months and units are read by the language, and by all
+    languages together where it is unknown.
+    """
+    if not _DIGIT_OF_ANY_SCRIPT.search(text):
+        return []
+    page = Page(digits_to_ascii(text), lexicon(lang), marks(lang))
+    facts: list[Fact] = []
+    at = 0
+    while digits := _DIGITS.search(page.text, at):
+        kind, keys, span, is_bare = _reading(page, at, digits.span())
+        at = span[1]
+        if keys:
+            facts.append(Fact(kind, keys[0], text[span[0] : at], span, keys[1:], is_bare))
+    return facts
+
+
+def _reading(page: Page, floor: int, digits: Span) -> Reading:
+    """What stands at the first digits after `floor`: the more particular is tried first"""
+    text, words, marks = page
+    return (
+        identifier_at(text, floor, digits, words)
+        or time_at(text, digits, words)
+        or date_at(text, digits, words, marks)
+        or groups_at(text, digits)
+        or quantity_at(page, digits)
+    )

@@ -1,0 +1,174 @@
+"""A critical fact found in a text, and when two of them say the same        C-76.
+
+A key is a fact without its wording:
+
+    ("amount", "INR", "100000")   ("percent", "%", "5")   ("duration", "day", "3")
+    ("number", unit or "", "4.5") ("range", "3", "5", unit or "")
+    ("date", "2026", "3", "12")   with "" for a part that is not written
+    ("time", "14:30")             ("identifier", "AB1234")
+
+A fact has every key its wording may mean ("2:30" is also 14:30, "$" also CAD), the likeliest
+first, and agrees where one of them does.
+An empty unit is one that nobody could read: it agrees with any.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+Kind = Literal["amount", "percent", "date", "time", "duration", "range", "number", "identifier"]
+Key = tuple[str, ...]
+Span = tuple[int, int]
+Index = Mapping[str, Sequence["Fact"]]
+
+CLOCK: Final = "o'clock"
+"""The unit of "14 heures" where it may be a time of day and no duration."""
+_QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
+_DIGITS: Final = re.compile(r"\d+")
+
+
+class Reading(NamedTuple):
+    """What stands at a place of a text; no keys where its digits are no fact."""
+
+    kind: Kind
+    keys: tuple[Key, ...]
+    span: Span
+    is_bare: bool = False
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One fact: its kind, its canonical key, the words it was found in, and where."""
+
+    kind: Kind
+    key: Key
+    text: str
+    span: Span
+    also: tuple[Key, ...] = ()
+    """Further keys, where the wording may mean more than one."""
+    is_bare: bool = False
+    """A number that certainly has no unit: nothing stands beside it that could be one."""
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """Everything its wording may mean."""
+        return (self.key, *self.also)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The runs of digits in all its keys."""
+        return frozenset(run for key in self.keys for part in key for run in _DIGITS.findall(part))
+
+
+def indexed(facts: Iterable[Fact]) -> Index:
+    """The facts by the strings under which an agreeing fact looks for them"""
+    index: dict[str, list[Fact]] = {}
+    for fact in {(fact.key, fact.is_bare): fact for fact in facts}.values():
+        for handle in {handle for key in fact.keys for handle in _handles(key)}:
+            index.setdefault(handle, []).append(fact)
+    return index
+
+
+def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:
+    """The expected facts that the found ones do not say, each key once        C-75, C-76"""
+    distinct = {fact.key: fact for fact in reversed(expected)}
+    missing = [fact for fact in distinct.values() if not _is_said(fact, expected, found)]
+    return missing[::-1]
+
+
+def full_hour(hour: str) -> Key:
+    """The key of a full hour"""
+    return ("time", f"{hour.zfill(2)}:00")
+
+
+def agree(expected: Fact, found: Fact) -> bool:
+    """Same digits, same unit or currency, same both ends of a range        C-76"""
+    if found.is_bare and expected.kind in ("amount", "percent"):
+        return False
+    return any(_same(one, other) for one in expected.keys for other in found.keys)
+
+
+def _handles(key: Key) -> Iterable[str]:
+    if key[0] in _QUANTITIES:
+        return key[2:]
+    if key[0] == "range":
+        return key[1:3]
+    if key[0] == "identifier":
+        return (key[1], *_DIGITS.findall(key[1]))
+    if key[0] == "time":
+        return (key[1], *_full_hours(key[1]))
+    return ("-".join(key[1:]),)
+
+
+def _is_said(fact: Fact, expected: Sequence[Fact], found: Index) -> bool:
+    handles = {handle for key in fact.keys for handle in _handles(key)}
+    near = [other for handle in handles for other in found.get(handle, ())]
+    if any(agree(fact, other) for other in near):
+        return True
+    if fact.kind == "range":
+        return any(
+            _says(near, low, unit) and _says(near, high, unit) for _, low, high, unit in fact.keys
+        )
+    if fact.kind == "identifier":
+        return _has_every_run(fact.key[1], found)
+    return any(_says_both_ends(fact, other, expected) for other in near if other.kind == "range")
+
+
+def _same(one: Key, other: Key) -> bool:
+    if one == other:
+        return True
+    if one[0] in _QUANTITIES and other[0] in _QUANTITIES:
+        return one[2] == other[2] and _units_agree(one[1], other[1])
+    if one[0] == "range" == other[0]:
+        return one[1:3] == other[1:3] and _units_agree(one[3], other[3])
+    if _is_of_digits(one) and _may_be(one[-1], other):
+        return True
+    return _is_of_digits(other) and _may_be(other[-1], one)
+
+
+def _units_agree(one: str, other: str) -> bool:
+    return not one or not other or one == other
+
+
+def _is_of_digits(key: Key) -> bool:
+    """Whether there is nothing but digits: a number without a unit, an account number"""
+    if key[0] == "identifier":
+        return key[1].isdecimal()
+    return key[0] == "number" and not key[1]
+
+
+def _may_be(number: str, key: Key) -> bool:
+    """Whether a number without a unit may stand for a full hour or a part of an identifier"""
+    if key[0] == "time":
+        return number in _full_hours(key[1])
+    return key[0] == "identifier" and number in _DIGITS.findall(key[1])
+
+
+def _full_hours(time: str) -> tuple[str, ...]:
+    """What a full hour is called: 14:00 is 14 and 2"""
+    hour, _, rest = time.partition(":")
+    return (str(int(hour)), str(int(hour) % 12 or 12)) if rest == "00" else ()
+
+
+def _says(facts: Iterable[Fact], value: str, unit: str) -> bool:
+    sought = full_hour(value) if unit == CLOCK else ("number", unit, value)
+    return any(_same(sought, key) for fact in facts for key in fact.keys)
+
+
+def _says_both_ends(fact: Fact, found_range: Fact, expected: Sequence[Fact]) -> bool:
+    """Whether "3-5" says what was expected as "3 and 5": one end needs the other"""
+    for _, low, high, unit in found_range.keys:
+        if _says([fact], low, unit) or _says([fact], high, unit):
+            return _says(expected, low, unit) and _says(expected, high, unit)
+    return False
+
+
+def _has_every_run(identifier: str, found: Index) -> bool:
+    """Whether only the letters of an identifier changed script: its digits stand one by one"""
+    runs = _DIGITS.findall(identifier)
+    return bool(runs) and all(_stands_alone(run, found) for run in runs)
+
+
+def _stands_alone(run: str, found: Index) -> bool:
+    return any(_is_of_digits(fact.key) for fact in found.get(run, ()))

@@ -1,0 +1,244 @@
+"""Critical facts of a translation: what must be kept, what was lost, what was added   C-74 … C-76.
+
+`fact_sheet` reads a case once, before any model is seen; `drift` holds a translation against it.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import msgspec
+
+from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
+from callscore.suites.calls.translation.extraction import extract
+from callscore.suites.calls.translation.fact import Fact, Index, agree, indexed, unmatched
+from callscore.suites.calls.translation.lexicon import lexicon
+
+__all__ = [
+    "Drift",
+    "Fact",
+    "FactSheet",
+    "GivenFact",
+    "agree",
+    "drift",
+    "extract",
+    "fact_sheet",
+    "preserved",
+]
+
+_Lost = tuple[str, tuple[Fact, ...]]
+
+
+class GivenFact(msgspec.Struct, frozen=True):
+    """A fact that the case names: how the source says it and how the reference does."""
+
+    source: str
+    expected: str
+
+
+class FactSheet(msgspec.Struct, frozen=True, dict=True):
+    """Everything a case says about its facts; the same for every model.
+
+    What only an imperfect translation needs is worked out when the first one comes, and kept.
+    """
+
+    source: str
+    source_lang: str | None
+    reference: str
+    lang: str | None
+    given: tuple[GivenFact, ...] | None
+    """The facts the case names; None where they are read from the reference."""
+    expected: tuple[Fact, ...]
+    """The facts of the reference, each key once."""
+    of_reference: tuple[Fact, ...]
+    """The same, each as often as it stands there."""
+
+    @cached_property
+    def in_reference(self) -> Index:
+        """The facts of the reference."""
+        return indexed(self.of_reference)
+
+    @cached_property
+    def stated(self) -> Index:
+        """The facts of the reference and of the source: what a translation may say."""
+        return indexed([*self.of_reference, *extract(self.source, self.source_lang)])
+
+    @cached_property
+    def written(self) -> str:
+        """The reference as forms are sought in it."""
+        return comparable(self.reference, ignore_case=True)
+
+    @property
+    def total(self) -> int:
+        """total_critical_facts        C-74"""
+        return len(self.expected) if self.given is None else len(self.given)
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """Facts of one translation that went wrong, in the words of the expected or the added fact."""
+
+    total: int
+    lost: tuple[str, ...]
+    """Omitted or altered, one each."""
+    added: tuple[str, ...]
+    undecided: tuple[int, ...]
+    """Places in the list of given facts that only a judge can decide."""
+    maybe_spelled: tuple[str, ...]
+    """Lost facts without a counterpart in digits: they may be there in words."""
+
+    @property
+    def count(self) -> int:
+        """Lost + added        C-75"""
+        return len(self.lost) + len(self.added)
+
+
+def fact_sheet(
+    source: str,
+    reference: str,
+    lang: str | None,
+    *,
+    source_lang: str | None = None,
+    given: Sequence[GivenFact] | None = None,
+) -> FactSheet:
+    """The facts of a case, frozen before any model is seen        C-74"""
+    stated = extract(reference, lang)
+    distinct = {fact.key: fact for fact in reversed(stated)}
+    return FactSheet(
+        source=source,
+        source_lang=source_lang,
+        reference=reference,
+        lang=lang,
+        given=None if given is None else tuple(given),
+        expected=tuple(distinct.values())[::-1],
+        of_reference=tuple(stated),
+    )
+
+
+def preserved(
+    given: GivenFact, translation: str, lang: str | None, *, reference: str = ""
+) -> bool | None:
+    """Its expected form occurs, or all its numbers and units agree        C-74
+
+    None where only a judge can tell: the form does not occur and has no digits to compare.
+    """
+    sheet = fact_sheet("", reference, lang, given=[given])
+    written = comparable(translation, ignore_case=True)
+    return _preserved(given, written, indexed(extract(translation, lang)), sheet)
+
+
+def drift(sheet: FactSheet, translation: str) -> Drift:
+    """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
+    found = extract(translation, sheet.lang)
+    if sheet.given is None:
+        missing = unmatched(sheet.expected, indexed(found))
+        lost: list[_Lost] = [(fact.text, (fact,)) for fact in missing]
+        undecided: tuple[int, ...] = ()
+    else:
+        lost, undecided = _lost_of_given(sheet, translation, indexed(found))
+    added = unmatched(found, sheet.in_reference)
+    if added:
+        added = _without_spelled(unmatched(found, sheet.stated), sheet)
+    altered, invented = _pair([facts for _, facts in lost], added)
+    return Drift(
+        total=sheet.total,
+        lost=tuple(text for text, _ in lost),
+        added=tuple(fact.text for fact in invented),
+        undecided=undecided,
+        maybe_spelled=tuple(text for at, (text, _) in enumerate(lost) if at not in altered),
+    )
+
+
+def _lost_of_given(
+    sheet: FactSheet, translation: str, found: Index
+) -> tuple[list[_Lost], tuple[int, ...]]:
+    lost: list[_Lost] = []
+    undecided: list[int] = []
+    written = comparable(translation, ignore_case=True)
+    for place, given in enumerate(sheet.given or ()):
+        kept = _preserved(given, written, found, sheet)
+        if kept is False and _preserved_by_reference(given, sheet):
+            lost.append((given.expected, tuple(_facts_of(given, sheet.lang))))
+        elif not kept:
+            undecided.append(place)
+    return lost, tuple(undecided)
+
+
+def _preserved_by_reference(given: GivenFact, sheet: FactSheet) -> bool:
+    """A fact that the reference itself does not hold cannot be asked of a model"""
+    return _preserved(given, sheet.written, sheet.in_reference, sheet) is True
+
+
+def _preserved(given: GivenFact, written: str, found: Index, sheet: FactSheet) -> bool | None:
+    form = comparable(given.expected, ignore_case=True)
+    if holds_form(written, form, lambda: sheet.written):
+        return True
+    facts = _facts_of(given, sheet.lang)
+    if not facts:
+        return False if any(char.isdecimal() for char in given.expected) else None
+    return not unmatched(facts, found)
+
+
+def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:
+    # A fact given only in its source form keeps the source's marks: read it every way.
+    return extract(given.expected, None if given.expected == given.source else lang)
+
+
+def _pair(lost: list[tuple[Fact, ...]], added: list[Fact]) -> tuple[set[int], list[Fact]]:
+    """An altered fact is not also added: a lost fact takes what replaced it        C-75"""
+    altered: set[int] = set()
+    parts = [(place, fact) for place, facts in enumerate(lost) for fact in facts]
+    for alike in (_same_kind, _share_a_number):
+        remaining: list[Fact] = []
+        for fact in added:
+            match = next((part for part in parts if alike(part[1], fact)), None)
+            if match is None:
+                remaining.append(fact)
+            else:
+                parts.remove(match)
+                altered.add(match[0])
+        added = remaining
+    return altered, added
+
+
+def _same_kind(lost: Fact, added: Fact) -> bool:
+    return lost.kind == added.kind
+
+
+def _share_a_number(lost: Fact, added: Fact) -> bool:
+    return not lost.numbers.isdisjoint(added.numbers)
+
+
+def _without_spelled(added: list[Fact], sheet: FactSheet) -> list[Fact]:
+    """Only the facts whose numbers do not stand in words in reference or source        C-76"""
+    if not added:
+        return []
+    spelled = _spelled(sheet.reference, sheet.lang) | _spelled(sheet.source, sheet.source_lang)
+    return [fact for fact in added if not spelled.issuperset(_sayable(fact))]
+
+
+def _sayable(fact: Fact) -> tuple[str, ...]:
+    """The numbers one would say: of a date its day, of a time its hour by the dial"""
+    key = fact.key
+    if fact.kind == "range":
+        return key[1:3]
+    if fact.kind == "time":
+        return (str(int(key[1][:2]) % 12 or 12),)
+    return (key[-1],)
+
+
+def _spelled(text: str, lang: str | None) -> set[str]:
+    """Numbers that a text has in words, as far as the lexicon knows them"""
+    table = lexicon(lang).spelled
+    words = [table.get(word.strip(".,;:!?¿¡()\"'।…"), ()) for word in n2(text).split()]
+    numbers = {number for found in words for number in found}
+    for tens, ones in pairwise(words):
+        numbers |= {_compound(int(high), int(low)) for high in tens for low in ones}
+    if is_unspaced_script(text):
+        for word in filter(is_unspaced_script, table):
+            numbers.update(table[word] if word in text else ())
+    return numbers
+
+
+def _compound(first: int, second: int) -> str:
+    """Twenty and one is 21, two and hundred is 200"""
+    return str(first * second if second >= 100 else first + second)

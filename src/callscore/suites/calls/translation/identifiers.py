@@ -1,0 +1,105 @@
+"""Digits that are a name and not a quantity        C-74.
+
+An identifier is: digits joined to Latin letters (AB-1234, 280TSI), three or more groups joined by
+hyphens, a telephone or card number, a version (1.2.3), seven or more digits without grouping, and
+three or more digits that begin with zero. It keeps its zeros and loses what joins its parts.
+"""
+
+import re
+from typing import Final
+
+from callscore.suites.calls.translation.fact import Reading, Span
+from callscore.suites.calls.translation.lexicon import Lexicon, known
+
+_DIGITS: Final = re.compile(r"\d+")
+_LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")
+_LETTERS_AFTER: Final = re.compile(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
+_CAPITALS_AFTER: Final = re.compile(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
+_REST: Final = re.compile(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
+_JOINT: Final = re.compile(r"[^A-Za-z0-9]")
+_HYPHENATED: Final = re.compile(r"\d{1,12}(?:-\d{1,12}){1,7}")
+_SPACED: Final = re.compile(r"\d{1,12}(?:[ \u00a0]\d{1,12}){1,7}")
+_DIALLED: Final = re.compile(r"\d{1,12}(?:[- \u00a0]?\(?\d{1,12}\)?){0,7}")
+_GROUPS: Final = {"-": _HYPHENATED, " ": _SPACED, "\u00a0": _SPACED}
+_ENDINGS: Final = frozenset({"st", "nd", "rd", "th", "s", "er", "ers", "e", "x", "am", "pm", "h"})
+
+
+def named(text: str, start: int, end: int) -> Reading:
+    """The identifier between the two places"""
+    name = _JOINT.sub("", text[start:end]).upper()
+    return Reading("identifier", (("identifier", name),), (start, end))
+
+
+def is_name(digits: str) -> bool:
+    """Whether digits alone are an identifier"""
+    return len(digits) >= 7 or (len(digits) >= 3 and digits.startswith("0"))
+
+
+def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Reading | None:
+    """Latin letters joined to digits, unless they are a unit, a currency or an ordinal ending"""
+    start, end = digits
+    begin = start
+    if start > floor and (text[start - 1] == "-" or _is_latin(text[start - 1])):
+        before = _LETTERS_BEFORE.search(text[max(floor, start - 14) : start])
+        if before and _names(words, before[1], is_joined=not before[2]):
+            begin = start - len(before[0])
+    if begin == start and not _letters_follow(text, end, words):
+        return None
+    rest = _REST.match(text, start)
+    return named(text, begin, rest.end()) if rest else None
+
+
+def _names(words: Lexicon, letters: str, *, is_joined: bool) -> bool:
+    if known(words.units, letters) or known(words.months, letters):
+        return False
+    return is_joined or (letters.isupper() and len(letters) <= 6)
+
+
+def _is_latin(char: str) -> bool:
+    return char.isascii() and char.isalpha()
+
+
+def _letters_follow(text: str, end: int, words: Lexicon) -> bool:
+    following = text[end : end + 1]
+    if following == "-":
+        capitals = _CAPITALS_AFTER.match(text, end)
+        return capitals is not None and not known(words.units, capitals[1])
+    if not _is_latin(following):
+        return False
+    letters = _LETTERS_AFTER.match(text, end)
+    return letters is not None and not _is_ending(words, letters[0])
+
+
+def _is_ending(words: Lexicon, letters: str) -> bool:
+    folded = letters.casefold()
+    if folded in _ENDINGS:
+        return True
+    tables = (words.units, words.scales, words.months, words.clock, words.range)
+    return any(known(table, letters) for table in tables)
+
+
+def groups_at(text: str, digits: Span) -> Reading | None:
+    """Groups of digits that are one name: telephone, card and account numbers"""
+    start, end = digits
+    is_dialled = start > 0 and text[start - 1] == "+"
+    pattern = _DIALLED if is_dialled else _GROUPS.get(text[end : end + 1])
+    match = pattern.match(text, start) if pattern else None
+    if not match or text[match.end() : match.end() + 1] in (":", "："):
+        return None
+    groups = _DIGITS.findall(match[0])
+    if is_dialled or groups[0].startswith("0"):
+        is_name = sum(map(len, groups)) >= 7
+    elif match.re is _HYPHENATED:
+        is_name = len(groups) > 2 or (groups[1].startswith("0") and len(groups[1]) > 2)
+    else:
+        is_name = _is_spaced_name(groups)
+    return named(text, start - is_dialled, match.end()) if is_name else None
+
+
+def _is_spaced_name(groups: list[str]) -> bool:
+    shortest = min(map(len, groups))
+    if sum(map(len, groups)) < 9 or shortest < 2:
+        return False
+    if len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:]):
+        return False
+    return len(groups) > 2 or shortest >= 4

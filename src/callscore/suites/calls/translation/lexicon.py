@@ -1,0 +1,163 @@
+"""The words that make a number a fact, by language        C-76.
+
+The tables are in `lexicon.toml`. A language without a table is read with all of them together:
+a word is then recognised where any language knows it.
+"""
+
+import unicodedata
+from collections.abc import Container, Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+Words = frozenset[str]
+LONGEST_UNSPACED: Final = 5
+
+
+class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One language's table as it stands in the file."""
+
+    units: dict[str, list[str]] = {}
+    scales: dict[int, list[str]] = {}
+    months: list[list[str]] = []
+    clock: list[str] = []
+    am_before: list[str] = []
+    pm_before: list[str] = []
+    range: list[str] = []
+    between: list[str] = []
+    and_: list[str] = msgspec.field(name="and", default_factory=list)
+    spelled: list[list[str]] = []
+    tens: dict[int, list[str]] = {}
+    also: list[str] = []
+    meridiem: bool = True
+
+
+class Lexicon(msgspec.Struct, frozen=True):
+    """What the words of a text in one language mean, the likelier meaning first."""
+
+    is_known: bool
+    units: dict[str, tuple[str, ...]]
+    scales: dict[str, int]
+    months: dict[str, int]
+    clock: Words
+    am_before: Words
+    pm_before: Words
+    range: Words
+    between: Words
+    and_: Words
+    spelled: dict[str, tuple[str, ...]]
+    meridiem: bool
+
+
+class Marks(msgspec.Struct, frozen=True):
+    """How a language writes numbers: which decimal marks it has, and whether a space may group."""
+
+    decimals: str
+    space_groups: bool
+    month_first: bool
+
+
+@lru_cache(maxsize=64)
+def lexicon(lang: str | None) -> Lexicon:
+    """The words of the language, or of all languages where it has no table        C-76"""
+    tables = _languages()
+    base = _base(lang)
+    own = tables.get(base)
+    chosen = [own, *(tables[name] for name in own.also)] if own else list(tables.values())
+    chosen = [tables["any"], *(table for table in chosen if table is not tables["any"])]
+    return Lexicon(
+        is_known=own is not None,
+        units=_every((word, unit) for t in chosen for unit, ws in t.units.items() for word in ws),
+        scales=_first((word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws),
+        months=_first((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws),
+        clock=_words(t.clock for t in chosen),
+        am_before=_words(t.am_before for t in chosen),
+        pm_before=_words(t.pm_before for t in chosen),
+        range=_words(t.range for t in chosen),
+        between=_words(t.between for t in chosen),
+        and_=_words(t.and_ for t in chosen),
+        spelled=_every(pair for t in chosen for pair in _numbers(t)),
+        meridiem=all(t.meridiem for t in chosen) or own is None,
+    )
+
+
+@lru_cache(maxsize=64)
+def marks(lang: str | None) -> Marks:
+    """Decimal mark and grouping of the locale; an unknown one is read both ways        C-76"""
+    table = _file()["marks"]
+    base = _base(lang)
+    names = {base, _region(lang)}
+    if _region(lang) in table["point_decimal"]:
+        decimals = "."
+    elif base in table["both_decimal"]:
+        decimals = ",."
+    elif base in table["comma_decimal"]:
+        decimals = ","
+    else:
+        decimals = "." if base in table["point_decimal"] else ".,"
+    return Marks(
+        decimals=decimals,
+        space_groups=not names.isdisjoint(table["plain_space_groups"]),
+        month_first=base in table["month_first"] or decimals == ".,",
+    )
+
+
+def known(table: Container[str], word: str) -> str | None:
+    """The word as the table has it: as it stands, else without case, else without its stop"""
+    if word in table:
+        return word
+    folded = unicodedata.normalize("NFC", word.casefold().rstrip("."))
+    return folded if folded in table else None
+
+
+@lru_cache(maxsize=1)
+def _file() -> dict[str, dict[str, list[str]]]:
+    import tomllib  # here, because most runs start without a translation
+    from importlib.resources import files
+
+    text = files(__package__).joinpath("lexicon.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+@lru_cache(maxsize=1)
+def _languages() -> dict[str, Language]:
+    tables = {name: table for name, table in _file().items() if name != "marks"}
+    return msgspec.convert(tables, dict[str, Language], strict=False)
+
+
+def _base(lang: str | None) -> str:
+    return (lang or "").replace("_", "-").partition("-")[0].lower()
+
+
+def _region(lang: str | None) -> str:
+    base, _, rest = (lang or "").replace("_", "-").partition("-")
+    return f"{base.lower()}-{rest.upper()}"
+
+
+def _nfc(word: str) -> str:
+    return unicodedata.normalize("NFC", word)
+
+
+def _words(lists: Iterable[Iterable[str]]) -> Words:
+    return frozenset(_nfc(word) for words in lists for word in words)
+
+
+def _first(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    meanings: dict[str, int] = {}
+    for word, meaning in pairs:
+        meanings.setdefault(_nfc(word), meaning)
+    return meanings
+
+
+def _every(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    meanings: dict[str, dict[str, None]] = {}
+    for word, meaning in pairs:
+        meanings.setdefault(_nfc(word), {}).update(dict.fromkeys(meaning.split("|")))
+    return {word: tuple(found) for word, found in meanings.items()}
+
+
+def _numbers(table: Language) -> Iterator[tuple[str, str]]:
+    for number, words in [*enumerate(table.spelled), *table.tens.items()]:
+        for word in words:
+            yield word, str(number)

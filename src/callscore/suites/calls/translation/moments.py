@@ -1,0 +1,191 @@
+"""Dates and times of day: what stands at a digit and where it ends        C-76."""
+
+import re
+from typing import Final
+
+from callscore.suites.calls.translation.fact import Reading, Span
+from callscore.suites.calls.translation.lexicon import Lexicon, Marks, known
+
+_SPACE: Final = r"[ \u00a0\u202f]"
+_LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"
+_NUMERIC_DATE: Final = re.compile(
+    r"(?:(?P<y>\d{4})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})"
+    r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>\d{4}|\d{2}))(?![-/.]?\d)"
+)
+_EAST_ASIAN_DATE: Final = re.compile(
+    r"(?:(?P<y>\d{2,4}) ?[年년] ?)?(?P<m>\d{1,2}) ?[月월](?: ?(?P<d>\d{1,2}) ?[日号號일])?"
+)
+_MONTH_AFTER: Final = re.compile(
+    rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
+)
+_OF: Final = frozenset({"de", "del", "of"})
+_ORDINAL: Final = re.compile(r"st|nd|rd|th")
+_YEAR: Final = re.compile(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
+_LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a stop ends the sentence
+_NEED_A_CAPITAL: Final = frozenset({"may", "march"})
+
+_TIME_MARKS: Final = frozenset(":：hH.U")
+_WRITTEN_TIME: Final = re.compile(
+    r"(\d{1,2}) ?[:：] ?(\d{2})(?::(\d{2}))?(?!\d)"
+    rf"|(\d{{1,2}}){_SPACE}?[hH]{_SPACE}?(\d{{2}})(?!\d|{_SPACE}?min)"
+    rf"|(\d{{1,2}})\.(\d{{2}})(?={_SPACE}?(?:Uhr|h\b))"
+    rf"|(\d{{1,2}}){_SPACE}?(?:Uhr|heures?){_SPACE}(\d{{2}})(?!\d|{_SPACE}?[mM]in)"
+)
+_EAST_ASIAN_TIME: Final = re.compile(
+    r"(\d{1,2}) ?(?:시(?!간)|[点點]|[时時](?![间間]))"
+    r" ?(?:(\d{1,2}) ?(?:분|分(?![钟鐘间間]))|(반|半))?"
+)
+_MERIDIEM: Final = re.compile(rf"{_SPACE}?([aApP])\.?{_SPACE}?[mM]\b\.?")
+_WORD_AFTER: Final = re.compile(rf"{_SPACE}?({_LETTERS}{{1,8}})")
+_WORD_BEFORE: Final = re.compile(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
+
+
+def date_at(text: str, digits: Span, words: Lexicon, marks: Marks) -> Reading | None:
+    """The date that these digits begin"""
+    start, end = digits
+    if end - start > 4:
+        return None
+    following = text[end : end + 2]
+    if following[:1] in ("-", "/", ".") and (match := _NUMERIC_DATE.match(text, start)):
+        return _numeric_date(match, marks)
+    if any(sign in following for sign in "年년月월") and (
+        match := _EAST_ASIAN_DATE.match(text, start)
+    ):
+        return _east_asian_date(match)
+    if not words.months:
+        return None
+    return _day_and_month(text, start, end, words) or _month_and_day(text, start, end, words)
+
+
+def time_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
+    """The time of day that these digits begin"""
+    start, end = digits
+    if end - start > 2:
+        return None
+    following = text[end : end + 3]
+    if not following.isascii() and (match := _EAST_ASIAN_TIME.match(text, start)):
+        hour, minute, half = match.groups()
+        return _time(text, match.span(), [hour, "30" if half else minute or "00"], words)
+    if not _TIME_MARKS.isdisjoint(following) and (match := _WRITTEN_TIME.match(text, start)):
+        parts = [part for part in match.groups() if part is not None]
+        return _time(text, match.span(), parts, words)
+    if (words.meridiem and _MERIDIEM.match(text, end)) or _clock_word(text, end, words):
+        return _time(text, digits, [text[start:end], "00"], words)
+    return None
+
+
+def is_month_after(text: str, end: int, words: Lexicon) -> bool:
+    """Whether the number that ends here is a day of the month named next"""
+    match = _MONTH_AFTER.match(text, end)
+    return match is not None and _month(match[1], words) is not None
+
+
+def _number(digits: str | None) -> str:
+    return digits.lstrip("0") if digits else ""
+
+
+def _year(digits: str) -> str:
+    if len(digits) != 2:
+        return _number(digits)
+    return ("20" if int(digits) < 70 else "19") + digits
+
+
+def _is_date(month: str, day: str) -> bool:
+    return 1 <= int(month or 0) <= 12 and (not day or int(day) <= 31)
+
+
+def _numeric_date(match: re.Match[str], marks: Marks) -> Reading | None:
+    if match["y"]:
+        orders = [(match["m"], match["d"])]
+    elif match["t"] == "." or not marks.month_first:
+        orders = [(match["b"], match["a"])]
+    else:
+        orders = [(match["a"], match["b"]), (match["b"], match["a"])]
+    year = _year(match["y"] or match["z"])
+    pairs = [(_number(month), _number(day)) for month, day in orders]
+    keys = tuple(("date", year, m, d) for m, d in pairs if d and _is_date(m, d))
+    return Reading("date", keys, match.span()) if keys else None
+
+
+def _east_asian_date(match: re.Match[str]) -> Reading | None:
+    year, month, day = (_number(match[name]) for name in ("y", "m", "d"))
+    if not _is_date(month, day):
+        return None
+    # Other languages name a month without digits, so a month alone is not a numeric fact.
+    keys = (("date", year, month, day),) if year or day else ()
+    return Reading("date", keys, match.span())
+
+
+def _month(word: str, words: Lexicon) -> int | None:
+    name = known(words.months, word)
+    if name is None or (name in _NEED_A_CAPITAL and word.islower()):
+        return None
+    return words.months[name]
+
+
+def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+    day = _number(text[start:end])
+    match = _MONTH_AFTER.match(text, end)
+    if not match or not day or int(day) > 31:
+        return None
+    month = _month(match[1], words)
+    if month is None:
+        return None
+    year = _YEAR.match(text, match.end())
+    key = ("date", year[1] if year else "", str(month), day)
+    return Reading("date", (key,), (start, (year or match).end()))
+
+
+def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+    parts = text[max(0, start - 20) : start].rpartition("\n")[2].split()
+    if len(parts) > 1 and parts[-1] in _OF:
+        parts.pop()
+    month = _month(parts[-1], words) if parts else None
+    if month is None or (parts[-1].endswith(".") and len(parts[-1]) > _LONGEST_SHORT_MONTH):
+        return None
+    begin = text.rfind(parts[-1], 0, start)
+    digits = _number(text[start:end])
+    if end - start == 4:
+        return Reading("date", (("date", digits, str(month), ""),), (begin, end))
+    if end - start > 2 or not digits or int(digits) > 31:
+        return None
+    ordinal = _ORDINAL.match(text, end)
+    end = ordinal.end() if ordinal else end
+    year = _YEAR.match(text, end)
+    key = ("date", year[1] if year else "", str(month), digits)
+    return Reading("date", (key,), (begin, year.end() if year else end))
+
+
+def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | None:
+    start, end = span
+    hour, minute = int(parts[0]), int(parts[1])
+    if hour > 24 or minute > 59:
+        return None
+    meridiem = _MERIDIEM.match(text, end) if words.meridiem else None
+    clock = meridiem or _clock_word(text, end, words)
+    half = meridiem[1].lower() if meridiem else _half_of_day(text, start, words)
+    if half:
+        hours = [hour % 12 + (12 if half == "p" else 0)]
+    else:
+        is_open = 1 <= hour <= 12 and not parts[0].startswith("0")
+        hours = [hour, (hour + 12) % 24] if is_open else [hour]
+    tail = "".join(f":{part}" for part in parts[2:])
+    keys = tuple(("time", f"{hour:02}:{minute:02}{tail}") for hour in hours)
+    return Reading("time", keys, (start, clock.end() if clock else end))
+
+
+def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
+    match = _WORD_AFTER.match(text, end) if words.clock else None
+    return match if match and known(words.clock, match[1]) else None
+
+
+def _half_of_day(text: str, start: int, words: Lexicon) -> str:
+    if not words.am_before:
+        return ""
+    match = _WORD_BEFORE.search(text[max(0, start - 10) : start])
+    if not match:
+        return ""
+    word = match[1]
+    if any(word.endswith(name) for name in words.am_before):
+        return "a"
+    return "p" if any(word.endswith(name) for name in words.pm_before) else ""

@@ -1,0 +1,93 @@
+"""A written number and the values it may have, by the marks of its locale        C-76.
+
+A value is a plain decimal string without grouping and without needless zeros, so that equality
+is equality of strings and a megabyte of digits costs no more than reading it.
+"""
+
+import re
+from typing import Final
+
+from callscore.suites.calls.translation.lexicon import Marks
+
+_HARD_SPACES: Final = "\u00a0\u202f\u2009"
+_THREE: Final = r"(?=\d{3}(?!\d))"
+_TAIL: Final = rf"[.,'’]|[{_HARD_SPACES}]{_THREE}| , {_THREE}| \. "
+
+# A list "1,1,1,…" is looked at again from each of its members, so the look must be short.
+_MOST_GROUPS: Final = 12
+
+# Where speech was tokenised a number is written "186 , 900" or "4 . 5".
+NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL})\d+){{0,{_MOST_GROUPS}}}")
+SPACED_NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
+
+_GROUPED: Final = re.compile(r"\d{1,3}(?:(\D)\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")
+_SPACE: Final = re.compile(rf"[ {_HARD_SPACES}]")
+
+
+def values(written: str, marks: Marks) -> tuple[str, ...]:
+    """The values the written number may have, the likelier first; none if it is no one number"""
+    if written.isdecimal():
+        return (plain(written, ""),)
+    compact = _compact(written)
+    if compact is None:
+        return ()
+    if compact.isdecimal():
+        return (plain(compact, ""),)
+    points, commas = compact.count("."), compact.count(",")
+    if points and commas:
+        return _with_both(compact)
+    mark = "." if points else ","
+    if points + commas != 1:
+        return (plain(compact.replace(mark, ""), ""),) if _is_grouped(compact) else ()
+    whole, _, fraction = compact.partition(mark)
+    grouped, decimal = plain(whole + fraction, ""), plain(whole, fraction)
+    if not _is_grouped(compact) or whole == "0":
+        return (decimal,)
+    if len(marks.decimals) == 1:
+        return (decimal,) if mark == marks.decimals else (grouped,)
+    return (decimal, grouped) if mark == marks.decimals[0] else (grouped, decimal)
+
+
+def plain(whole: str, fraction: str) -> str:
+    """The decimal string without needless zeros"""
+    whole = whole.lstrip("0") or "0"
+    fraction = fraction.rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def scaled(value: str, tens: int) -> str:
+    """The value times ten to the power of `tens`"""
+    whole, _, fraction = value.partition(".")
+    fraction = fraction.ljust(tens, "0")
+    return plain(whole + fraction[:tens], fraction[tens:])
+
+
+def is_less(low: str, high: str) -> bool:
+    """Whether one decimal string is smaller than the other, whatever their length"""
+    low_whole, _, low_fraction = low.partition(".")
+    high_whole, _, high_fraction = high.partition(".")
+    return (len(low_whole), low_whole, low_fraction) < (len(high_whole), high_whole, high_fraction)
+
+
+def _compact(written: str) -> str | None:
+    """The number without grouping spaces and apostrophes; nothing if they do not group threes"""
+    joined = written.replace(" , ", ",").replace(" . ", ".").replace("’", "'")
+    if not _SPACE.search(joined) and "'" not in joined:
+        return joined
+    whole = re.split("[.,]", joined, maxsplit=1)[0]
+    if not _GROUPED.fullmatch(_SPACE.sub(" ", whole)):
+        return None
+    return _SPACE.sub("", joined).replace("'", "")
+
+
+def _is_grouped(number: str) -> bool:
+    return _GROUPED.fullmatch(number) is not None
+
+
+def _with_both(number: str) -> tuple[str, ...]:
+    decimal = max(".,", key=number.rfind)
+    grouping = "," if decimal == "." else "."
+    whole, _, fraction = number.rpartition(decimal)
+    if decimal in whole or not _is_grouped(whole) or grouping in fraction:
+        return ()
+    return (plain(whole.replace(grouping, ""), fraction),)

@@ -1,0 +1,115 @@
+"""What an answer makes of each sentence: the human's own words, another wording, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import cached_property
+
+import msgspec
+
+from callscore.metrics.text import n1, n2
+from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
+
+_PLACEHOLDER_STARTS = PLACEHOLDERS | {form.partition(" ")[0] for form in PLACEHOLDERS}
+
+
+class Sentence(msgspec.Struct, frozen=True, dict=True):
+    """One sentence of the source and its human translation."""
+
+    id: str
+    source: str
+    translation: str
+
+    @cached_property
+    def written(self) -> str:
+        """The human translation as N1."""
+        return n1(self.translation)
+
+
+class State(Enum):
+    """What became of a sentence; each but the last two counts as translated."""
+
+    SAME = "the human's own words"
+    OTHER = "another wording"
+    COPIED = "the source again"
+    NONE = "nothing"
+
+
+class Rendering(msgspec.Struct, frozen=True, gc=False):
+    """One sentence as an answer gives it, with its N1 where it is not the human's own."""
+
+    sentence: Sentence
+    state: State
+    text: str = ""
+    written: str = ""
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether there is a translation at all        C-65, C-66"""
+        return self.state is State.SAME or self.state is State.OTHER
+
+
+class Rendered(msgspec.Struct, frozen=True, dict=True):
+    """A whole answer, one rendering for every expected sentence, in the reference's order."""
+
+    by_id: Mapping[str, Rendering]
+
+    @cached_property
+    def text(self) -> str:
+        """All that the answer says, one sentence a line."""
+        return "\n".join(rendering.text for rendering in self.by_id.values())
+
+    @cached_property
+    def written(self) -> str:
+        """All that the answer says, as N1."""
+        return n1(self.text)
+
+    @cached_property
+    def folded(self) -> str:
+        """All that the answer says, where case does not matter."""
+        return self.written.casefold()
+
+    @cached_property
+    def is_reference(self) -> bool:
+        """Whether every sentence is the human's own."""
+        return all(rendering.state is State.SAME for rendering in self.by_id.values())
+
+
+def render(sentence: Sentence, text: str) -> Rendering:
+    """One returned text beside the human's        C-65, C-66, C-67"""
+    if text == sentence.translation:
+        return Rendering(sentence, State.SAME, text)
+    written = n1(text)
+    if written == sentence.written:
+        return Rendering(sentence, State.SAME, text, written)
+    return Rendering(sentence, _state(sentence, written), text, written)
+
+
+def _state(sentence: Sentence, written: str) -> State:
+    start = n2(written.partition(" ")[0])
+    if (not start or start in _PLACEHOLDER_STARTS) and _says_nothing(sentence, written):
+        return State.NONE
+    return State.COPIED if _is_copied(sentence, written, start) else State.OTHER
+
+
+def _says_nothing(sentence: Sentence, written: str) -> bool:
+    """Empty or a placeholder, where the human has something to say        C-59, C-65"""
+    return not written or (is_empty(written) and not is_empty(sentence.translation))
+
+
+def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
+    """The source again (N2), though it has letters and the human changed it        C-66
+
+    The first words are compared before the whole: two texts that differ there differ.
+    """
+    words = sentence.source.split(None, 1)
+    source_start = n2(words[0]) if words else ""
+    if not (start.startswith(source_start) or source_start.startswith(start)):
+        return False
+    form = n2(sentence.source)
+    return (
+        n2(written) == form
+        and n2(sentence.translation) != form
+        and any(map(str.isalpha, sentence.source))
+    )

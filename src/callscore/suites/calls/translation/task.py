@@ -1,0 +1,240 @@
+"""The translation task: prompt · read · ask · measure (003 Task 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Prompt, Reply
+from callscore.core.judging import Question, Verdicts
+from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.task import Measured
+from callscore.metrics.text import n1, n2
+from callscore.suites.calls.items import match
+from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.reading import read_shaped
+from callscore.suites.calls.spec import Settings, names
+from callscore.suites.calls.translation import critical, judged
+from callscore.suites.calls.translation import measures as formulas
+from callscore.suites.calls.translation.handling import (
+    Handled,
+    Wording,
+    is_any_contradicted,
+    is_handled,
+)
+from callscore.suites.calls.translation.judged import (
+    CRITICAL_FACTS,
+    FLUENCY,
+    MEANING,
+    OFFERED,
+    PROPER_NOUNS,
+    VALUES,
+)
+from callscore.suites.calls.translation.reference import (
+    NAME_KEYS,
+    NOUNS,
+    SENTENCES,
+    TERMS,
+    TranslationReference,
+    read_reference,
+)
+from callscore.suites.calls.translation.rendering import Rendered, Rendering, State, render
+
+__all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
+
+COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
+DRIFT, STRUCTURE = "translation.drift", "translation.structure"
+SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
+
+
+class TranslationOutput(msgspec.Struct, frozen=True):
+    """The model's translation, matched to the human's by sentence id."""
+
+    rendered: Rendered
+    full_translation: str | None
+    claims: Mapping[str, Sequence[Mapping[str, Any]]]
+    """What the answer says about terms and names, by part: claims, not proof (C-70)."""
+    flags: Sequence[str]
+
+
+class TranslationTask:
+    """Translates a call, sentence by sentence."""
+
+    name = "translation"
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def reference(self, case: Case) -> TranslationReference:
+        """The human translation, checked (C-20)."""
+        return read_reference(case, self.settings)
+
+    def prompt(self, case: Case) -> Prompt:
+        """The config and the transcript."""
+        return build_prompt("translation", case)
+
+    def read(self, reference: TranslationReference, reply: Reply) -> TranslationOutput | Malformed:
+        """The model's translation, or why it cannot be scored."""
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
+        if isinstance(parsed, Malformed):
+            return parsed
+        flags = set(parsed.flags)
+        full = parsed.value.get("full_translation")
+        return TranslationOutput(
+            _rendered(reference, parsed.value, flags),
+            full if isinstance(full, str) else None,
+            {part: parsed.value[part] for part in reference.wordings},
+            tuple(flags),
+        )
+
+    def ask(self, reference: TranslationReference, output: TranslationOutput) -> Sequence[Question]:
+        """Every sentence, name and fact that code cannot decide."""
+        rendered = output.rendered
+        if rendered.is_reference:
+            return []
+        return [
+            *judged.sentence_questions(rendered),
+            *judged.name_questions(reference.handled.get(NOUNS, ()), rendered),
+            *critical.questions(reference.facts, rendered.text),
+        ]
+
+    def measure(
+        self,
+        reference: TranslationReference,
+        output: TranslationOutput | Malformed,
+        verdicts: Verdicts,
+    ) -> Measured:
+        """All translation measures of one answer."""
+        if isinstance(output, Malformed):
+            missing = dict.fromkeys(names().of_task["translation"], MALFORMED)
+            return Measured(
+                missing | _absent(reference) | {STRUCTURE: ratio(0, 1)}, (output.cause,)
+            )
+        flags = set(output.flags)
+        found = _absent(reference)
+        found[STRUCTURE] = ratio(1, 1)
+        if reference.sentences:
+            _note_full_translation(reference, output, flags)
+            found |= _of_sentences(output.rendered, verdicts, flags)
+            found |= _of_names(reference, output, verdicts, flags)
+            found |= _of_facts(reference, output.rendered, verdicts, flags)
+        return Measured(found, sorted(flags))
+
+
+def _rendered(reference: TranslationReference, value: dict[str, Any], flags: set[str]) -> Rendered:
+    """Every expected sentence as the answer gives it; what is odd is flagged."""
+    if not reference.sentences:
+        return Rendered({})
+    matched = match(value[SENTENCES], "source_id", reference.sentences)
+    flags.update(matched.flags)
+    by_id: dict[str, Rendering] = {}
+    for key, sentence in reference.sentences.items():
+        item = matched.by_id.get(key)
+        text = item.get("translated_text") if item is not None else None
+        if isinstance(text, str):
+            rendering = by_id[key] = render(sentence, text)
+            if rendering.state is State.COPIED:
+                flags.add("copied_source")
+        else:
+            by_id[key] = Rendering(sentence, State.NONE)
+            flags.add("missing_item" if item is None else "bad_scalar")
+    return Rendered(by_id)
+
+
+def _absent(reference: TranslationReference) -> dict[str, Measure]:
+    """The measures that this case cannot have (C-127)."""
+    if not reference.sentences:
+        return dict.fromkeys(names().of_task["translation"], ABSENT)
+    return {slug: ABSENT for part, slug in SLUGS.items() if part not in reference.wordings}
+
+
+def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> dict[str, Measure]:
+    renderings = rendered.by_id.values()
+    translated = [rendering for rendering in renderings if rendering.is_translated]
+    total = len(renderings)
+    return {
+        COMPLETENESS: formulas.completeness(len(translated), total),
+        MEANING: formulas.meaning([judged.similarity(r, verdicts) for r in renderings]),
+        FLUENCY: formulas.fluency([judged.fluency(r, verdicts, flags) for r in translated], total),
+    }
+
+
+def _of_names(
+    reference: TranslationReference,
+    output: TranslationOutput,
+    verdicts: Verdicts,
+    flags: set[str],
+) -> dict[str, Measure]:
+    rendered = output.rendered
+
+    def is_kept(part: str, handled: Handled) -> bool:
+        if part == TERMS:
+            return is_handled(handled, rendered)
+        return judged.is_same_name(handled, rendered, verdicts, flags)
+
+    found: dict[str, Measure] = {}
+    for part, wordings in reference.wordings.items():
+        wrong: frozenset[str] = frozenset()
+        if not rendered.is_reference:
+            handled = reference.handled[part]
+            wrong = frozenset(entry.name for entry in handled if not is_kept(part, entry))
+        if _is_contradicted(part, reference, output, wrong):
+            flags.add("claim_contradicted")
+        total = len({wording.name for wording in wordings})
+        found[SLUGS[part]] = formulas.preservation(total - len(wrong), total)
+    return found
+
+
+def _is_contradicted(
+    part: str, reference: TranslationReference, output: TranslationOutput, wrong: frozenset[str]
+) -> bool:
+    """Whether the answer's own list of terms or names disagrees with its text        C-70"""
+    given = output.claims[part]
+    if not wrong and given == reference.case.expected_outcome[part]:
+        return False
+    key = NAME_KEYS[part]
+    claims = (
+        Wording(n1(name), form)
+        for claim in given
+        if isinstance(name := claim.get(key), str)
+        and isinstance(form := claim.get("handled_as"), str)
+    )
+    return is_any_contradicted(claims, reference.handled[part], wrong, output.rendered)
+
+
+def _of_facts(
+    reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
+) -> dict[str, Measure]:
+    if rendered.is_reference:
+        counted = critical.Counted(0, reference.total_facts)
+    else:
+        counted = critical.count(reference.facts, rendered.text, verdicts, flags)
+    if critical.is_resolution_limited(counted.total):
+        flags.add("resolution_limited")
+    found = {
+        CRITICAL_FACTS: formulas.critical_facts(counted.drifted, counted.total),
+        DRIFT: formulas.drift(counted.drifted, counted.total),
+    }
+    if not counted.is_approximate:
+        return found
+    return {slug: msgspec.structs.replace(m, approximate=True) for slug, m in found.items()}
+
+
+def _note_full_translation(
+    reference: TranslationReference, output: TranslationOutput, flags: set[str]
+) -> None:
+    """`full_translation` is not scored; that it leaves out a sentence is worth a warning    C-78"""
+    if reference.case.is_absent("full_translation"):
+        return
+    full, rendered = output.full_translation, output.rendered
+    if full is None:
+        flags.add("bad_scalar")
+        full = ""
+    elif rendered.is_reference and full == reference.case.expected_outcome["full_translation"]:
+        return
+    texts = [r.text for r in rendered.by_id.values() if r.is_translated and r.text not in full]
+    form = n2(full) if texts else ""
+    if not all(n2(text) in form for text in texts):
+        flags.add("full_translation_incomplete")

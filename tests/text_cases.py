@@ -1,0 +1,140 @@
+"""Text cases made in one line, and answers to them measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Reply
+from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
+from callscore.core.measure import Measure
+from callscore.core.task import Measured
+from callscore.suites.calls.case_score import CaseScore, score_case
+from callscore.suites.calls.formula import formula_of
+from callscore.suites.calls.spec import Settings, settings
+from callscore.suites.calls.text.task import TextOutput, TextTask
+
+Json = dict[str, Any]
+
+TASK = TextTask(settings())
+PURPOSE = "Customer requesting refund for duplicate charge"
+HIGHLIGHTS = ("Duplicate charge confirmed", "Refund of $49 initiated")
+FIELDS: Mapping[str, Any] = {"customer_name": "Ana", "follow_up": "Credit in 3 days"}
+EMOTION: Mapping[str, Any] = {"anger": 60, "neutral": 30, "joy": 10, "fear": 0, "sadness": 0}
+
+
+def sentences(*labels: object) -> list[Json]:
+    """Sentences numbered from 1 with these labels."""
+    return [
+        {"sentence_id": number, "text": f"what was said in turn {number}", "label": label}
+        for number, label in enumerate(labels, start=1)
+    ]
+
+
+def summary(
+    purpose: object = PURPOSE,
+    highlights: Sequence[Any] = HIGHLIGHTS,
+    fields: Mapping[str, Any] = FIELDS,
+) -> Json:
+    """A summary of the documented form."""
+    return {
+        "call_purpose": purpose,
+        "highlights": list(highlights),
+        "call_extracted_info": dict(fields),
+    }
+
+
+def outcome(**parts: Any) -> Json:
+    """An outcome of the documented form; parts can be replaced."""
+    return {
+        "sentiment": sentences("negative", "neutral", "positive"),
+        "summary": summary(),
+        "emotion": dict(EMOTION),
+    } | parts
+
+
+def text_case(expected: Json | None = None, parts: Mapping[str, Any] | None = None) -> Case:
+    """One call with this expected outcome."""
+    return Case(
+        id="c1",
+        task="text",
+        transcript="Customer: I was charged twice",
+        config={},
+        expected_outcome=outcome() if expected is None else expected,
+        expected_parts=parts,
+    )
+
+
+def case_of_summary(**expected: Any) -> Case:
+    """A case whose summary has these expected parts."""
+    return text_case(outcome(summary=summary(**expected)))
+
+
+def verdict(metric: str, item: str, word: str | None = None, **more: Any) -> Verdict:
+    """One verdict; the metric by its short name."""
+    return Verdict(f"text.{metric}", item, word, **more)
+
+
+def verdicts(*given: Verdict) -> Verdicts:
+    """Verdicts by item, as a task receives them."""
+    by_item: dict[Item, list[Verdict]] = {}
+    for one in given:
+        by_item.setdefault(Item(one.metric, one.item), []).append(one)
+    return by_item
+
+
+def claim_verdicts(words: Iterable[str], *, texts: bool = True) -> Verdicts:
+    """Verdicts on claims numbered from 1, with claims of their own or without any text."""
+    return verdicts(
+        *(
+            verdict("fabrication_free", f"claim:{n}", word, text=f"fact {n}" if texts else "")
+            for n, word in enumerate(words, start=1)
+        )
+    )
+
+
+def read(case: Case, answer: object, task: TextTask = TASK) -> TextOutput | Malformed:
+    """An answer as the task reads it: an object is sent as JSON, text as it is."""
+    text = answer if isinstance(answer, str) else msgspec.json.encode(answer)
+    return task.read(task.reference(case), Reply(text))
+
+
+def measured(
+    case: Case,
+    answer: object,
+    given: Verdicts = NO_VERDICTS,
+    changed: Settings | None = None,
+) -> Measured:
+    """Everything measured on an answer."""
+    task = TASK if changed is None else TextTask(changed)
+    return task.measure(task.reference(case), read(case, answer, task), given)
+
+
+def measures(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[str, Measure]:
+    """The measures by short name: `call_intent` for `text.call_intent`."""
+    found = measured(case, answer, given).measures
+    return {slug.removeprefix("text."): measure for slug, measure in found.items()}
+
+
+def values(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> dict[str, float | None]:
+    """The values by short name."""
+    return {name: measure.value for name, measure in measures(case, answer, given).items()}
+
+
+def flags(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> list[str]:
+    """The flags raised."""
+    return list(measured(case, answer, given).flags)
+
+
+def scored(case: Case, answer: object, given: Verdicts = NO_VERDICTS) -> CaseScore:
+    """The answer scored under all gates."""
+    return score_case(formula_of("text", "all"), measured(case, answer, given))
+
+
+def questions(case: Case, answer: object) -> list[Question]:
+    """What code could not decide about an answer."""
+    output = read(case, answer)
+    assert not isinstance(output, Malformed)
+    return list(TASK.ask(TASK.reference(case), output))
