@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill, Tool
-from callscore.suites.orchestration.scenario.cases import as_function, step_cases, tool_result
+from callscore.core.case import Reply, Tool, ToolCall
+from callscore.suites.orchestration.choice.reading import Called, read_answer
+from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill
+from callscore.suites.orchestration.scenario.cases import step_cases, tool_result
 from callscore.suites.orchestration.scenario.queries import bound_queries
 from callscore.suites.orchestration.scenario.reading import Place, interpret
-from callscore.suites.orchestration.scenario.values import RawStep, Scenario
+from callscore.suites.orchestration.scenario.recording import answer_of
+from callscore.suites.orchestration.scenario.values import Call, RawStep, Scenario
 
 CARDS = Cards(
     {
         "desk_agent": Card(
-            "desk_agent", "Desk", "Books.", (Skill("book", "Books a table"),), (Tool("book"),)
+            "desk_agent",
+            "Desk",
+            "Books.",
+            (Skill("book", "Books a table"),),
+            (Tool("book", "Books", {}),),
         )
     }
 )
@@ -119,9 +126,6 @@ def test_what_a_tool_returned(content: str, result: object) -> None:
     assert tool_result(content) == result
 
 
-def test_a_tool_in_the_form_of_chat_apis() -> None:
-    assert as_function(Tool("book", {"type": "object"}, "Books"))["function"] == {
-        "name": "book",
-        "description": "Books",
-        "parameters": {"type": "object"},
-    }
+def test_a_provider_s_reply_is_read_like_a_recorded_answer() -> None:
+    reply = Reply("", tool_calls=(ToolCall("book", '{"a": 1}'),))
+    assert read_answer(answer_of(reply)) == Called((Call("book", {"a": 1}),))

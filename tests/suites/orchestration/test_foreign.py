@@ -150,9 +150,10 @@ def test_an_unknown_form_is_a_data_error(expected: Any) -> None:
 
 def test_the_prompt_shows_the_tools_and_the_form_of_the_answer() -> None:
     prompt = TASK.prompt(case(CALLS, tools=[{"name": "find"}]))
-    assert '"find"' in prompt.system
-    assert '"calls"' in prompt.system
-    assert "rs1" not in prompt.system + prompt.user
+    system, user = (message.content for message in prompt.messages)
+    assert '"find"' in system
+    assert '"calls"' in system
+    assert "rs1" not in system + user
 
 
 def _read(name: str) -> list[tuple[Case, dict[str, Any]]]:

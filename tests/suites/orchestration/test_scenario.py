@@ -7,8 +7,15 @@ from typing import Any
 
 import pytest
 
+from callscore.core.case import Tool
 from callscore.core.errors import DataError
-from callscore.suites.orchestration.scenario.cards import Card, Cards, Tool, collect, read_card
+from callscore.suites.orchestration.scenario.cards import (
+    Card,
+    Cards,
+    argument_schema,
+    collect,
+    read_card,
+)
 from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.reading import Place, interpret, read_scenario
 from callscore.suites.orchestration.scenario.recording import (
@@ -96,7 +103,7 @@ def test_plain_words_are_not_taken_for_booleans_or_times() -> None:
 
 CARDS = Cards(
     {"desk_agent": Card("desk_agent"), "till_agent": Card("till_agent")},
-    {"book": Tool("book"), "pay": Tool("pay")},
+    {"book": Tool("book", "", {}), "pay": Tool("pay", "", {})},
     {"book": "desk_agent", "pay": "till_agent"},
 )
 
@@ -265,5 +272,6 @@ def test_a_card_keeps_its_tools() -> None:
         "tools": [{"name": "t", "parameters": {"properties": {"x": {"type": "string"}}}}],
     }
     card = read_card(json.dumps(raw).encode())
-    assert card.tools[0].properties == {"x": {"type": "string"}}
+    assert argument_schema(card.tools[0], "x") == {"type": "string"}
+    assert argument_schema(card.tools[0], "y") == argument_schema(None, "x") == {}
     assert collect([card]).owners == {"t": "a"}

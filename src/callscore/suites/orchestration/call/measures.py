@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from callscore.core.case import Tool
 from callscore.core.judging import Question
 from callscore.metrics.sets import Counts
 from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
 from callscore.suites.orchestration.call.questions import DIFFERENT, SAME, same_meaning
 from callscore.suites.orchestration.call.values import Accepted, Match, compare
 from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
-from callscore.suites.orchestration.scenario.cards import Tool
+from callscore.suites.orchestration.scenario.cards import argument_schema
 from callscore.suites.orchestration.scenario.values import Call
 
 Tools = Mapping[str, Tool]
@@ -49,9 +50,9 @@ def measure_calls(
     tools: Tools,
     ask: Ask,
 ) -> CallMeasured:
-    """F1 of the name multisets, of the keys and of the (key, value) pairs of paired calls
+    """F1 of names, of keys and of (key, value) pairs, over paired calls        001 FC, C-115
 
-    C-115. A malformed call beside well-formed ones counts as one more predicted name.
+    A malformed call beside well-formed ones counts as one more predicted name.
     """
     paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
     pairs = [_without_omitted(pair) for pair in paired]
@@ -93,15 +94,10 @@ def key_counts(pairs: Sequence[CallPair]) -> Counts:
     return Counts(shared, predicted - shared, expected - shared)
 
 
-def _schema(tool: Tool | None, key: str) -> Mapping[str, Any]:
-    schema = tool.properties.get(key) if tool is not None else None
-    return schema if isinstance(schema, Mapping) else {}
-
-
 def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
     tool = tools.get(due.name)
     return sum(
-        compare(mine.arguments[key], due.arguments[key], _schema(tool, key)) is Match.EQUAL
+        compare(mine.arguments[key], due.arguments[key], argument_schema(tool, key)) is Match.EQUAL
         for key in due.arguments
         if key in mine.arguments
     )
@@ -121,7 +117,7 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
             if key not in mine.arguments:
                 continue
             given, wanted = mine.arguments[key], due.arguments[key]
-            match = compare(given, wanted, _schema(tool, key))
+            match = compare(given, wanted, argument_schema(tool, key))
             if match is Match.EQUAL:
                 equal += 1
                 continue

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, Malformed, Prompt, Reply
+from callscore.core.case import Case, Malformed, Message, Prompt, Reply, Tool
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
@@ -17,7 +17,6 @@ from callscore.suites.orchestration.call.measures import CallMeasured, measure_c
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.foreign import calls as call_forms
 from callscore.suites.orchestration.foreign.graph import SubTasks, measure_graph, read_graph
-from callscore.suites.orchestration.scenario.cards import Tool
 from callscore.suites.orchestration.scenario.values import Call
 
 VERDICT_WORDS: Mapping[str, tuple[str, ...]] = {METRIC: OFFERED}
@@ -88,7 +87,8 @@ class OrchestrationTask:
             if isinstance(said, str)
             else "\n".join(f"{turn.speaker or 'user'}: {turn.text}" for turn in said)
         )
-        return Prompt(f"Tools: {tools}\nReturn one JSON object of the form {wanted}.", turns)
+        system = f"Tools: {tools}\nReturn one JSON object of the form {wanted}."
+        return Prompt((Message("system", system), Message("user", turns)))
 
     def read(self, reference: ForeignReference, reply: Reply) -> ForeignOutput | Malformed:
         """The model's calls or graph, or why it is neither."""
@@ -171,7 +171,7 @@ def _tools(tools: Any) -> dict[str, Tool]:
         if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
             parameters = tool.get("parameters")
             schema = parameters if isinstance(parameters, Mapping) else {}
-            found[tool["name"]] = Tool(tool["name"], schema)
+            found[tool["name"]] = Tool(tool["name"], "", schema)
     return found
 
 

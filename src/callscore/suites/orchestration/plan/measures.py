@@ -39,7 +39,7 @@ class PlanMeasured(msgspec.Struct, frozen=True):
 
     @property
     def exact_plan(self) -> bool:
-        """Whether nothing at all differs, repeated steps included (extension)"""
+        """Nothing at all differs, repeated steps included        extension of C-117"""
         nothing_to_edit = self.structural.similarity == self.component.similarity == 1.0
         return nothing_to_edit and self.node_f1 == self.edge_f1 == 1.0
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core import strict_json
+from callscore.core.case import Tool
 from callscore.core.errors import DataError
 
 
@@ -16,20 +17,6 @@ class Skill(msgspec.Struct, frozen=True):
 
     id: str
     description: str = ""
-
-
-class Tool(msgspec.Struct, frozen=True):
-    """A tool and the JSON schema of its parameters."""
-
-    name: str
-    parameters: Mapping[str, Any] = {}
-    description: str = ""
-
-    @property
-    def properties(self) -> Mapping[str, Any]:
-        """Schema of each argument; empty where the card gives none."""
-        properties = self.parameters.get("properties", {})
-        return properties if isinstance(properties, Mapping) else {}
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -62,9 +49,15 @@ class _AgentCard(msgspec.Struct):
     skills: list[Skill] = []
 
 
+class _ToolEntry(msgspec.Struct):
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = {}
+
+
 class _CardFile(msgspec.Struct):
     agent_card: _AgentCard
-    tools: list[Tool] = []
+    tools: list[_ToolEntry] = []
 
 
 def read_card(raw: bytes) -> Card:
@@ -74,7 +67,15 @@ def read_card(raw: bytes) -> Card:
     except (strict_json.JsonFault, msgspec.ValidationError) as error:
         raise DataError(f"{error}; expected an agent card with agent_card.agent_id") from None
     card = file.agent_card
-    return Card(card.agent_id, card.name, card.description, tuple(card.skills), tuple(file.tools))
+    tools = tuple(Tool(tool.name, tool.description, tool.parameters) for tool in file.tools)
+    return Card(card.agent_id, card.name, card.description, tuple(card.skills), tools)
+
+
+def argument_schema(tool: Tool | None, argument: str) -> Mapping[str, Any]:
+    """The JSON schema of one argument; empty where the card says nothing."""
+    properties = tool.parameters.get("properties") if tool is not None else None
+    schema = properties.get(argument) if isinstance(properties, Mapping) else None
+    return schema if isinstance(schema, Mapping) else {}
 
 
 def collect(cards: Iterable[Card]) -> Cards:

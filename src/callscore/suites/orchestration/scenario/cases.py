@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from callscore.suites.orchestration.scenario.cards import Card, Cards, Tool
+from callscore.core.case import Message, Prompt
+from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.queries import Binding, bound_queries
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
@@ -26,26 +27,12 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 
 
-class Message(msgspec.Struct, frozen=True):
-    """One message of a chat."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class StepPrompt(msgspec.Struct, frozen=True):
-    """What a model is sent for one step: messages, and the tools it may call."""
-
-    messages: tuple[Message, ...]
-    tools: tuple[Tool, ...] = ()
-
-
 class StepCase(msgspec.Struct, frozen=True):
     """One step of one scenario, ready to be asked."""
 
     id: str
     step: PlanStep | AgentStep
-    prompt: StepPrompt
+    prompt: Prompt
 
 
 def step_cases(scenario: Scenario, cards: Cards, binding: Binding = "progress") -> list[StepCase]:
@@ -75,11 +62,11 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: values[place.group(1)], template)
 
 
-def _planner_prompt(scenario: Scenario, step: PlanStep, cards: Cards) -> StepPrompt:
+def _planner_prompt(scenario: Scenario, step: PlanStep, cards: Cards) -> Prompt:
     described = "\n\n".join(_described(card) for card in cards.by_id.values())
     known = _system_info(scenario.raw) or "Nothing."
     system = _filled(_template("planner"), {"system_info": known, "agent_cards": described})
-    return StepPrompt((Message("system", system), *_history(scenario.raw, step.step_id)))
+    return Prompt((Message("system", system), *_history(scenario.raw, step.step_id)))
 
 
 def _described(card: Card) -> str:
@@ -87,18 +74,18 @@ def _described(card: Card) -> str:
     return "\n".join([f"**{card.name} ({card.agent_id})**", f"- {card.description}", *skills])
 
 
-def _agent_prompt(scenario: Scenario, step: AgentStep, cards: Cards, query: str) -> StepPrompt:
+def _agent_prompt(scenario: Scenario, step: AgentStep, cards: Cards, query: str) -> Prompt:
     known = _system_info(scenario.raw)
     intro = f"What is known:\n{known}\n\n" if known else ""
     card = cards.by_id.get(step.agent)
     task = (Message("user", query),) if query else ()
-    return StepPrompt(
+    return Prompt(
         (
             Message("system", intro + _template("sub_agent")),
             *_history(scenario.raw, step.step_id),
             *task,
         ),
-        card.tools if card is not None else (),
+        tools=card.tools if card is not None else (),
     )
 
 
@@ -135,15 +122,3 @@ def tool_result(content: str) -> Any:
         if isinstance(call, Mapping) and "tool_call_result" in call
     ]
     return results[0] if len(results) == 1 else results or None
-
-
-def as_function(tool: Tool) -> dict[str, Any]:
-    """A tool as chat APIs take it."""
-    return {
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": dict(tool.parameters),
-        },
-    }
