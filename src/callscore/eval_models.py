@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import math
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec
@@ -21,13 +19,6 @@ _SECRET_PARAMETER = re.compile(
 )
 _SECRET_VALUE = re.compile(r"sk-[\w-]{8}|AIza[\w-]{8}|Bearer\s+\S{8}|AKIA[0-9A-Z]{8}|ghp_\w{8}")
 LONGEST_NAME = 200
-KEYS_OF_VENDORS: Mapping[str, tuple[str, ...]] = {
-    "OPENAI_API_KEY": ("api.openai.com",),
-    "ANTHROPIC_API_KEY": ("api.anthropic.com",),
-    "GEMINI_API_KEY": ("generativelanguage.googleapis.com",),
-    "GOOGLE_API_KEY": ("generativelanguage.googleapis.com",),
-}
-"""Keys that everybody keeps under the same name: a config from elsewhere could send them away."""
 
 
 def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
@@ -37,7 +28,6 @@ def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec
     _check_secrets(document, part, entry)
     if entry.base_url is not None:
         _check_url(document, f"{part}.base_url", entry.base_url, entry.allow_http)
-        _check_owner(document, f"{part}.base_url", entry)
     _check_numbers(document, part, entry)
     key_file = entry.api_key_file
     return ModelSpec(
@@ -108,59 +98,12 @@ def _secret(document: Document, part: str) -> ConfigError:
 
 def _check_url(document: Document, part: str, url: str, allow_http: bool) -> None:
     """https, or http to this machine; nobody's metadata service; no user:password@ (S-14)."""
+    from callscore.providers.addresses import checked_url
+
     try:
-        pieces = urlsplit(url)
-        host, _ = pieces.hostname or "", pieces.port
-    except ValueError:
-        raise document.error(part, "not an address; expected https://host/path") from None
-    if pieces.username is not None or pieces.password is not None:
-        raise document.error(
-            part, "holds a user or a password (not shown here); expected api_key_env instead"
-        )
-    if pieces.scheme not in ("http", "https") or not host:
-        raise document.error(part, f"{url!r}; expected https://host/path")
-    if _is_link_local(host):
-        raise document.error(part, f"{host} is a link-local or metadata address; never asked")
-    if pieces.scheme == "http" and not (allow_http or _is_loopback(host)):
-        raise document.error(
-            part,
-            f"http to {host} would send the key unprotected; expected https, "
-            "or `allow_http: true` for this model",
-        )
-
-
-def _check_owner(document: Document, part: str, entry: ModelEntry) -> None:
-    """A vendor's key goes to the vendor or stays on this machine (S-14, S-15)."""
-    owners = KEYS_OF_VENDORS.get(entry.api_key_env or "")
-    host = urlsplit(entry.base_url or "").hostname or ""
-    if owners is not None and host not in owners and not _is_loopback(host):
-        raise document.error(
-            part,
-            f"{entry.api_key_env} would be sent to {host}; expected a variable of another name "
-            "for the key of this host",
-        )
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return None
-    mapped = getattr(address, "ipv4_mapped", None)
-    return mapped or address
-
-
-def _is_loopback(host: str) -> bool:
-    address = _address(host)
-    return host == "localhost" or (address is not None and address.is_loopback)
-
-
-def _is_link_local(host: str) -> bool:
-    address = _address(host)
-    return host.rstrip(".").endswith("metadata.google.internal") or (
-        address is not None
-        and (address.is_link_local or address == ipaddress.ip_address("fd00:ec2::254"))
-    )
+        checked_url(url, allow_http=allow_http)
+    except ConfigError as error:
+        raise document.error(part, str(error).removeprefix("base_url: ")) from None
 
 
 def _check_numbers(document: Document, part: str, entry: ModelEntry) -> None:
