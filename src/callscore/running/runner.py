@@ -65,6 +65,15 @@ class Prepared(msgspec.Struct, frozen=True):
         unpriced = any(model.spec.price is None for model in self.models)
         return None if offline and unpriced else budget
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know about models that are none."""
+        return [
+            f"{model.spec.name}: {LABELS[model.spec.provider]}"
+            for model in self.models
+            if not model.online
+        ]
+
 
 class Ran(msgspec.Struct, frozen=True):
     """What a run leaves: how it went, and the scores where it was not interrupted."""
@@ -193,8 +202,10 @@ class _JournalAnswers:
     def __init__(self, journal: Journal, run_id: int, models: Sequence[Reached]) -> None:
         self._journal = journal
         self._run_id = run_id
-        self.models = [model.spec.name for model in models]
-        self.labels = {model.spec.name: model.spec.provider for model in models if not model.online}
+        self.models: Sequence[str] = [model.spec.name for model in models]
+        self.labels: Mapping[str, str] = {
+            model.spec.name: model.spec.provider for model in models if not model.online
+        }
 
     def answers(self, position: int, case: Case) -> Answers:
         return self._journal.answers_to(self._run_id, case.id)
@@ -211,7 +222,7 @@ def _scored(prepared: Prepared, journal: Journal, ran: Ran) -> Ran:
     with result_writer(prepared.options.results) as on_result:
         if config.cases:
             card = score_answers(config.scoring, on_result, source=source)
-            card = msgspec.structs.replace(card, notes=[*card.notes, *notes(prepared.models)])
+            card = msgspec.structs.replace(card, notes=[*card.notes, *prepared.notes])
         if prepared.sets:
             documents = score_scenarios(
                 prepared.sets,
@@ -221,10 +232,3 @@ def _scored(prepared: Prepared, journal: Journal, ran: Ran) -> Ran:
                 on_result,
             )
     return msgspec.structs.replace(ran, card=card, orchestration=documents)
-
-
-def notes(models: Sequence[Reached]) -> list[str]:
-    """What a reader of the scores must know about models that are none."""
-    return [
-        f"{model.spec.name}: {LABELS[model.spec.provider]}" for model in models if not model.online
-    ]
