@@ -131,8 +131,8 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
             file.write(run_document(ran))
     if ran.card is not None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
-    for document in ran.orchestration.values():
-        click.echo(render(document))
+    for score in ran.orchestration.values():
+        click.echo(render(score.document))
     for note in prepared.notes if ran.card is None else ():
         click.echo(note)
 
@@ -146,10 +146,6 @@ def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
         check_gates(ran.card, prepared.config.gates)
         if require_complete:
             output.require_complete(ran.card)
-    unfinished = [
-        model
-        for model, document in ran.orchestration.items()
-        if document["x_extension"].get("status") != "valid"
-    ]
+    unfinished = [model for model, score in ran.orchestration.items() if not score.complete]
     if require_complete and unfinished:
         raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -13,9 +12,10 @@ from callscore.app import result_writer, score_answers
 from callscore.core.case import Case
 from callscore.core.errors import UsageError
 from callscore.core.run_words import OnEvent, RunStatus, RunSummary
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.eval_config import EvalConfig
+from callscore.pipeline import OnResult
 from callscore.running.asked import (
     Subjects,
     Survey,
@@ -27,7 +27,12 @@ from callscore.running.asked import (
 from callscore.running.estimate import Estimate, estimate
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.running.preflight import Preflight
-from callscore.running.scenarios import ScenarioSet, scenario_subjects, score_scenarios
+from callscore.running.scenarios import (
+    ScenarioScore,
+    ScenarioSet,
+    scenario_subjects,
+    score_scenarios,
+)
 from callscore.running.session import ask_all
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
@@ -82,7 +87,7 @@ class Ran(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    orchestration: Mapping[str, dict[str, Any]] = {}
+    orchestration: Mapping[str, ScenarioScore] = {}
 
 
 def prepare(config: EvalConfig, options: RunOptions) -> Prepared:
@@ -218,17 +223,29 @@ def _scored(prepared: Prepared, journal: Journal, ran: Ran) -> Ran:
     config = prepared.config
     source = _JournalAnswers(journal, ran.run_id, prepared.models)
     card = None
-    documents: dict[str, dict[str, Any]] = {}
+    scenarios: Mapping[str, ScenarioScore] = {}
     with result_writer(prepared.options.results) as on_result:
         if config.cases:
             card = score_answers(config.scoring, on_result, source=source)
             card = msgspec.structs.replace(card, notes=[*card.notes, *prepared.notes])
         if prepared.sets:
-            documents = score_scenarios(
+            scenarios = score_scenarios(
                 prepared.sets,
                 source.models,
                 lambda case_id: journal.answers_to(ran.run_id, case_id),
                 config.repeats,
-                on_result,
+                _labelling(on_result, source.labels),
             )
-    return msgspec.structs.replace(ran, card=card, orchestration=documents)
+    return msgspec.structs.replace(ran, card=card, orchestration=scenarios)
+
+
+def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
+    """Results of a model that is none say so, each of them."""
+
+    def labelled(result: CaseResult) -> None:
+        label = labels.get(result.model)
+        if label is not None:
+            result = msgspec.structs.replace(result, flags=sorted({*result.flags, label}))
+        on_result(result)
+
+    return labelled

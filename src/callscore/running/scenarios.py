@@ -37,6 +37,13 @@ StoredAnswers = Callable[[str], Mapping[str, Mapping[int, Reply | Failed]]]
 OnResult = Callable[[CaseResult], None]
 
 
+class ScenarioScore(msgspec.Struct, frozen=True):
+    """The result document of one model, and whether every scenario could be scored."""
+
+    document: dict[str, Any]
+    complete: bool
+
+
 class ScenarioSet:
     """The scenarios of one language with their cards, read when they are asked for."""
 
@@ -116,14 +123,15 @@ def score_scenarios(
     stored: StoredAnswers,
     repeats: int,
     on_result: OnResult,
-) -> dict[str, dict[str, Any]]:
-    """The result document of every model, from what was stored."""
-    documents = {}
+) -> dict[str, ScenarioScore]:
+    """The result of every model, from what was stored."""
+    found = {}
     for model in models:
         answers = _Answers(model, stored, repeats)
         scored = [_score(part, answers, on_result) for part in sets]
-        documents[model] = result_document(scored)
-    return documents
+        complete = all(outcome.overall.complete for outcome in scored)
+        found[model] = ScenarioScore(result_document(scored), complete)
+    return found
 
 
 class _Answers(msgspec.Struct, frozen=True):
