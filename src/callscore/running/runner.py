@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,26 +17,16 @@ from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.eval_config import EvalConfig
 from callscore.pipeline import OnResult
-from callscore.running.asked import (
-    Subjects,
-    Survey,
-    calls_subjects,
-    chained,
-    survey,
-    work_of,
-)
+from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey, work_of
 from callscore.running.estimate import Estimate, estimate
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.running.preflight import Preflight
-from callscore.running.scenarios import (
-    ScenarioScore,
-    ScenarioSet,
-    scenario_subjects,
-    score_scenarios,
-)
 from callscore.running.session import ask_all
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
+
+if TYPE_CHECKING:
+    from callscore.running.scenarios import ScenarioScore, ScenarioSet
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -94,11 +85,16 @@ def prepare(config: EvalConfig, options: RunOptions) -> Prepared:
     """Read and check config and data; nothing is sent, nothing is written."""
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
-    sets = [ScenarioSet(data, options.limit) for data in config.scenarios]
-    parts = [calls_subjects(scoring)] if config.cases else []
-    parts += [scenario_subjects(sets)] if sets else []
-    subjects = chained(parts)
-    found = survey(subjects)
+    parts: list[Subjects] = [CallSubjects(scoring)] if config.cases else []
+    sets: Sequence[ScenarioSet] = ()
+    if config.scenarios:
+        # The other suite is imported only where there are scenarios: half of the start-up.
+        from callscore.running.scenarios import ScenarioSet, ScenarioSubjects
+
+        sets = [ScenarioSet(data, options.limit) for data in config.scenarios]
+        parts.append(ScenarioSubjects(sets))
+    subjects = AllSubjects(parts)
+    found = subjects.survey()
     if not found.cases:
         raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
     return Prepared(config, open_models(config), subjects, sets, found, options)
@@ -169,7 +165,7 @@ def _plan(prepared: Prepared) -> Plan:
             model.spec.name: PlannedModel(
                 model.spec,
                 model.provider,
-                work_of(model.spec.name, model.provider, prepared.subjects(), repeats),
+                work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats),
                 _total(prepared, model),
             )
             for model in prepared.models
@@ -183,7 +179,9 @@ def _total(prepared: Prepared, model: Reached) -> int:
     repeats = prepared.config.repeats
     if model.spec.provider != "replay":
         return prepared.survey.cases * repeats
-    return sum(1 for _ in work_of(model.spec.name, model.provider, prepared.subjects(), repeats))
+    return sum(
+        1 for _ in work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats)
+    )
 
 
 def _wanting(prepared: Prepared, journal: Journal) -> dict[str, Reached]:
@@ -195,7 +193,7 @@ def _wanting(prepared: Prepared, journal: Journal) -> dict[str, Reached]:
         and any(
             journal.stored(work.call.key) is None
             for work in work_of(
-                model.spec.name, model.provider, prepared.subjects(), prepared.config.repeats
+                model.spec.name, model.provider, prepared.subjects.stream(), prepared.config.repeats
             )
         )
     }
@@ -229,6 +227,8 @@ def _scored(prepared: Prepared, journal: Journal, ran: Ran) -> Ran:
             card = score_answers(config.scoring, on_result, source=source)
             card = msgspec.structs.replace(card, notes=[*card.notes, *prepared.notes])
         if prepared.sets:
+            from callscore.running.scenarios import score_scenarios
+
             scenarios = score_scenarios(
                 prepared.sets,
                 source.models,

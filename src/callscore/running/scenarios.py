@@ -14,7 +14,7 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
 from callscore.eval_config import ScenarioData
-from callscore.running.asked import Asked, Subjects
+from callscore.running.asked import Asked, Survey
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
 from callscore.suites.orchestration.call.questions import Unanswered
@@ -69,14 +69,23 @@ class ScenarioSet:
         return digest.hexdigest()[:12]
 
 
-def scenario_subjects(sets: Sequence[ScenarioSet]) -> Subjects:
+class ScenarioSubjects:
     """Every step that a model is asked, as a case with its gold."""
-    return lambda: (
-        _asked(step)
-        for part in sets
-        for scenario in part.scenarios()
-        for step in _askable(scenario, part.cards)
-    )
+
+    def __init__(self, sets: Sequence[ScenarioSet]) -> None:
+        self._sets = sets
+
+    def survey(self) -> Survey:
+        """Read every scenario."""
+        cases = sum(1 for _ in self.stream())
+        return Survey(cases, "+".join(part.digest() for part in self._sets))
+
+    def stream(self) -> Iterator[Asked]:
+        """Every step of every scenario."""
+        for part in self._sets:
+            for scenario in part.scenarios():
+                for step in _askable(scenario, part.cards):
+                    yield Asked(Case(step.id, TASK, "", {}, _gold(step)), step.prompt)
 
 
 def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
@@ -86,10 +95,6 @@ def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
         for case in step_cases(scenario, cards)
         if isinstance(case.step, PlanStep) or case.step.has_card
     ]
-
-
-def _asked(step: StepCase) -> Asked:
-    return Asked(Case(step.id, TASK, "", {}, _gold(step)), step.prompt)
 
 
 def _gold(step: StepCase) -> dict[str, Any]:
