@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SECONDS = 60.0
-BURST = 0.1
+BURST = 0.05
 """The share of a minute's amount that may go at once."""
 HARDLY_ANYTHING = 1e-9
 
