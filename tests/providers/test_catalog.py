@@ -19,9 +19,7 @@ from stub_servers import chat, serving
 
 
 def test_an_unknown_provider_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(
-        ConfigError, match="'m': provider: 'opnai' is unknown; did you mean ope"
-    ):
+    with pytest.raises(ConfigError, match="'m': provider: 'opnai' is unknown; did you mean ope"):
         make_provider(spec("opnai", None), secrets(), Http())
 
 
