@@ -145,6 +145,12 @@ def test_what_is_no_message_is_unreadable(body: Json) -> None:
             "Your credit balance is too low to access the Anthropic API.",
             "unauthorised",
         ),
+        (
+            400,
+            "invalid_request_error",
+            "You have reached your specified API usage limits.",
+            "unauthorised",
+        ),
         (404, "not_found_error", "model: nonesuch", "not_found"),
         (500, "api_error", "Internal server error", "server"),
     ],
@@ -168,4 +174,4 @@ def test_rate_limits_reset_at_a_moment_of_the_servers_clock() -> None:
     }
     with serving(always(Answer(anthropic_message(HELLO), headers=headers))) as stub:
         answer = answered(ask(spec("anthropic", stub.url)))
-    assert (answer.requests_left, answer.tokens_left, answer.reset_s) == (49, 7000, 12.0)
+    assert (answer.requests_left, answer.tokens_left, answer.reset_s) == (49, 7000, 60.0)

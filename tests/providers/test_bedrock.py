@@ -113,12 +113,21 @@ def test_an_answer_is_read_as_it_was_given(
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"),
-    [(429, "rate_limited"), (403, "unauthorised"), (404, "not_found"), (424, "server")],
+    ("status", "name", "expected"),
+    [
+        (429, "ThrottlingException", "rate_limited"),
+        (400, "ServiceQuotaExceededException:http://internal.amazon.com/", "rate_limited"),
+        (400, "ValidationException", "bad_request"),
+        (403, "AccessDeniedException", "unauthorised"),
+        (404, "ResourceNotFoundException", "not_found"),
+        (408, "ModelTimeoutException", "timeout"),
+        (424, "ModelErrorException", "server"),
+        (503, "ServiceUnavailableException", "server"),
+    ],
 )
-def test_errors_have_their_words(status: int, expected: str) -> None:
+def test_errors_have_their_words(status: int, name: str, expected: str) -> None:
     body = {"message": "Too many tokens, please wait."}
-    with serving(always(Answer(body, status, {"x-amzn-errortype": "SomeException"}))) as stub:
+    with serving(always(Answer(body, status, {"x-amzn-errortype": name}))) as stub:
         answer = failed(ask(spec("bedrock", stub.origin)))
     assert answer.kind == expected
     assert "Too many tokens" in answer.message

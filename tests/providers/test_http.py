@@ -314,7 +314,7 @@ def test_cancelling_an_attempt_cancels_it() -> None:
                 "x-ratelimit-reset-requests": "1s",
                 "x-ratelimit-reset-tokens": "6m0s",
             },
-            (59, 1490, 1.0),
+            (59, 1490, 360.0),
         ),
         (
             {
@@ -324,6 +324,15 @@ def test_cancelling_an_attempt_cancels_it() -> None:
                 "x-ratelimit-reset-tokens": "1m30.5s",
             },
             (59, 0, 90.5),
+        ),
+        (
+            {
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-remaining-tokens": "1490",
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-reset-tokens": "6m0s",
+            },
+            (0, 1490, 1.0),
         ),
         (
             {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "20ms"},

@@ -240,7 +240,7 @@ def test_a_prompt_that_the_filter_stops_is_the_answer_of_that_model() -> None:
     with serving(always(Answer(stopped, 400))) as stub:
         reply = answered(ask(spec("openai", stub.url))).reply
     assert (reply.text, reply.finish_reason) == ("", "content_filter")
-    assert (reply.input_tokens, reply.output_tokens) == (0, 0)
+    assert (reply.input_tokens, reply.output_tokens) == (None, None)
 
 
 def test_an_outage_told_in_the_finish_reason_is_no_answer() -> None:

@@ -87,10 +87,10 @@ class RemoteModel:
         await self._http.leave()
 
     def _refused(self, answer: HttpAnswer) -> Answered | AttemptFailed:
-        error = server_error(answer.body)
+        error = server_error(answer.body, answer.headers)
         if answer.status == 400 and CONTENT_FILTER in error.codes:
-            # a prompt that the provider's filter stops is answered for good, and for free
-            return Answered(Reply("", CONTENT_FILTER, 0, 0))
+            # a prompt that the provider's filter stops is answered for good; some bill it, some not
+            return Answered(Reply("", CONTENT_FILTER))
         return failure(answer, error, self._access.endpoint.host, self._access.secrets)
 
     def _unread(self, failed: AttemptFailed, answer: HttpAnswer) -> AttemptFailed:
