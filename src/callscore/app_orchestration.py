@@ -32,6 +32,7 @@ from callscore.suites.orchestration.call.questions import (
 )
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
+from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
@@ -99,7 +100,7 @@ def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> Scen
     for folder in folders:
         known = _read_cards(cards[0] if cards else folder / "multiagent_cards")[0]
         lang = _language_name(folder)
-        for path in scenario_files(folder):
+        for path in _in_order(scenario_files(folder)):
             try:
                 scenarios.append(read_scenario(read_text(path), Place(lang, path.stem), known))
             except DataError as error:
@@ -111,6 +112,10 @@ def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> Scen
         tuple(finding for scenario in scenarios for finding in scenario.findings),
         tuple(problems),
     )
+
+
+def _in_order(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: natural_order(path.as_posix()))
 
 
 def _paired(job: OrchestrationJob) -> list[tuple[Path, Path]]:
@@ -166,7 +171,7 @@ def _score(job: OrchestrationJob, language: _Language) -> Outcome:
     directory = shown_path(language.folder)
     files = [
         (f"{directory}/{path.relative_to(language.folder).as_posix()}", path)
-        for path in output_files(language.folder)
+        for path in _in_order(output_files(language.folder))
     ]
     evaluated, failed, digest = _evaluate_all(files, job.mode, language, answers)
     about = About(
