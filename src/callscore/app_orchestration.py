@@ -209,7 +209,7 @@ def _evaluate_all(
         try:
             data = decode_file(read_whole(path))
             evaluated.append(evaluate_one(data, path.name.removesuffix(_SUFFIX), shown))
-            digest.update(msgspec.json.encode(_gold(data), order="deterministic"))
+            digest.update(repr(_gold(data)).encode("utf-8", "backslashreplace"))
         except DataError as error:
             failed.append(FailedRow(shown, error.problem))
     return evaluated, failed, digest.hexdigest()[:12]

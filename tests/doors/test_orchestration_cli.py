@@ -198,6 +198,22 @@ def test_escape_sequences_of_a_model_do_not_reach_the_terminal(tmp_path: Path) -
     assert "\x1b" not in done.stdout
 
 
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_nan_and_half_characters_in_an_answer_do_no_harm(tmp_path: Path, mode: str) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    text = (folder / "4_out.json").read_text(encoding="utf-8")
+    broken = text.replace('"note": "sample', '"odd": NaN, "note": "sample')
+    broken = broken.replace("A refund may not exceed 150.", "\\ud800 <status>")
+    broken = broken.replace('"workflow_1\\"', '"workflow_1\\udc80\\"')
+    (folder / "4_out.json").write_text(broken, encoding="utf-8")
+    file = tmp_path / "result.json"
+    done = run("score", folder, "--cards", CARDS, "--mode", mode, "--json", file)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert written["overall_statistics"]["failed_evaluations"] == 0
+
+
 def test_validate_prints_the_data_report_of_the_sample() -> None:
     done = run("validate", SAMPLES / "scenarios" / "EN", "--cards", CARDS)
     assert done.returncode == 0, done.stderr
