@@ -130,7 +130,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ),
     (
         "same name twice",
-        "data: a.jsonl\nmodels:\n- {name: m, provider: baseline}\n- {name: m, provider: baseline}\n",
+        "data: a.jsonl\nmodels:\n- {name: m, provider: baseline}\n- {name: m, provider: replay}\n",
         [":4:", "models[1].name", "stands twice"],
     ),
     (
