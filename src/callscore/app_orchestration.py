@@ -169,9 +169,10 @@ def _read_cards(folder: Path) -> tuple[Cards, str]:
 def _score(job: OrchestrationJob, language: _Language) -> Outcome:
     answers = _answers(job, language)
     directory = shown_path(language.folder)
+    found = _in_order(output_files(language.folder))
+    _refuse_two_of_a_scenario(found)
     files = [
-        (f"{directory}/{path.relative_to(language.folder).as_posix()}", path)
-        for path in _in_order(output_files(language.folder))
+        (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
     ]
     evaluated, failed, digest = _evaluate_all(files, job.mode, language, answers)
     about = About(
@@ -187,6 +188,18 @@ def _score(job: OrchestrationJob, language: _Language) -> Outcome:
     else:
         scored = outcomes.standard_outcome(about, evaluated, failed)
     return _with_unused_verdicts(scored, answers)
+
+
+def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
+    """Scenario 1 of one language is not scenario 1 of another."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path.name in seen:
+            raise UsageError(
+                f"{path} and {seen[path.name]} are outputs of one scenario; "
+                "expected one folder a model and language"
+            )
+        seen[path.name] = path
 
 
 def _with_unused_verdicts(scored: Outcome, answers: Answers) -> Outcome:
@@ -209,7 +222,7 @@ def _evaluate_all(
         try:
             data = decode_file(read_whole(path))
             evaluated.append(evaluate_one(data, path.name.removesuffix(_SUFFIX), shown))
-            digest.update(msgspec.json.encode(_gold(data), order="deterministic"))
+            digest.update(repr(_gold(data)).encode("utf-8", "backslashreplace"))
         except DataError as error:
             failed.append(FailedRow(shown, error.problem))
     return evaluated, failed, digest.hexdigest()[:12]
