@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.suites.calls.translation.facts import extract
+from callscore.suites.calls.translation.facts import GivenFact, drift, extract, fact_sheet
 from translation_cases import cosine, measured, outcome, translation_case, value, word
 
 
@@ -37,3 +37,10 @@ def test_a_reworded_sentence_leaves_the_number_after_it_alone() -> None:
         [cosine("1", 0.9), word("fluency", "1", "native")],
     )
     assert found.measures["translation.critical_facts"].value == 1
+
+
+@pytest.mark.parametrize("order", [("12", "31"), ("31", "12")])
+def test_what_replaced_a_lost_fact_does_not_depend_on_the_order(order: tuple[str, str]) -> None:
+    sheet = fact_sheet("12 31", "12 31", "en", given=[GivenFact("x", form) for form in order])
+    found = drift(sheet, "only 7 left")
+    assert (found.lost, found.added, found.maybe_spelled) == (order, (), ("31",))
