@@ -88,6 +88,17 @@ def test_the_order_of_the_calls_changes_nothing(name: str, dice: Random) -> None
 
 
 @for_every_task
+def test_a_sum_leaves_its_parts_as_they_were(name: str) -> None:
+    dice = Random(5)
+    first, second = (tallied(name, answers_to(name, dice)) for _ in range(2))
+    before = card(name, first), card(name, second), card(name, first + second)
+    for part in (first + TaskTally(), TaskTally() + second, first + second):
+        for case_id, answer in answers_to(name, dice):
+            part.add_case(f"late-{case_id}", formula(name), [answer])
+    assert (card(name, first), card(name, second), card(name, first + second)) == before
+
+
+@for_every_task
 @over_a_few_calls
 @given(dice=dice_of_hypothesis)
 def test_the_task_score_is_the_mean_of_the_ungated_scores_of_the_calls(
