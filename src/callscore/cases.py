@@ -13,7 +13,7 @@ from callscore.core.errors import DataError
 from callscore.core.task import Task
 from callscore.store.files import Line, lines_of
 from callscore.store.records import read_case, read_case_id
-from callscore.suites.calls import catalog
+from callscore.suites import catalog
 
 
 class Opened(msgspec.Struct, frozen=True):

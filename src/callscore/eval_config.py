@@ -82,7 +82,7 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         verdicts=_files(document, "verdicts", file.verdicts),
         settings=file.settings,
         weights=file.weights,
-        tasks=tuple(task for task in file.tasks if task != "orchestration"),
+        tasks=tuple(file.tasks),
     )
     _check_scoring(document, scoring)
     folder = path.parent
@@ -90,7 +90,7 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         path=path,
         name=file.name or path.stem,
         fingerprint=_fingerprint(document.value),
-        cases=cases if not file.tasks or scoring.tasks else (),
+        cases=cases,
         scenarios=_scenarios(document, data.orchestration)
         if not file.tasks or "orchestration" in file.tasks
         else (),

@@ -20,9 +20,8 @@ from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts
 from callscore.core.scorecard import CaseResult
 from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.records import read_output_head, read_verdict
-from callscore.suites.calls import catalog
+from callscore.suites import catalog
 from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.tally import Answer, TaskTally
 
 Progress = Callable[[int, int], None]
@@ -139,7 +138,9 @@ class _Scorer:
         self._index = index
         self._on_result = on_result
         settings = config.checked_settings()
-        self._formulas = {name: formula_for(name, settings) for name in catalog.tasks(settings)}
+        self._formulas = {
+            name: catalog.formula_for(name, settings) for name in catalog.tasks(settings)
+        }
         self.tallies: Tallies = {model: {} for model in index.source.models}
 
     def score(self, position: int, opened: Opened) -> None:
