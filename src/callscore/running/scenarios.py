@@ -14,6 +14,7 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
 from callscore.eval_config import ScenarioData
+from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
@@ -85,7 +86,7 @@ class ScenarioSubjects:
         for part in self._sets:
             for scenario in part.scenarios():
                 for step in _askable(scenario, part.cards):
-                    yield Asked(Case(step.id, TASK, "", {}, _gold(step)), step.prompt)
+                    yield Asked(Case(step.id, SCENARIO, "", {}, _gold(step)), step.prompt)
 
 
 def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
