@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from callscore import __version__
-from callscore.answers import AnswerSource
 from callscore.cases import duplicate_id, open_case
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import BenchmarkScore, CaseResult, ModelScore, Scorecard
-from callscore.pipeline import OnResult, Progress, Tallied, tally_cases
+from callscore.pipeline import OnResult, Progress, Tallied, Tallying
 from callscore.store.files import lines_of, written_whole
 from callscore.suites import catalog
 from callscore.suites.calls import spec
@@ -66,18 +65,13 @@ def score_files(
 ) -> Scorecard:
     """Score the files of a config; the results file appears whole or not at all."""
     with result_writer(results) as on_result:
-        return score_answers(config, on_result, progress)
+        return _score(config, on_result, progress)
 
 
-def score_answers(
-    config: ScoreConfig,
-    on_result: OnResult,
-    progress: Progress = no_progress,
-    source: AnswerSource | None = None,
-) -> Scorecard:
-    """Score the answers of a source, or those in the files of the config."""
+def _score(config: ScoreConfig, on_result: OnResult, progress: Progress) -> Scorecard:
     config.check()
-    return _scorecard(config, tally_cases(config, on_result, progress, source))
+    with closing(Tallying(config, on_result)) as tallying:
+        return scorecard_of(config, tallying.finish(progress))
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
@@ -143,7 +137,8 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
     return (*paths, spool) if spool.stat().st_size else tuple(paths)
 
 
-def _scorecard(config: ScoreConfig, tallied: Tallied) -> Scorecard:
+def scorecard_of(config: ScoreConfig, tallied: Tallied) -> Scorecard:
+    """All models side by side, from what a pass over the cases left."""
     settings = config.checked_settings()
     models = [
         _model_score(model, tallies, config, settings) for model, tallies in tallied.tallies.items()

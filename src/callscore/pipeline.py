@@ -51,36 +51,52 @@ class _Index(msgspec.Struct):
     unused_verdicts: int = 0
 
 
-def tally_cases(
-    config: ScoreConfig,
-    on_result: OnResult,
-    progress: Progress,
-    source: AnswerSource | None = None,
-) -> Tallied:
-    """Score every answer of every model, case by case, in the order of the case files.
+class Tallying:
+    """Scores one case after the other, in the order of the case files; waits where it is left."""
 
-    The answers come from `source`, else from the files of the config.
-    """
-    index = _build_index(config, source)
-    scorer = _Scorer(config, index, on_result)
-    digest = hashlib.blake2b(digest_size=16)
-    cases = WantedCases(config, index.ids)
-    try:
-        for position, line, opened in cases:
-            digest.update(line.raw.strip() + b"\n")
-            scorer.score(position, opened)
-            progress(position + 1, len(index.ids))
-    finally:
-        index.source.close()
-        if index.verdicts is not None:
-            index.verdicts.close()
-    return Tallied(
-        tallies=scorer.tallies,
-        dataset=digest.hexdigest(),
-        judges=sorted(index.judges),
-        skipped=cases.skipped,
-        unused_verdicts=index.unused_verdicts,
-    )
+    def __init__(
+        self, config: ScoreConfig, on_result: OnResult, source: AnswerSource | None = None
+    ) -> None:
+        """The answers come from `source`, else from the files of the config."""
+        self._index = _build_index(config, source)
+        self._scorer = _Scorer(config, self._index, on_result)
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._wanted = WantedCases(config, self._index.ids)
+        self._cases = iter(self._wanted)
+        self._next = next(self._cases, None)
+
+    @property
+    def next_id(self) -> str | None:
+        """The id of the case that comes next; None where all are scored."""
+        return self._next.opened.case.id if self._next is not None else None
+
+    def advance(self) -> None:
+        """Score the next case."""
+        if self._next is not None:
+            position, line, opened = self._next
+            self._digest.update(line.raw.strip() + b"\n")
+            self._scorer.score(position, opened)
+            self._next = next(self._cases, None)
+
+    def finish(self, progress: Progress) -> Tallied:
+        """Score what is left; the sum of everything."""
+        while self._next is not None:
+            position = self._next.position
+            self.advance()
+            progress(position + 1, len(self._index.ids))
+        return Tallied(
+            tallies=self._scorer.tallies,
+            dataset=self._digest.hexdigest(),
+            judges=sorted(self._index.judges),
+            skipped=self._wanted.skipped,
+            unused_verdicts=self._index.unused_verdicts,
+        )
+
+    def close(self) -> None:
+        """Give back the files."""
+        self._index.source.close()
+        if self._index.verdicts is not None:
+            self._index.verdicts.close()
 
 
 def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
