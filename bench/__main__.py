@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("start", "score", "orchestration", "providers")
+BENCHES = ("start", "score", "orchestration", "engine", "providers")
 
 
 def main() -> None:
