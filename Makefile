@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check slow bench lock fix clean
+.PHONY: demo test check slow bench docs lock fix clean
 
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
 	$(BIN)/callscore demo
@@ -28,6 +28,9 @@ bench: $(VENV)/.ready               ## speed and memory, as ratios measured side
 fix: $(VENV)/.ready                 ## let ruff repair what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.ready                ## write the generated pages of the reference
+	$(BIN)/python docs/generate.py
 
 lock:                             ## needs uv; pins with hashes and without index addresses
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

@@ -18,7 +18,7 @@ class Usage(NamedTuple):
 
 def usage_of(command: Sequence[str]) -> Usage:
     """Run a command to its end; CPU of user and system, peak resident memory."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

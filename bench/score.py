@@ -1,8 +1,10 @@
 """Scoring stored outputs without a judge: cases per CPU second, and memory from 1k to 100k cases.
 
-The workload is the bundled sample, repeated under new ids: all four tasks, three languages, the
-recorded outputs of one sample model, results written. The floor beside it reads the same files,
-computes a token F1 and writes one line a case, with nothing checked.
+Two workloads, both with all four tasks mixed and results written. *Short* calls are one or two
+sentences long, which is what the floor of other tools was measured on. *Sample* calls are the
+bundled ones with the answers of one sample model, repeated under new ids: 8 to 16 turns in three
+languages. The floor beside them reads the same files, computes a token F1 and writes one line a
+case, with nothing checked.
 """
 
 from __future__ import annotations
@@ -10,12 +12,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from bench.measuring import best_of, usage_of
 
+Json = dict[str, Any]
+
 MODEL = "sample-large"
+CASES = 10_000
+TASKS = ("qa", "entity", "text", "translation")
 FLOOR = """
 import json, sys
 cases, outputs, results = sys.argv[1:]
@@ -30,25 +38,97 @@ with open(cases) as c, open(outputs) as o, open(results, "w") as r:
 """
 
 
-def write_workload(folder: Path, cases: int) -> tuple[Path, Path]:
-    """Sample cases and outputs repeated up to a number, each under its own id."""
-    sample = resources.files("callscore.demo").joinpath("calls")
-    lines = sample.joinpath("cases.jsonl").read_text(encoding="utf-8").splitlines()
-    originals = [json.loads(line) for line in lines]
-    answers = {
-        record["case_id"]: record
-        for record in map(
-            json.loads, sample.joinpath("outputs.jsonl").read_text(encoding="utf-8").splitlines()
-        )
-        if record["model"] == MODEL
+def short_records(number: int) -> tuple[Json, Json]:
+    """One short case of a task in turn, and an answer that is right in most respects."""
+    task = TASKS[number % len(TASKS)]
+    words = f"word{number % 97}", f"word{number % 89}"
+    said = f"Agent: Good morning, this is {words[0]}. Customer: I want a refund of ${number}."
+    expected: Json
+    if task == "qa":
+        items = [
+            {
+                "question_id": f"Q{i}",
+                "score": 5,
+                "max_score": 5,
+                "type": "PASS_FAIL",
+                "reason": said,
+            }
+            for i in (1, 2)
+        ]
+        expected = {"questions": items}
+        answer: Json = {"questions": [items[0], {**items[1], "score": 0, "reason": ""}]}
+    elif task == "entity":
+        expected = {
+            "detected_keywords": ["refund", words[0]],
+            "detected_topics": ["billing"],
+            "valid_entity_set": ["refund", "billing", *words],
+        }
+        answer = {**expected, "detected_keywords": ["refund", words[1]]}
+    elif task == "text":
+        expected = {
+            "sentiment": [
+                {"sentence_id": i, "text": said, "label": "neutral"} for i in range(1, 4)
+            ],
+            "summary": {
+                "call_purpose": f"refund of ${number}",
+                "highlights": [f"refund {words[0]}"],
+                "call_extracted_info": {"name": words[0]},
+            },
+            "emotion": {"anger": 60, "neutral": 40},
+        }
+        answer = {**expected, "emotion": {"anger": 10, "neutral": 90}}
+    else:
+        sentence = {
+            "source_id": 1,
+            "source_text": f"Quiero {words[0]}, {number} euros",
+            "translated_text": f"I want {words[0]}, {number} euros",
+        }
+        expected = {
+            "full_translation": sentence["translated_text"],
+            "sentence_translations": [sentence],
+            "domain_terms_handled": [{"term": words[0], "handled_as": words[0]}],
+            "named_entities_handled": [],
+        }
+        other = {**sentence, "translated_text": f"I would like {words[0]}, {number} euros"}
+        answer = {**expected, "sentence_translations": [other]}
+    case = {
+        "id": f"case-{number}",
+        "task": task,
+        "transcript": said,
+        "config": {"target_language": "en"},
+        "expected_outcome": expected,
     }
-    paths = folder / f"cases-{cases}.jsonl", folder / f"outputs-{cases}.jsonl"
+    return case, {"case_id": case["id"], "model": MODEL, "output": json.dumps(answer)}
+
+
+def sample_records() -> Callable[[int], tuple[Json, Json]]:
+    """The bundled sample, repeated, each time under its own id."""
+    sample = resources.files("callscore.demo").joinpath("calls")
+
+    def records(name: str) -> list[Json]:
+        text = sample.joinpath(f"{name}.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    originals = records("cases")
+    answers = {r["case_id"]: r for r in records("outputs") if r["model"] == MODEL}
+
+    def numbered(number: int) -> tuple[Json, Json]:
+        case = originals[number % len(originals)]
+        new_id = f"{case['id']}#{number}"
+        return {**case, "id": new_id}, {**answers[case["id"]], "case_id": new_id}
+
+    return numbered
+
+
+def write_workload(
+    folder: Path, name: str, cases: int, records: Callable[[int], tuple[Json, Json]]
+) -> tuple[Path, Path]:
+    """So many cases and their outputs, in two files."""
+    paths = folder / f"{name}-cases-{cases}.jsonl", folder / f"{name}-outputs-{cases}.jsonl"
     with paths[0].open("w", encoding="utf-8") as c, paths[1].open("w", encoding="utf-8") as o:
         for number in range(cases):
-            case = originals[number % len(originals)]
-            new_id = f"{case['id']}#{number}"
-            answer = {**answers[case["id"]], "case_id": new_id}
-            c.write(json.dumps({**case, "id": new_id}, ensure_ascii=False) + "\n")
+            case, answer = records(number)
+            c.write(json.dumps(case, ensure_ascii=False) + "\n")
             o.write(json.dumps(answer, ensure_ascii=False) + "\n")
     return paths
 
@@ -56,19 +136,21 @@ def write_workload(folder: Path, cases: int) -> tuple[Path, Path]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cases, outputs = write_workload(folder, 10_000)
         results = str(folder / "results.jsonl")
         ours = [sys.executable, "-m", "callscore", "score", "--results", results]
-        start = best_of(3, [sys.executable, "-m", "callscore", "--help"]).cpu_seconds
-        scored = best_of(3, [*ours, str(cases), "--outputs", str(outputs)])
-        floor = best_of(3, [sys.executable, "-c", FLOOR, str(cases), str(outputs), results])
-        print(f"10,000 cases, results written: {10_000 / scored.cpu_seconds:8,.0f} cases/CPU s")
-        print(f"floor (token F1)             : {10_000 / floor.cpu_seconds:8,.0f} cases/CPU s")
-        print(f"ours / floor CPU             : {scored.cpu_seconds / floor.cpu_seconds:8.2f}")
-        print(f"start-up share               : {start / scored.cpu_seconds:8.2%}")
-        peaks = {}
+        for kind, records in (("short", short_records), ("sample", sample_records())):
+            cases, outputs = write_workload(folder, kind, CASES, records)
+            size = (cases.stat().st_size + outputs.stat().st_size) / CASES
+            scored = best_of(3, [*ours, str(cases), "--outputs", str(outputs)]).cpu_seconds
+            command = [sys.executable, "-c", FLOOR, str(cases), str(outputs), results]
+            floor = best_of(3, command).cpu_seconds
+            print(f"{kind} calls, {size:,.0f} bytes a case and output, {CASES:,} of them")
+            print(f"  ours              {CASES / scored:10,.0f} cases a CPU second, start included")
+            print(f"  floor (token F1)  {CASES / floor:10,.0f} cases a CPU second")
+            print(f"  ours / floor      {scored / floor:10.2f}")
+        peaks = []
         for number in (1_000, 100_000):
-            cases, outputs = write_workload(folder, number)
-            peaks[number] = usage_of([*ours, str(cases), "--outputs", str(outputs)]).peak_mb
-            print(f"peak memory, {number:>7,} cases  : {peaks[number]:8.1f} MB")
-        print(f"growth 1k to 100k            : {peaks[100_000] - peaks[1_000]:8.1f} MB")
+            cases, outputs = write_workload(folder, "short", number, short_records)
+            peaks.append(usage_of([*ours, str(cases), "--outputs", str(outputs)]).peak_mb)
+            print(f"peak memory, {number:>7,} cases {peaks[-1]:8.1f} MB")
+        print(f"growth from 1k to 100k      {peaks[1] - peaks[0]:8.1f} MB")

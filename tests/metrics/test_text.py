@@ -236,9 +236,9 @@ def test_c76_only_digits_change(text: str) -> None:
 )
 def test_time_grows_in_line_with_the_text(work: Callable[[int], object]) -> None:
     def seconds(size: int) -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         work(size)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     small = min(seconds(5_000) for _ in range(3))
     large = min(seconds(40_000) for _ in range(2))

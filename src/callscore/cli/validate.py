@@ -17,6 +17,7 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     """
     from callscore.app import check_cases
     from callscore.core.errors import DataError
+    from callscore.report.numbers import show_count
 
     report = check_cases(cases)
     for problem in report.problems[:most]:
@@ -25,7 +26,7 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
         more = len(report.problems) - most
         if more > 0:
             click.echo(f"… and {more} more", err=True)
-        total = len(report.problems)
-        raise DataError(f"{total} unusable {'case' if total == 1 else 'cases'}")
+        raise DataError(show_count(len(report.problems), "unusable case"))
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
-    click.echo(f"{sum(report.tasks.values())} cases can be scored: {counts or 'none'}")
+    total = show_count(sum(report.tasks.values()), "case")
+    click.echo(f"{total} can be scored: {counts or 'none'}")

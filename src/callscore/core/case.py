@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -42,12 +42,34 @@ class Case(msgspec.Struct, frozen=True):
         return self.expected_parts is not None and self.expected_parts.get(part) == "absent"
 
 
-class Prompt(msgspec.Struct, frozen=True):
-    """What a model is sent: instructions, the user's text, the JSON schema of the answer."""
+class Message(msgspec.Struct, frozen=True):
+    """One message of a conversation with a model."""
 
-    system: str
-    user: str
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """A function that a model may call; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: JsonObject
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """What a model is sent: messages, the JSON schema of the answer, the tools it may call."""
+
+    messages: Sequence[Message]
     schema: JsonObject | None = None
+    tools: Sequence[Tool] = ()
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A function call as the model wrote it; `arguments` is text, valid JSON or not."""
+
+    name: str
+    arguments: str
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -58,6 +80,9 @@ class Reply(msgspec.Struct, frozen=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    tool_calls: Sequence[ToolCall] = ()
+    model: str | None = None
+    """The model's name as the provider returned it."""
 
 
 class Malformed(msgspec.Struct, frozen=True):

@@ -1,19 +1,11 @@
-"""The world, as one-method holes. Fakes for tests and demos fit the same holes."""
+"""The world, as one-method holes; models are reached through `core.calling.Provider`."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from callscore.core.case import Case, Failed, Prompt, Reply
+from callscore.core.case import Case, Failed
 from callscore.core.judging import Question, Verdicts
-
-
-class Model(Protocol):
-    """Something that answers a prompt."""
-
-    async def answer(self, prompt: Prompt) -> Reply | Failed:
-        """One answer, or why there is none."""
-        ...
 
 
 class Judge(Protocol):

@@ -30,11 +30,15 @@ NOTHING = "n/a"
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """The text of a cell; `why` is the reason behind an n/a, printed as a footnote."""
+    """The text of a cell; `why` is the reason behind an n/a, printed as a footnote.
+
+    `brief` says the same where columns are narrow: a rating by its first letter.
+    """
 
     text: str
     tone: Tone = "plain"
     why: str = ""
+    brief: str = ""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -102,7 +106,9 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
     rating = f" {metric.rating}" if metric.rating else ""
     return Cell(
-        f"{shown}{tick}{rating}{_aside(metric, task)}", TONES.get(metric.rating or "", "plain")
+        f"{shown}{tick}{rating}{_aside(metric, task)}",
+        TONES.get(metric.rating or "", "plain"),
+        brief=f"{shown}{tick}{rating[:2]}",
     )
 
 
@@ -146,7 +152,7 @@ def _task(task: TaskScore | None) -> Cell:
         return Cell(show(task.score) if task.official else f"{show(task.score)} (estimate)")
     if task.status == "invalid":
         beside = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
-        return Cell(f"invalid{beside}", "blocked")
+        return Cell(f"invalid{beside}", "blocked", brief="invalid")
     why = f"{task.status}: " + (", ".join(task.reasons) or f"{task.n} of {task.cases} cases")
     provisional = f" {show(task.ungated_score)}" if task.ungated_score is not None else ""
     return Cell(f"{task.status}{provisional}", "quiet", why)
@@ -174,7 +180,7 @@ def _final(model: ModelScore, row: TemplateRow) -> Cell:
         return Cell(NOTHING, "quiet", "the optional benchmarks were not run")
     if final.status == "invalid":
         floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
-        return Cell(f"invalid{floor}", "blocked")
+        return Cell(f"invalid{floor}", "blocked", brief="invalid")
     return Cell(final.status, "quiet", f"Final Score {final.status}: {', '.join(final.reasons)}")
 
 
@@ -195,4 +201,7 @@ def _rank(entry: Ranked) -> Cell:
 def _blocker(model: ModelScore) -> Cell:
     """Yes where a `[!]` row is breached at model level; blocked calls are counted (C-87)."""
     blocked = f" ({show_count(model.blocked_calls, 'call')} blocked)" if model.blocked_calls else ""
-    return Cell(f"Yes{blocked}", "blocked") if model.blockers else Cell(f"No{blocked}", "good")
+    word = "Yes" if model.blockers else "No"
+    tone: Tone = "blocked" if model.blockers else "good"
+    brief = f"{word} ({model.blocked_calls})" if model.blocked_calls else word
+    return Cell(f"{word}{blocked}", tone, brief=brief)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.scorecard import Ranked, Scorecard, TemplateRow
 from callscore.report.cells import Cell, Row, Tone, rows
@@ -23,8 +23,20 @@ STYLES: Mapping[Tone, str] = {
     "blocked": "bold red",
     "quiet": "dim",
 }
-LABEL_WIDTH, THRESHOLD_WIDTH, MODEL_WIDTH = 34, 28, 24
 CASES_SHOWN = 5
+
+
+class Layout(NamedTuple):
+    """How wide the columns are, and whether ratings are written out."""
+
+    threshold: int
+    model: int
+    is_brief: bool
+
+
+LABEL_WIDTH = 41
+WIDE = Layout(threshold=30, model=27, is_brief=False)
+NARROW = Layout(threshold=14, model=12, is_brief=True)
 
 
 def print_scorecard(
@@ -32,10 +44,15 @@ def print_scorecard(
 ) -> None:
     """Print the whole scorecard; as many models a table as the width allows."""
     filled = rows(card, template)
-    room = max(1, (console.width - LABEL_WIDTH - THRESHOLD_WIDTH) // (MODEL_WIDTH + 3))
+    layout = WIDE if _room(console, WIDE) >= len(card.models) else NARROW
+    room = _room(console, layout)
     notes = _Footnotes()
     for start in range(0, max(1, len(card.models)), room):
-        console.print(_table(card, filled, title, slice(start, start + room), notes))
+        table = _table(card, title, layout, slice(start, start + room))
+        _fill(table, filled, layout, slice(start, start + room), notes)
+        console.print(table)
+    if layout.is_brief:
+        console.print(_text("G good · A acceptable · W warning · F fail · B blocker", "dim"))
     _print_footnotes(console, notes)
     _print_blockers(console, card)
     _print_ranking(console, card)
@@ -44,18 +61,24 @@ def print_scorecard(
     console.print(_text(f"signature  {card.signature}", "dim"), soft_wrap=True)
 
 
+def _room(console: Console, layout: Layout) -> int:
+    """How many models fit side by side."""
+    return max(1, (console.width - LABEL_WIDTH - layout.threshold) // layout.model)
+
+
 class _Footnotes:
     """Reasons behind n/a, numbered in the order in which they are met."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def mark(self, cell: Cell) -> str:
+    def mark(self, cell: Cell, is_brief: bool) -> str:
+        text = cell.brief if is_brief and cell.brief else cell.text
         if not cell.why:
-            return cell.text
+            return text
         if cell.why not in self.reasons:
             self.reasons.append(cell.why)
-        return f"{cell.text} [{self.reasons.index(cell.why) + 1}]"
+        return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
 def _text(content: str, style: str = "") -> Text:
@@ -64,17 +87,21 @@ def _text(content: str, style: str = "") -> Text:
     return Text(content, style=style)
 
 
-def _table(
-    card: Scorecard, filled: Sequence[Row], title: str, shown: slice, notes: _Footnotes
-) -> Table:
+def _table(card: Scorecard, title: str, layout: Layout, shown: slice) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(title=_text(title, "bold"), box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("Metric", min_width=LABEL_WIDTH, no_wrap=True)
+    table.add_column("Metric", no_wrap=True)
     for model in card.models[shown]:
-        table.add_column(_text(plain(model.model, 40)), min_width=14)
-    table.add_column("Threshold", no_wrap=True)
+        table.add_column(_text(plain(model.model, 40)), min_width=layout.model - 3, overflow="fold")
+    table.add_column("Threshold", max_width=layout.threshold, overflow="fold")
+    return table
+
+
+def _fill(
+    table: Table, filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
+) -> None:
     for row in filled:
         kind = row.template.kind
         if kind == "section":
@@ -82,12 +109,11 @@ def _table(
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
         mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
         cells = [
-            _text(notes.mark(cell), f"{strong} {STYLES[cell.tone]}".strip())
+            _text(notes.mark(cell, layout.is_brief), f"{strong} {STYLES[cell.tone]}".strip())
             for cell in row.cells[shown]
         ]
         threshold = _text(row.template.threshold, "dim")
         table.add_row(_text(mark + row.template.label, strong), *cells, threshold)
-    return table
 
 
 def _print_footnotes(console: Console, notes: _Footnotes) -> None:

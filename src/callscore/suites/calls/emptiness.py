@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 from callscore.metrics.text import n2
@@ -24,15 +25,22 @@ LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 """So many characters are looked at before a text is normalised to be sure."""
 
+_FILLED = frozenset(
+    char
+    for char in string.ascii_letters + string.digits
+    if char.lower() not in {word[0] for word in PLACEHOLDERS}
+)
+"""N2 keeps such a first character, and no placeholder begins with it."""
+
 
 def is_empty(value: Any) -> bool:
     """null, white space, [], {}, or a placeholder; 0 and false are answers        C-59
 
     `-`, `–` and `?` need no entry: N2 strips punctuation, so nothing is left of them.
     """
-    if value is None or value == [] or value == {}:
-        return True
     if not isinstance(value, str):
+        return value is None or value == [] or value == {}
+    if value[:1] in _FILLED:
         return False
     if sum(map(str.isalnum, value[:LONGEST_LOOK])) > LONGEST_PLACEHOLDER:
         return False

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import BenchmarkScore, FinalScore, Status, TaskScore
+from callscore.suites.calls.formula import weighted_sum
 from callscore.suites.calls.spec import Settings, load
 
 SUM_TOLERANCE = 1e-9
@@ -79,13 +80,11 @@ def _score_of(
 def _weighted(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> float | None:
-    total = 0.0
-    for name, weight in weights.items():
-        score = _score_of(name, tasks, benchmarks)[1]
-        if weight and score is None:
-            return None
-        total += weight * (score or 0.0)
-    return total
+    return weighted_sum(
+        (weight, _score_of(name, tasks, benchmarks)[1])
+        for name, weight in weights.items()
+        if weight
+    )
 
 
 def _status(
@@ -110,10 +109,8 @@ def _floor(
     weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
 ) -> float | None:
     """The formula with invalid tasks as 0: a lower bound, never official (C-81)."""
-    total = 0.0
+    terms = []
     for name, weight in weights.items():
         status, score = _score_of(name, tasks, benchmarks)
-        if weight and score is None and status != "invalid":
-            return None
-        total += weight * (score or 0.0)
-    return total
+        terms.append((weight, 0.0 if status == "invalid" or not weight else score))
+    return weighted_sum(terms)

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import msgspec
 
-from callscore.suites.calls.spec import Gate, Part, ScoreSpec, Settings, load, names
+from callscore.suites.calls.spec import (
+    Gate,
+    MetricSpec,
+    Part,
+    ScoreSpec,
+    Settings,
+    load,
+    names,
+)
 
 ValueOf = Callable[[str], float | None]
 
 
-def part_score(part: Part, value_of: ValueOf) -> float | None:
-    """Σ weight × metric; None where a metric has no value"""
-    total = 0.0
-    for slug, weight in part.weights.items():
-        value = value_of(slug)
+def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
+    """Σ weight × value, rounded once at the end; None where a value is missing
+
+    Plain addition makes 0.7 + 0.2 + 0.1 less than 1, and a perfect answer less than perfect.
+    """
+    products = []
+    for weight, value in terms:
         if value is None:
             return None
-        total += weight * value
-    return total
+        products.append(weight * value)
+    return math.fsum(products)
+
+
+def part_score(part: Part, value_of: ValueOf) -> float | None:
+    """Σ weight × metric; None where a metric has no value"""
+    return weighted_sum([(weight, value_of(slug)) for slug, weight in part.weights.items()])
 
 
 def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
-    total = 0.0
-    for part in score.formula().values():
-        value = part_score(part, value_of)
-        if value is None:
-            return None
-        total += part.weight * value
-    return total
+    return weighted_sum(
+        [(part.weight, part_score(part, value_of)) for part in score.formula().values()]
+    )
 
 
 class TaskFormula(msgspec.Struct, frozen=True):
@@ -44,6 +56,7 @@ class TaskFormula(msgspec.Struct, frozen=True):
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
+    specs: Mapping[str, MetricSpec]
 
 
 @cache
@@ -62,7 +75,7 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     active.sort(key=lambda entry: not entry[0].endswith(".structure"))
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
-    return TaskFormula(task, slugs, score, weighted, complements, tuple(active))
+    return TaskFormula(task, slugs, score, weighted, complements, tuple(active), spec.metrics)
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

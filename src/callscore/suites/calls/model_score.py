@@ -31,9 +31,8 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
     blockers = _blockers(formula, tally, settings)
     breached = frozenset(blocker.metric for blocker in blockers)
     active = frozenset(slug for slug, _ in formula.gates)
-    spec = load()
     metrics = {
-        slug: _metric_score(slug, spec.metrics[slug], tally, breached, active)
+        slug: _metric_score(slug, formula.specs[slug], tally, breached, active)
         for slug in formula.slugs
     }
 
@@ -94,7 +93,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
             if cases and over_tolerance:
                 found.append(Blocker(formula.task, slug, _worst(metric, gate), gate.limit, cases))
         else:
-            value = _gate_value(metric, pooled=load().metrics[slug].pooled)
+            value = _gate_value(metric, pooled=formula.specs[slug].pooled)
             if value is not None and gate.breached(value):
                 found.append(Blocker(formula.task, slug, value, gate.limit, cases))
     return found
@@ -145,7 +144,7 @@ def _metric_score(
         gate_value=_gate_value(tally, pooled=spec.pooled)
         if is_rate and value is not None
         else None,
-        max_per_call=tally.highest if spec.unit == "count" and tally.n else None,
+        max_per_call=_whole(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
@@ -164,10 +163,15 @@ def _value(
     if not tally.n:
         return None, _why_none(tally, task)
     if spec.unit == "count":
-        return tally.total, None
+        return _whole(tally.total), None
     if spec.pooled:
         return 100 * tally.numerator / tally.denominator, None
     return tally.total / tally.n, None
+
+
+def _whole(count: float) -> float:
+    """A count as a whole number; the mean of several runs may not be one."""
+    return int(count) if count.is_integer() else count
 
 
 def _why_none(tally: MetricTally, task: TaskTally) -> str:
@@ -175,6 +179,8 @@ def _why_none(tally: MetricTally, task: TaskTally) -> str:
         return f"failed: {tally.failed} of {task.evaluated} answers could not be judged"
     if not task.evaluated:
         return "not_run: no answer was evaluated"
+    if tally.absent:
+        return "not_run: the reference declares this part absent"
     return "undefined: no case has what this metric needs"
 
 
@@ -223,7 +229,7 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()
         if unit == "count":
-            found[name] = tally.total
+            found[name] = _whole(tally.total)
         else:
             found[name] = 100 * tally.numerator / tally.denominator if tally.n else None
     return found or None

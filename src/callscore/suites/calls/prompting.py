@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, JsonObject, Prompt
+from callscore.core.case import Case, JsonObject, Message, Prompt
 from callscore.core.transcript import turns
 
 NEVER_SHOWN = frozenset({"critical_facts"})
@@ -47,7 +47,8 @@ def build_prompt(task: str, case: Case) -> Prompt:
         document["language"] = case.lang
     if case.question:
         document["question"] = case.question
-    return Prompt(file.system, msgspec.json.encode(document).decode(), file.schema)
+    data = msgspec.json.encode(document).decode()
+    return Prompt((Message("system", file.system), Message("user", data)), file.schema)
 
 
 def _shown(turn: dict[str, Any]) -> dict[str, Any]:

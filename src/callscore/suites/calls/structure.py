@@ -6,6 +6,7 @@ A `Shape` is compiled once a case from its expected outcome and checked against 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -55,26 +56,32 @@ def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
 
 def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> Shape:
     keys = frozenset(expected) - sources.absent
-    shapes = {
-        key: compile_shape(expected[key], sources, f"{path}.{key}" if path else key) for key in keys
+    containers = {
+        key: compile_shape(value, sources, f"{path}.{key}" if path else key)
+        for key, value in expected.items()
+        if isinstance(value, (dict, list)) and key in keys
     }
-    return Shape(
-        "object",
-        required=frozenset() if path in sources.open_maps else keys,
-        allowed=keys,
-        containers={key: shape for key, shape in shapes.items() if shape.kind != "scalar"},
-        unchecked=sources.absent,
-    )
+    is_open = path in sources.open_maps
+    if not containers:
+        return _flat_shape(keys, is_open, sources.absent)
+    required = frozenset() if is_open else keys
+    return Shape("object", required, keys, containers, sources.absent)
+
+
+@lru_cache(maxsize=1024)
+def _flat_shape(keys: frozenset[str], is_open: bool, absent: frozenset[str]) -> Shape:
+    """An object of scalars; remembered, as the items of all cases look alike."""
+    return Shape("object", frozenset() if is_open else keys, keys, unchecked=absent)
 
 
 def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
     if not expected:
         sample = sources.sample_items.get(path)
         keys = frozenset(sample or ()) - sources.absent
-        item = Shape("object", keys, keys, unchecked=sources.absent) if sample else SCALAR
+        item = _flat_shape(keys, False, sources.absent) if sample else SCALAR
         return Shape("array", item=item)
     first = compile_shape(expected[0], sources, path + "[]")
-    if _is_flat(first) and all(fault(item, first) is None for item in expected):
+    if _is_flat(first) and all(_fault(item, first) is None for item in expected):
         return Shape("array", item=first)
     shapes = [compile_shape(item, sources, path + "[]") for item in expected]
     if all(shape == first for shape in shapes):
@@ -153,7 +160,16 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
     assert item_shape is not None  # every array shape has one
     if item_shape.kind == "scalar":
         return _scalars_fault(value)
+    required = item_shape.required
     for index, item in enumerate(value):
+        if (  # what nearly every item is: the expected keys, all scalars
+            not item_shape.containers
+            and type(item) is dict
+            and item.keys() == required
+            and _CONTAINERS.isdisjoint(map(type, item.values()))
+            and not shape.item_of_id
+        ):
+            continue
         expected = item_shape
         if shape.item_of_id and isinstance(item, dict):
             expected = shape.item_of_id.get(str(item.get(shape.id_key)), item_shape)

@@ -31,36 +31,43 @@ class MetricTally(msgspec.Struct):
     approximate: int = 0
     waiting: int = 0
     failed: int = 0
+    absent: int = 0
     lowest: float = float("inf")
     highest: float = float("-inf")
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
 
-    def add(self, value: float, numerator: float, denominator: float) -> None:
+    def add(self, case: Measure) -> None:
         """Take in the value of one case."""
+        value = case.value
+        assert value is not None  # a case without a value is noted, not added
         self.total += value
         self.n += 1
         self.positive += value > 0
-        self.numerator += numerator
-        self.denominator += denominator
+        self.numerator += case.numerator
+        self.denominator += case.denominator
 
-    def add_gate(self, value: float, numerator: float, denominator: float) -> None:
+    def add_gate(self, case: Measure) -> None:
         """Take in a case that no call gate blocks: rate gates look at these only (C-03)."""
-        self.gate_total += value
+        self.gate_total += case.value or 0.0
         self.gate_n += 1
-        self.gate_numerator += numerator
-        self.gate_denominator += denominator
+        self.gate_numerator += case.numerator
+        self.gate_denominator += case.denominator
 
     def note(self, measure: Measure) -> None:
         """Take in what is worth knowing about a measure besides its value."""
-        if measure.value is None:
+        value = measure.value
+        if value is None:
             self.waiting += measure.absence == "not_run"
             self.failed += measure.absence == "failed"
+            self.absent += measure.absence == "absent"
             return
         self.vacuous += measure.vacuous
         self.approximate += measure.approximate
-        self.lowest = min(self.lowest, measure.value)
-        self.highest = max(self.highest, measure.value)
+        if value < self.lowest:
+            self.lowest = value
+        if value > self.highest:
+            self.highest = value
 
     def __add__(self, other: MetricTally) -> MetricTally:
         """Both tallies together."""
@@ -131,8 +138,7 @@ class TaskTally(msgspec.Struct):
         for answer in answers:
             for key, measure in answer.measured.secondary.items():
                 if measure.value is not None:
-                    tally = self._metric(key)
-                    tally.add(measure.value, measure.numerator, measure.denominator)
+                    self._metric(key).add(measure)
 
     def _note_breaches(self, case_id: str, score: CaseScore) -> None:
         self.blocked.add(case_id)
@@ -153,22 +159,19 @@ class TaskTally(msgspec.Struct):
         self, slug: str, formula: TaskFormula, answers: Sequence[Answer], is_blocked: bool
     ) -> None:
         tally = self._metric(slug)
-        total = numerator = denominator = 0.0
-        defined = 0
+        measures = []
         for answer in answers:
             measure = answer.measured.measures[slug]
             if answer.score.call_breaches and measure.absence != "absent":
                 measure = _as_blocked(slug, formula, measure)
             tally.note(measure)
             if measure.value is not None:
-                defined += 1
-                total += measure.value
-                numerator += measure.numerator
-                denominator += measure.denominator
-        if defined:
-            tally.add(total / defined, numerator, denominator)
+                measures.append(measure)
+        if measures:
+            case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
+            tally.add(case)
             if not is_blocked:
-                tally.add_gate(total / defined, numerator, denominator)
+                tally.add_gate(case)
 
     def __add__(self, other: TaskTally) -> TaskTally:
         """Both tallies together; the sum shares nothing with its parts, which may yet grow."""
@@ -194,6 +197,15 @@ class TaskTally(msgspec.Struct):
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
         )
+
+
+def _mean_of_runs(runs: Sequence[Measure]) -> Measure:
+    """The case's value is the mean of its runs; their counts are pooled        C-07"""
+    return Measure(
+        sum(run.value or 0.0 for run in runs) / len(runs),
+        sum(run.numerator for run in runs),
+        sum(run.denominator for run in runs),
+    )
 
 
 def _as_blocked(slug: str, formula: TaskFormula, measure: Measure) -> Measure:

@@ -92,7 +92,7 @@ def test_an_absent_emotion_or_field_does_not_count() -> None:
 
 def test_the_model_is_sent_the_call_and_the_fields_but_not_the_answer() -> None:
     prompt = TASK.prompt(text_case())
-    assert "I was charged twice" in prompt.user
-    assert "refund" not in prompt.user
+    assert "I was charged twice" in prompt.messages[1].content
+    assert "refund" not in prompt.messages[1].content
     assert prompt.schema is not None
     assert set(prompt.schema["properties"]) == {"sentiment", "summary", "emotion"}

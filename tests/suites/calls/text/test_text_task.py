@@ -175,6 +175,13 @@ def test_an_absent_part_takes_its_metrics_along_and_no_others(
     assert {slug for slug, m in found.measures.items() if m.absence == "absent"} == missing
 
 
+def test_sentences_without_ids_cannot_be_aligned() -> None:
+    expected = outcome(sentiment=[{"text": "hello", "label": "neutral"}])
+    case = text_case(expected, {"sentence_id": "absent"})
+    assert measures(case, expected)["sentiment_accuracy"].absence == "absent"
+    assert measures(case, expected)["missing_labels"].absence == "absent"
+
+
 def test_a_malformed_answer_has_no_value_but_its_structure() -> None:
     found = measured(text_case(), "I cannot help with that")
     assert found.flags == ("refusal",)

@@ -240,10 +240,13 @@ def test_the_stricter_of_two_verdicts_counts() -> None:
 def test_the_prompt_keeps_the_answer_to_itself() -> None:
     case = translation_case(EXPECTED, facts=["₹49"])
     prompt = TASK.prompt(case)
-    assert "Your KYC is done" in prompt.user and "critical_facts" not in prompt.user
+    assert (
+        "Your KYC is done" in prompt.messages[1].content
+        and "critical_facts" not in prompt.messages[1].content
+    )
     assert prompt.schema is not None
     assert set(prompt.schema["required"]) == set(EXPECTED)
-    assert all(key in prompt.system for key in EXPECTED)
+    assert all(key in prompt.messages[0].content for key in EXPECTED)
 
 
 SCALARS = (

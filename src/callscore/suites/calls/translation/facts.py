@@ -11,7 +11,7 @@ import msgspec
 
 from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
 from callscore.suites.calls.translation.extraction import extract
-from callscore.suites.calls.translation.fact import Fact, Index, indexed, unmatched
+from callscore.suites.calls.translation.fact import Fact, Index, agree, indexed, unmatched
 from callscore.suites.calls.translation.lexicon import lexicon
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Fact",
     "FactSheet",
     "GivenFact",
+    "agree",
     "drift",
     "extract",
     "fact_sheet",

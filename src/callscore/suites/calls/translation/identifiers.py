@@ -8,18 +8,19 @@ three or more digits that begin with zero. It keeps its zeros and loses what joi
 import re
 from typing import Final
 
-from callscore.suites.calls.translation.fact import Reading
+from callscore.suites.calls.translation.fact import Reading, Span
 from callscore.suites.calls.translation.lexicon import Lexicon, known
 
 _DIGITS: Final = re.compile(r"\d+")
 _LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")
-_LETTERS_AFTER: Final = re.compile(r"[A-Za-z]+(?![À-ɏ])")
-_CAPITALS_AFTER: Final = re.compile(r"-([A-Z][A-Z0-9]*)(?![a-zÀ-ɏ])")
-_REST: Final = re.compile(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![a-zÀ-ɏ])|-\d[A-Za-z0-9]*)*")
+_LETTERS_AFTER: Final = re.compile(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
+_CAPITALS_AFTER: Final = re.compile(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
+_REST: Final = re.compile(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
 _JOINT: Final = re.compile(r"[^A-Za-z0-9]")
 _HYPHENATED: Final = re.compile(r"\d{1,12}(?:-\d{1,12}){1,7}")
 _SPACED: Final = re.compile(r"\d{1,12}(?:[ \u00a0]\d{1,12}){1,7}")
 _DIALLED: Final = re.compile(r"\d{1,12}(?:[- \u00a0]?\(?\d{1,12}\)?){0,7}")
+_GROUPS: Final = {"-": _HYPHENATED, " ": _SPACED, "\u00a0": _SPACED}
 _ENDINGS: Final = frozenset({"st", "nd", "rd", "th", "s", "er", "ers", "e", "x", "am", "pm", "h"})
 
 
@@ -34,14 +35,15 @@ def is_name(digits: str) -> bool:
     return len(digits) >= 7 or (len(digits) >= 3 and digits.startswith("0"))
 
 
-def identifier_at(text: str, floor: int, start: int, words: Lexicon) -> Reading | None:
+def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Reading | None:
     """Latin letters joined to digits, unless they are a unit, a currency or an ordinal ending"""
+    start, end = digits
     begin = start
-    if start > floor and (text[start - 1] == "-" or text[start - 1].isascii()):
+    if start > floor and (text[start - 1] == "-" or _is_latin(text[start - 1])):
         before = _LETTERS_BEFORE.search(text[max(floor, start - 14) : start])
         if before and _names(words, before[1], is_joined=not before[2]):
             begin = start - len(before[0])
-    if begin == start and not _letters_follow(text, start, words):
+    if begin == start and not _letters_follow(text, end, words):
         return None
     rest = _REST.match(text, start)
     return named(text, begin, rest.end()) if rest else None
@@ -53,14 +55,16 @@ def _names(words: Lexicon, letters: str, *, is_joined: bool) -> bool:
     return is_joined or (letters.isupper() and len(letters) <= 6)
 
 
-def _letters_follow(text: str, start: int, words: Lexicon) -> bool:
-    digits = _DIGITS.match(text, start)
-    end = digits.end() if digits else start
+def _is_latin(char: str) -> bool:
+    return char.isascii() and char.isalpha()
+
+
+def _letters_follow(text: str, end: int, words: Lexicon) -> bool:
     following = text[end : end + 1]
     if following == "-":
         capitals = _CAPITALS_AFTER.match(text, end)
         return capitals is not None and not known(words.units, capitals[1])
-    if not following.isascii() or not following.isalpha():
+    if not _is_latin(following):
         return False
     letters = _LETTERS_AFTER.match(text, end)
     return letters is not None and not _is_ending(words, letters[0])
@@ -74,11 +78,12 @@ def _is_ending(words: Lexicon, letters: str) -> bool:
     return any(known(table, letters) for table in tables)
 
 
-def groups_at(text: str, start: int) -> Reading | None:
+def groups_at(text: str, digits: Span) -> Reading | None:
     """Groups of digits that are one name: telephone, card and account numbers"""
+    start, end = digits
     is_dialled = start > 0 and text[start - 1] == "+"
-    patterns = (_DIALLED,) if is_dialled else (_HYPHENATED, _SPACED)
-    match = next((m for pattern in patterns if (m := pattern.match(text, start))), None)
+    pattern = _DIALLED if is_dialled else _GROUPS.get(text[end : end + 1])
+    match = pattern.match(text, start) if pattern else None
     if not match or text[match.end() : match.end() + 1] in (":", "："):
         return None
     groups = _DIGITS.findall(match[0])

@@ -4,11 +4,9 @@ The tables are in `lexicon.toml`. A language without a table is read with all of
 a word is then recognised where any language knows it.
 """
 
-import tomllib
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
-from importlib.resources import files
 from typing import Final
 
 import msgspec
@@ -115,6 +113,9 @@ def known(table: Container[str], word: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _file() -> dict[str, dict[str, list[str]]]:
+    import tomllib  # here, because most runs start without a translation
+    from importlib.resources import files
+
     text = files(__package__).joinpath("lexicon.toml").read_text("utf-8")
     return tomllib.loads(text)
 

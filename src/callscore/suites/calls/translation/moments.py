@@ -3,10 +3,9 @@
 import re
 from typing import Final
 
-from callscore.suites.calls.translation.fact import Reading
+from callscore.suites.calls.translation.fact import Reading, Span
 from callscore.suites.calls.translation.lexicon import Lexicon, Marks, known
 
-_DIGITS: Final = re.compile(r"\d+")
 _SPACE: Final = r"[ \u00a0\u202f]"
 _LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"
 _NUMERIC_DATE: Final = re.compile(
@@ -19,14 +18,16 @@ _EAST_ASIAN_DATE: Final = re.compile(
 _MONTH_AFTER: Final = re.compile(
     rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
 )
-_MONTH_BEFORE: Final = re.compile(rf"({_LETTERS}{{3,12}})\.?{_SPACE}{{1,2}}(?:de |del |of )?$")
+_OF: Final = frozenset({"de", "del", "of"})
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
 _YEAR: Final = re.compile(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
+_LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a stop ends the sentence
 _NEED_A_CAPITAL: Final = frozenset({"may", "march"})
 
-_COLON_TIME: Final = re.compile(r"(\d{1,2}) ?[:：] ?(\d{2})(?::(\d{2}))?(?!\d)")
-_HOUR_MARK_TIME: Final = re.compile(
-    rf"(\d{{1,2}}){_SPACE}?[hH]{_SPACE}?(\d{{2}})(?!\d|{_SPACE}?min)"
+_TIME_MARKS: Final = frozenset(":：hH.U")
+_WRITTEN_TIME: Final = re.compile(
+    r"(\d{1,2}) ?[:：] ?(\d{2})(?::(\d{2}))?(?!\d)"
+    rf"|(\d{{1,2}}){_SPACE}?[hH]{_SPACE}?(\d{{2}})(?!\d|{_SPACE}?min)"
     rf"|(\d{{1,2}})\.(\d{{2}})(?={_SPACE}?(?:Uhr|h\b))"
     rf"|(\d{{1,2}}){_SPACE}?(?:Uhr|heures?){_SPACE}(\d{{2}})(?!\d|{_SPACE}?[mM]in)"
 )
@@ -39,9 +40,9 @@ _WORD_AFTER: Final = re.compile(rf"{_SPACE}?({_LETTERS}{{1,8}})")
 _WORD_BEFORE: Final = re.compile(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
 
 
-def date_at(text: str, start: int, words: Lexicon, marks: Marks) -> Reading | None:
-    """The date that begins with the digit at `start`"""
-    end = _end_of_digits(text, start)
+def date_at(text: str, digits: Span, words: Lexicon, marks: Marks) -> Reading | None:
+    """The date that these digits begin"""
+    start, end = digits
     if end - start > 4:
         return None
     following = text[end : end + 2]
@@ -56,21 +57,20 @@ def date_at(text: str, start: int, words: Lexicon, marks: Marks) -> Reading | No
     return _day_and_month(text, start, end, words) or _month_and_day(text, start, end, words)
 
 
-def time_at(text: str, start: int, words: Lexicon) -> Reading | None:
-    """The time of day that begins with the digit at `start`"""
-    end = _end_of_digits(text, start)
+def time_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
+    """The time of day that these digits begin"""
+    start, end = digits
     if end - start > 2:
         return None
-    match = _COLON_TIME.match(text, start) or _HOUR_MARK_TIME.match(text, start)
-    if match:
-        parts = [part for part in match.groups() if part is not None]
-        return _time(text, match, parts, words)
-    if match := _EAST_ASIAN_TIME.match(text, start):
+    following = text[end : end + 3]
+    if not following.isascii() and (match := _EAST_ASIAN_TIME.match(text, start)):
         hour, minute, half = match.groups()
-        return _time(text, match, [hour, "30" if half else minute or "00"], words)
+        return _time(text, match.span(), [hour, "30" if half else minute or "00"], words)
+    if not _TIME_MARKS.isdisjoint(following) and (match := _WRITTEN_TIME.match(text, start)):
+        parts = [part for part in match.groups() if part is not None]
+        return _time(text, match.span(), parts, words)
     if (words.meridiem and _MERIDIEM.match(text, end)) or _clock_word(text, end, words):
-        match = _DIGITS.match(text, start)
-        return _time(text, match, [text[start:end], "00"], words) if match else None
+        return _time(text, digits, [text[start:end], "00"], words)
     return None
 
 
@@ -78,11 +78,6 @@ def is_month_after(text: str, end: int, words: Lexicon) -> bool:
     """Whether the number that ends here is a day of the month named next"""
     match = _MONTH_AFTER.match(text, end)
     return match is not None and _month(match[1], words) is not None
-
-
-def _end_of_digits(text: str, start: int) -> int:
-    match = _DIGITS.match(text, start)
-    return match.end() if match else start
 
 
 def _number(digits: str | None) -> str:
@@ -142,11 +137,13 @@ def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading |
 
 
 def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
-    before = _MONTH_BEFORE.search(text[max(0, start - 20) : start])
-    month = _month(before[1], words) if before else None
-    if before is None or month is None:
+    parts = text[max(0, start - 20) : start].rpartition("\n")[2].split()
+    if len(parts) > 1 and parts[-1] in _OF:
+        parts.pop()
+    month = _month(parts[-1], words) if parts else None
+    if month is None or (parts[-1].endswith(".") and len(parts[-1]) > _LONGEST_SHORT_MONTH):
         return None
-    begin = start - len(before[0])
+    begin = text.rfind(parts[-1], 0, start)
     digits = _number(text[start:end])
     if end - start == 4:
         return Reading("date", (("date", digits, str(month), ""),), (begin, end))
@@ -159,13 +156,14 @@ def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading |
     return Reading("date", (key,), (begin, year.end() if year else end))
 
 
-def _time(text: str, match: re.Match[str], parts: list[str], words: Lexicon) -> Reading | None:
+def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | None:
+    start, end = span
     hour, minute = int(parts[0]), int(parts[1])
     if hour > 24 or minute > 59:
         return None
-    meridiem = _MERIDIEM.match(text, match.end()) if words.meridiem else None
-    clock = meridiem or _clock_word(text, match.end(), words)
-    half = meridiem[1].lower() if meridiem else _half_of_day(text, match.start(), words)
+    meridiem = _MERIDIEM.match(text, end) if words.meridiem else None
+    clock = meridiem or _clock_word(text, end, words)
+    half = meridiem[1].lower() if meridiem else _half_of_day(text, start, words)
     if half:
         hours = [hour % 12 + (12 if half == "p" else 0)]
     else:
@@ -173,7 +171,7 @@ def _time(text: str, match: re.Match[str], parts: list[str], words: Lexicon) -> 
         hours = [hour, (hour + 12) % 24] if is_open else [hour]
     tail = "".join(f":{part}" for part in parts[2:])
     keys = tuple(("time", f"{hour:02}:{minute:02}{tail}") for hour in hours)
-    return Reading("time", keys, (match.start(), (clock or match).end()))
+    return Reading("time", keys, (start, clock.end() if clock else end))
 
 
 def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
@@ -182,6 +180,8 @@ def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
 
 
 def _half_of_day(text: str, start: int, words: Lexicon) -> str:
+    if not words.am_before:
+        return ""
     match = _WORD_BEFORE.search(text[max(0, start - 10) : start])
     if not match:
         return ""

@@ -13,9 +13,12 @@ _HARD_SPACES: Final = "\u00a0\u202f\u2009"
 _THREE: Final = r"(?=\d{3}(?!\d))"
 _TAIL: Final = rf"[.,'’]|[{_HARD_SPACES}]{_THREE}| , {_THREE}| \. "
 
+# A list "1,1,1,…" is looked at again from each of its members, so the look must be short.
+_MOST_GROUPS: Final = 12
+
 # Where speech was tokenised a number is written "186 , 900" or "4 . 5".
-NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL})\d+)*")
-SPACED_NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+)*")
+NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL})\d+){{0,{_MOST_GROUPS}}}")
+SPACED_NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
 
 _GROUPED: Final = re.compile(r"\d{1,3}(?:(\D)\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")
 _SPACE: Final = re.compile(rf"[ {_HARD_SPACES}]")

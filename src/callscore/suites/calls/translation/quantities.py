@@ -8,7 +8,7 @@ import unicodedata
 from typing import Final, NamedTuple
 
 from callscore.metrics.text import is_unspaced_script
-from callscore.suites.calls.translation.fact import Key, Kind, Reading
+from callscore.suites.calls.translation.fact import CLOCK, Key, Kind, Reading, Span, full_hour
 from callscore.suites.calls.translation.identifiers import identifier_at, is_name, named
 from callscore.suites.calls.translation.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
 from callscore.suites.calls.translation.moments import is_month_after, time_at
@@ -22,15 +22,18 @@ from callscore.suites.calls.translation.numerals import (
 
 _DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
-_AFTER: Final = re.compile(rf"(\s?-?\s?)({_WORD}{{1,24}})(?:\s({_WORD}{{1,24}}))?")
-_OF: Final = re.compile(r"\.(?=\s)|\s(?:de|of|di)(?=\s)|\sd['’]")
-_WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?\s?$")
-_DASH: Final = re.compile(r"\s?[-–—−‐‑~〜～]\s?")
-_LINK: Final = re.compile(rf"\s?({_WORD}{{1,12}})\s?")
+_SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number from its unit
+_AFTER: Final = re.compile(
+    rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})(?:{_SPACE}({_WORD}{{1,24}}))?"
+)
+_OF: Final = re.compile(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
+_WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
+_DASH: Final = re.compile(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
+_LINK: Final = re.compile(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
 _DURATIONS: Final = frozenset(
     {"second", "minute", "hour", "day", "workday", "week", "month", "year"}
 )
-_CLOCK: Final = "o'clock"
+_HOURS: Final = frozenset(map(str, range(25)))
 
 
 class Page(NamedTuple):
@@ -58,9 +61,9 @@ class _After(NamedTuple):
     is_nothing: bool
 
 
-def quantity_at(page: Page, start: int) -> Reading:
-    """The number, amount, percentage, duration or range that begins with the digit at `start`"""
-    first = _quantity(page, start)
+def quantity_at(page: Page, digits: Span) -> Reading:
+    """The number, amount, percentage, duration or range that these digits begin"""
+    first = _quantity(page, digits)
     second = _other_end(page, first)
     if second is not None:
         keys = tuple(
@@ -92,14 +95,13 @@ def _single(page: Page, quantity: _Quantity) -> Reading:
     digits = page.text[start:end]
     if not quantity.values or (digits.isdecimal() and is_name(digits)):
         return named(page.text, start, end)
-    keys = tuple(_key(unit, value) for unit in quantity.units for value in quantity.values)
+    pairs = [(unit, value) for unit in quantity.units for value in quantity.values]
+    keys = tuple(_key(*pair) for pair in pairs if pair[0] != CLOCK or pair[1] in _HOURS)
     return Reading(_kind(quantity.units[0]), keys, span, quantity.is_bare)
 
 
 def _key(unit: str, value: str) -> Key:
-    if unit == _CLOCK:
-        return ("time", f"{value.zfill(2)}:00")
-    return (_kind(unit), unit, value)
+    return full_hour(value) if unit == CLOCK else (_kind(unit), unit, value)
 
 
 def _kind(unit: str) -> Kind:
@@ -121,11 +123,12 @@ def _other_end(page: Page, first: _Quantity) -> _Quantity | None:
     sign = page.text[at : at + 1]
     if sign and unicodedata.category(sign) == "Sc":
         at += 1
-    if not page.text[at : at + 1].isdecimal():
+    digits = _DIGITS.match(page.text, at)
+    if not digits or time_at(page.text, digits.span(), page.words):
         return None
-    if time_at(page.text, at, page.words) or identifier_at(page.text, at, at, page.words):
+    if identifier_at(page.text, at, digits.span(), page.words):
         return None
-    second = _quantity(page, at)
+    second = _quantity(page, digits.span())
     return None if is_month_after(page.text, second.end, page.words) else second
 
 
@@ -138,9 +141,10 @@ def _is_range_word(page: Page, first: _Quantity, word: str) -> bool:
     return before is not None and known(page.words.between, before[1]) is not None
 
 
-def _quantity(page: Page, start: int) -> _Quantity:
-    """The number that begins here with the unit or currency beside it"""
-    written, read = _number(page, start)
+def _quantity(page: Page, digits: Span) -> _Quantity:
+    """The number that these digits begin, with the unit or currency beside it"""
+    start = digits[0]
+    written, read = _number(page, digits)
     end = start + len(written)
     currency, begin = _currency_before(page, start)
     after = _after(page, end)
@@ -156,27 +160,30 @@ def _quantity(page: Page, start: int) -> _Quantity:
     return _Quantity(numbers, units or ("",), begin, end, is_bare)
 
 
-def _number(page: Page, start: int) -> tuple[str, tuple[str, ...]]:
-    """The longest number written here; of a list such as 3,5,7 only the first"""
+def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:
+    """The longest number written here; of a list such as 3,5,7 one member at a time"""
+    start, end = digits
     pattern = SPACED_NUMBER if page.marks.space_groups else NUMBER
-    match = pattern.match(page.text, start) or _DIGITS.match(page.text, start)
-    written = match[0] if match else ""
-    read = values(written, page.marks)
-    if read or written.count(".") > 1:
-        return written, read
-    digits = _DIGITS.findall(written)[0]
-    return digits, values(digits, page.marks)
+    match = pattern.match(page.text, start)
+    is_in_list = (
+        page.text[start - 1 : start] == "," and page.text[start - 2 : start - 1].isdecimal()
+    )
+    if match and match.end() > end and not is_in_list:
+        read = values(match[0], page.marks)
+        if read or match[0].count(".") > 1:
+            return match[0], read
+    return page.text[start:end], values(page.text[start:end], page.marks)
 
 
 def _currency_before(page: Page, start: int) -> tuple[tuple[str, ...], int]:
-    match = _WORD_BEFORE.search(page.text[max(0, start - 10) : start])
-    if not match:
+    parts = page.text[max(0, start - 10) : start].rpartition("\n")[2].split()
+    word = parts[-1].lstrip("([{\"'“«/").rstrip(".") if parts else ""
+    if not word:
         return (), start
-    word = match[1]
     for name in (word,) if word[-1].isalpha() else (word, word[-3:], word[-2:], word[-1]):
         units = page.words.units.get(known(page.words.units, name) or "", ())
         if units and units[0].isupper():
-            return units, start - len(match[0]) + len(word) - len(name)
+            return units, page.text.rfind(name, 0, start)
     return (), start
 
 
@@ -202,8 +209,7 @@ def _known_word(words: Lexicon, match: re.Match[str]) -> tuple[str, int]:
     """The longest word or pair of words after a number that the language knows, and its length"""
     gap, first, second = match.groups()
     candidates = [f"{first} {second}", first] if second else [first]
-    sign = first[0]
-    if not gap and (is_unspaced_script(sign) or unicodedata.category(sign)[0] in "SP"):
+    if _may_begin_a_phrase(first[0], gap):
         longest = min(LONGEST_UNSPACED, len(first))
         candidates += [first[:length] for length in range(longest, 0, -1)]
     for candidate in candidates:
@@ -211,3 +217,10 @@ def _known_word(words: Lexicon, match: re.Match[str]) -> tuple[str, int]:
         if name:
             return name, len(candidate)
     return "", 0
+
+
+def _may_begin_a_phrase(char: str, gap: str) -> bool:
+    """Whether the unit may be only the beginning of what is written without a space"""
+    if not char.isascii() and is_unspaced_script(char):
+        return not gap or "\u4e00" <= char <= "\u9fff"
+    return not gap and unicodedata.category(char)[0] in "SP"

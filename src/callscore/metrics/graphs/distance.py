@@ -1,0 +1,70 @@
+"""Edit distance between small directed graphs, exact, and its similarity.   001, C-117
+
+Where a substitution costs at most 2, mapping two nodes is never dearer than deleting one and
+inserting the other, so every node of the smaller graph is mapped, and
+
+    cost = |V1| + |E1| + |V2| + |E2| - gain
+    gain = sum of (2 - substitution) over mapped nodes + 2 * edges that land on an edge
+
+`problem` says this in whole numbers, `search` maximises the gain by branch and bound, `shares`
+and `tuning` make its bounds out of assignments, `symmetry` leaves out twin maps.
+
+Tried and left: solving every assignment anew (6 times slower), scipy's solver (0.5 s to import,
+and it cannot be repaired), only even shares (one in 24 unrelated 16-node pairs unproven after 4 s),
+the same relaxation as a mixed-integer program (HiGHS: 0.4 to 2.5 s where this takes 0.2),
+coordinate ascent instead of subgradient steps (stops half-way to the linear program's bound).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from callscore.metrics.graphs.graph import Graph, size
+from callscore.metrics.graphs.problem import Side, problem, side
+from callscore.metrics.graphs.search import Effort, Search
+
+Substitution = Callable[[Hashable, Hashable], float]
+BUDGET = 5_000
+
+
+class EditDistance(NamedTuple):
+    """`cost` lies in [low, high]; where `exact` is false the budget ran out and cost = high."""
+
+    cost: float
+    low: float
+    high: float
+    exact: bool
+    expansions: int
+
+
+def edit_distance(
+    first: Graph, second: Graph, substitution: Substitution, *, budget: int = BUDGET
+) -> EditDistance:
+    """Least cost of turning `first` into `second`        001 "GED", C-117
+
+    Nodes and edges are inserted and deleted for 1, an edge is substituted for 0, a node for
+    `substitution(label, label)` in [0, 2]. `budget` is the number of search nodes that may be
+    opened (fewer in graphs of more than 16 nodes, where each costs more; none above 64): no
+    clock, so the same pair always gives the same answer.
+    """
+    if len(first.labels) > len(second.labels):
+        return edit_distance(second, first, lambda a, b: substitution(b, a), budget=budget)
+    costs = [[substitution(a, b) for b in second.labels] for a in first.labels]
+    if not all(0 <= cost <= 2 for row in costs for cost in row):
+        raise ValueError("a substitution costs between 0 and 2 (2 is delete and insert)")
+    task = problem(costs, _side(first), _side(second))
+    found = Search(task, Effort(budget)).run()
+    everything = (size(first) + size(second)) * task.unit
+    low, high = (everything - found.limit) / task.unit, (everything - found.gain) / task.unit
+    return EditDistance(high, low, high, found.limit == found.gain, found.expansions)
+
+
+def _side(graph: Graph) -> Side:
+    return side(len(graph.labels), graph.edges)
+
+
+def similarity(cost: float, first: Graph, second: Graph) -> float:
+    """1 - cost / (|V1| + |E1| + |V2| + |E2|)        C-117; two empty graphs are equal: 1"""
+    largest = size(first) + size(second)
+    return 1 - cost / largest if largest else 1.0

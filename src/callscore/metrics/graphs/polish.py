@@ -1,0 +1,25 @@
+"""Make a map better by swaps, so that the search has a good one to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.metrics.graphs.problem import Problem
+
+
+def polished(problem: Problem, image: Sequence[int]) -> list[int]:
+    """The map after all swaps of two images, or with an unused node, that raise the gain."""
+    unused = sorted(set(range(len(problem.large.after))).difference(image))
+    better, places = [*image, *unused], len(image)
+    gain, improving = problem.gain(better[:places]), True
+    while improving:
+        improving = False
+        for a in range(places):
+            for b in range(a + 1, len(better)):
+                better[a], better[b] = better[b], better[a]
+                swapped = problem.gain(better[:places])
+                if swapped > gain:
+                    gain, improving = swapped, True
+                else:
+                    better[a], better[b] = better[b], better[a]
+    return better[:places]

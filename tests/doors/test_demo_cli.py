@@ -1,0 +1,60 @@
+"""`callscore demo`: the bundled sample shows every kind of result."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
+    path = tmp_path_factory.mktemp("demo") / "card.json"
+    command = [sys.executable, "-m", "callscore", "demo", "--json", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    return done.stdout, json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_it_says_that_the_data_is_made_up(demo: tuple[str, dict[str, Any]]) -> None:
+    assert "SAMPLE DATA" in demo[0]
+
+
+def test_the_large_model_leads_in_quality_and_the_medium_one_in_value(
+    demo: tuple[str, dict[str, Any]],
+) -> None:
+    ranking = {entry["model"]: entry for entry in demo[1]["ranking"]}
+    assert ranking["sample-medium"]["rank"] == 1
+    assert ranking["sample-large"]["quality_rank"] == 1
+    assert ranking["sample-large"]["rank"] == ranking["sample-large-b"]["rank"] == 2
+
+
+def test_final_scores_equal_those_worked_out_by_hand(demo: tuple[str, dict[str, Any]]) -> None:
+    finals = {model["model"]: model["final"] for model in demo[1]["models"]}
+    assert finals["sample-large"]["score"] == pytest.approx(0.979, abs=5e-4)
+    assert finals["sample-medium"]["score"] == pytest.approx(0.858, abs=5e-4)
+    assert (finals["sample-small"]["status"], finals["sample-small"]["score"]) == ("invalid", None)
+
+
+def test_blockers_name_their_calls(demo: tuple[str, dict[str, Any]]) -> None:
+    blockers = {model["model"]: model["blockers"] for model in demo[1]["models"]}
+    assert blockers["sample-large"] == blockers["sample-medium"] == []
+    by_metric = {blocker["metric"]: blocker for blocker in blockers["sample-small"]}
+    assert by_metric["text.structure"]["cases"] == ["hotel-es/text"]
+    assert by_metric["text.call_intent"]["cases"] == ["loan-hi/text"]
+    assert by_metric["entity.fabricated_count"]["value"] == 3
+
+
+def test_every_kind_of_cell_appears(demo: tuple[str, dict[str, Any]]) -> None:
+    for part in ("n/a [1]", "[1] the optional benchmarks were not run", "✗ Blocker", "(n = 3)"):
+        assert part in demo[0]
+
+
+def test_results_are_written_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    command = [sys.executable, "-m", "callscore", "demo", "--results", str(path)]
+    subprocess.run(command, capture_output=True, check=True)
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 32 * 4

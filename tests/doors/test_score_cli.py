@@ -1,0 +1,298 @@
+"""`callscore score` and `callscore validate` through the door: exit codes, files, clear errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Json, form, output, qa_case, question
+
+
+def run(*args: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "callscore", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def write(path: Path, *records: Json | str) -> Path:
+    lines = [r if isinstance(r, str) else json.dumps(r, ensure_ascii=False) for r in records]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    return write(tmp_path / "cases.jsonl", qa_case([question()], "c1"), qa_case([question()], "c2"))
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    return write(
+        tmp_path / "outputs.jsonl", output("c1", form(question())), output("c2", form(question()))
+    )
+
+
+def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
+    cases: Path, outputs: Path, tmp_path: Path
+) -> None:
+    card, results = tmp_path / "card.json", tmp_path / "results.jsonl"
+    done = run("score", cases, "--outputs", outputs, "--json", card, "--results", results)
+    assert done.returncode == 0, done.stderr
+    assert "Question Score Accuracy" in done.stdout
+    assert "1.000 ✓ Good" in done.stdout
+    written = json.loads(card.read_text(encoding="utf-8"))
+    assert list(written) == ["framework", "signature", "models", "ranking", "notes"]
+    (model,) = written["models"]
+    assert model["tasks"]["qa"]["score"] == 1.0
+    lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    assert [(line["case_id"], line["status"]) for line in lines] == [
+        ("c1", "valid"),
+        ("c2", "valid"),
+    ]
+
+
+def test_the_scorecard_has_the_documented_keys(cases: Path, outputs: Path) -> None:
+    done = run("score", cases, "--outputs", outputs, "--json", "-")
+    (model,) = json.loads(done.stdout)["models"]
+    assert {"model", "tasks", "benchmarks", "final", "cost", "blockers"} <= set(model)
+    task = model["tasks"]["qa"]
+    assert {"status", "score", "ungated_score", "reasons", "n", "official", "coverage"} <= set(task)
+    assert {"subscores", "metrics"} <= set(task)
+    metric = task["metrics"]["qa.question_score_accuracy"]
+    assert set(metric) == {
+        *("value", "why", "unit", "rating", "meets_threshold", "micro", "n", "ci95"),
+        *("approximate", "vacuous", "gate_value"),
+    }
+    assert {"option", "status", "score", "floor_score", "official", "a", "b"} <= set(model["final"])
+    assert {"status", "score", "criteria"} == set(model["benchmarks"])
+    assert len(model["benchmarks"]["criteria"]) == 11
+
+
+def test_the_order_of_output_lines_does_not_change_a_byte(cases: Path, tmp_path: Path) -> None:
+    answers = [
+        output(case, form(question()), model) for model in ("b", "a") for case in ("c2", "c1")
+    ]
+    cards, results = [], []
+    for number, lines in enumerate((answers, answers[::-1])):
+        given = write(tmp_path / f"o{number}.jsonl", *lines)
+        target = tmp_path / f"r{number}.jsonl"
+        cards.append(
+            run("score", cases, "--outputs", given, "--json", "-", "--results", target).stdout
+        )
+        results.append(target.read_bytes())
+    assert cards[0] == cards[1]
+    assert results[0] == results[1]
+    order = [(r["case_id"], r["model"]) for r in map(json.loads, results[0].splitlines())]
+    assert order == [("c1", "a"), ("c1", "b"), ("c2", "a"), ("c2", "b")]
+
+
+def test_several_outputs_may_follow_one_option(cases: Path, tmp_path: Path) -> None:
+    one = write(tmp_path / "one.jsonl", output("c1", form(question())))
+    two = write(tmp_path / "two.jsonl", output("c2", form(question())))
+    for args in (
+        (cases, "--outputs", one, two),
+        (cases, "--outputs", one, "--outputs", two),
+        ("--outputs", one, "--outputs", two, cases),
+    ):
+        done = run("score", *args, "--require-complete")
+        assert done.returncode == 0, done.stderr
+
+
+def test_without_outputs_the_embedded_answer_is_scored(tmp_path: Path) -> None:
+    case = qa_case([question()], model_output=form(question()))
+    done = run("score", write(tmp_path / "c.jsonl", case), "--json", "-")
+    (model,) = json.loads(done.stdout)["models"]
+    assert (model["model"], model["tasks"]["qa"]["score"]) == ("model_output", 1.0)
+
+
+def test_a_case_without_a_line_is_not_run_and_completeness_can_be_demanded(
+    cases: Path, tmp_path: Path
+) -> None:
+    given = write(tmp_path / "o.jsonl", output("c1", form(question())))
+    results = tmp_path / "r.jsonl"
+    assert run("score", cases, "--outputs", given, "--results", results).returncode == 0
+    assert [json.loads(x)["status"] for x in results.read_text().splitlines()] == [
+        "valid",
+        "not_run",
+    ]
+    done = run("score", cases, "--outputs", given, "--require-complete")
+    assert done.returncode == 3
+    assert "m: qa incomplete" in done.stderr
+
+
+BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
+    ("broken line", '{"id": "c9", "task": "qa"', ["c.jsonl:2", "expected one JSON object a line"]),
+    ("duplicate id", qa_case([question()], "c1"), ["c.jsonl:2", "'c1'", "field id", "unique"]),
+    (
+        "max_score 0",
+        qa_case([question(max_score=0)], "c9"),
+        ["c.jsonl:2", "'c9'", "questions[0].max_score", "expected a number above 0"],
+    ),
+    ("NaN", '{"id": "c9", "task": "qa", "config": {"x": NaN}}', ["c.jsonl:2", "NaN is not JSON"]),
+    (
+        "duplicate key",
+        '{"id": "c9", "task": "qa", "task": "text"}',
+        ["c.jsonl:2", "'task' stands twice"],
+    ),
+    (
+        "wrong task",
+        {**qa_case([question()], "c9"), "task": "poetry"},
+        ["c.jsonl:2", "'c9'", "field task", "expected one of qa, entity, text, translation"],
+    ),
+    (
+        "wrong type",
+        {**qa_case([question()], "c9"), "transcript": [{"text": 5}]},
+        ["c.jsonl:2", "transcript[0].text", "Expected str, got int"],
+    ),
+    ("missing key", {"id": "c9", "task": "qa"}, ["c.jsonl:2", "missing required field transcript"]),
+    ("not an object", "[1, 2]", ["c.jsonl:2", "Expected object, got array"]),
+    ("not UTF-8", '{"id": "\udcff"}', ["c.jsonl:2", "not UTF-8"]),
+]
+
+
+@pytest.mark.parametrize(("bad", "words"), [pytest.param(b, w, id=n) for n, b, w in BAD_LINES])
+@pytest.mark.parametrize("command", ["score", "validate"])
+def test_bad_input_gets_one_clear_message_and_leaves_no_file(
+    tmp_path: Path, outputs: Path, command: str, bad: str | Json, words: list[str]
+) -> None:
+    good = json.dumps(qa_case([question()], "c1"))
+    line = bad if isinstance(bad, str) else json.dumps(bad)
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(f"{good}\n{line}\n".encode("utf-8", "surrogateescape"))
+    given = write(tmp_path / "o.jsonl", output("c1", form(question())))
+    results = tmp_path / "out" / "results.jsonl"
+    results.parent.mkdir()
+    extra = ["--outputs", given, "--results", results, "--json", results.parent / "card.json"]
+    done = run(command, path, *(extra if command == "score" else []))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+    assert list(results.parent.iterdir()) == []
+
+
+BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
+    ("unknown case", output("zz", "{}"), "'zz' is not in the case files"),
+    ("twice", output("c1", "{}"), "run 1 stands twice"),
+    ("no output", {"case_id": "c1", "model": "n"}, "expected `output`, or `error`"),
+    ("run 0", output("c1", "{}", "n", run=0), "0 is no run; expected 1 or more"),
+    ("negative cost", output("c1", "{}", "n", cost_usd=-1), "is negative; expected 0 or more"),
+    ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "stands twice"),
+    ("broken", '{"case_id":"c1"', "expected one JSON object a line"),
+]
+
+
+@pytest.mark.parametrize(("bad", "words"), [pytest.param(b, w, id=n) for n, b, w in BAD_OUTPUTS])
+def test_bad_outputs_are_named_with_their_line(
+    cases: Path, tmp_path: Path, bad: str | Json, words: str
+) -> None:
+    given = write(tmp_path / "o.jsonl", output("c1", form(question())), bad)
+    done = run("score", cases, "--outputs", given)
+    assert done.returncode == 2
+    assert "o.jsonl:2" in done.stderr
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ({"metric": "qa.charm", "verdict": "vague"}, "'qa.charm' is not a judged metric"),
+        ({"metric": "qa.evidence_backed_reasoning", "verdict": "great"}, "'great' was not offered"),
+        ({"metric": "qa.evidence_backed_reasoning", "value": 1.0}, "judged with a word"),
+        ({"metric": "translation.fluency", "value": 0.3}, "expected one of"),
+        ({"metric": "translation.meaning", "value": 7}, "expected a number from -1 to 1"),
+        ({"metric": "text.call_intent"}, "expected either a word here or a `value`"),
+    ],
+)
+def test_bad_verdicts_are_named_with_their_line(
+    cases: Path, outputs: Path, tmp_path: Path, verdict: dict[str, Any], words: str
+) -> None:
+    record = {"case_id": "c1", "model": "m", "item": "Q1", **verdict}
+    given = write(tmp_path / "v.jsonl", record)
+    done = run("score", cases, "--outputs", outputs, "--verdicts", given)
+    assert done.returncode == 2
+    assert "v.jsonl:1" in done.stderr
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["missing.jsonl"], "missing.jsonl: no such file"),
+        ([], "Missing argument"),
+        (["{cases}", "--set", "gaets=all"], "unknown setting 'gaets'"),
+        (["{cases}", "--set", "gates=some"], "gates"),
+        (["{cases}", "--set", "call_gate_tolerance=2"], "between 0 and 1"),
+        (["{cases}", "--weights", "qa=2"], "the sum is 2; expected 1"),
+        (["{cases}", "--weights", "qa"], "expected NAME=VALUE"),
+        (["{cases}", "--cost", "m=-1"], "expected a finite number"),
+        (["{cases}", "--json", "{cases}/no/card.json"], "cannot be written"),
+    ],
+)
+def test_usage_errors_are_explained(cases: Path, args: list[str], words: str) -> None:
+    done = run("score", *(arg.format(cases=cases) for arg in args))
+    assert done.returncode in (2, 4)
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
+    done = run("validate", cases)
+    assert (done.returncode, done.stdout) == (0, "2 cases can be scored: qa 2\n")
+
+
+def test_validate_names_every_problem_not_only_the_first(tmp_path: Path) -> None:
+    bad = [qa_case([question(max_score=0)], f"c{i}") for i in range(3)]
+    done = run("validate", write(tmp_path / "c.jsonl", *bad))
+    assert done.returncode == 2
+    assert [f"c.jsonl:{n}:" in done.stderr for n in (1, 2, 3)] == [True] * 3
+    assert "3 unusable cases" in done.stderr
+
+
+def test_untrusted_names_cannot_write_to_the_terminal(cases: Path, tmp_path: Path) -> None:
+    name = "evil\x1b[2J\nmodel [bold]x[/bold]"
+    given = write(tmp_path / "o.jsonl", output("c1", form(question()), name))
+    done = run("score", cases, "--outputs", given)
+    assert done.returncode == 0
+    assert "\x1b[2J" not in done.stdout
+    assert "[bold]x[/bold]" in done.stdout
+
+
+@pytest.mark.parametrize("command", [[], ["score"], ["validate"], ["demo"]])
+def test_every_command_explains_itself(command: list[str]) -> None:
+    done = run(*command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: ")
+    assert len(done.stdout.splitlines()) > 5
+
+
+def test_orchestration_cases_of_other_origin_are_scored_beside_calls(tmp_path: Path) -> None:
+    tools = [{"name": "find", "parameters": {"type": "object", "properties": {}}}]
+    case = {
+        "id": "o1",
+        "task": "orchestration",
+        "transcript": "Customer: find rs1",
+        "config": {"tools": tools},
+        "expected_outcome": {"calls": [{"find": {"id": ["rs1"]}}]},
+    }
+    given = write(
+        tmp_path / "o.jsonl",
+        output("o1", {"calls": [{"name": "find", "arguments": {"id": "rs1"}}]}, "right"),
+        output("o1", {"calls": [{"name": "find", "arguments": {"id": "x"}}]}, "wrong value"),
+        output("o1", "no idea", "wrong shape"),
+    )
+    path = write(tmp_path / "c.jsonl", case)
+    done = run("score", path, "--outputs", given, "--json", "-")
+    scores = {
+        m["model"]: m["tasks"]["orchestration"]["score"] for m in json.loads(done.stdout)["models"]
+    }
+    assert scores["right"] == 1.0
+    assert 0 < scores["wrong value"] < 1
+    assert scores["wrong shape"] == 0.0
+    shown = run("score", path, "--outputs", given).stdout
+    assert "Function Name F1" in shown
+    assert "QA TASK METRICS" not in shown

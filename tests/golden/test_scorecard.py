@@ -1,0 +1,48 @@
+"""Whole reports of the bundled sample, byte for byte.
+
+`CALLSCORE_BLESS=1 make test` writes the files anew; the difference is then reviewed like code.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from callscore.app import score_files
+from callscore.core.scorecard import Scorecard
+from callscore.demo import sample_calls
+from callscore.report.json import scorecard_json
+from callscore.report.terminal import print_scorecard
+from callscore.suites.calls.template import template
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def card() -> Scorecard:
+    with sample_calls() as config:
+        return score_files(config)
+
+
+def compare(name: str, found: bytes) -> None:
+    path = HERE / name
+    if os.environ.get("CALLSCORE_BLESS"):
+        path.write_bytes(found)
+    assert path.read_bytes() == found
+
+
+@pytest.mark.parametrize("width", [200, 100])
+def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) -> None:
+    page = io.StringIO()
+    console = Console(file=page, width=width, highlight=False, markup=False, emoji=False)
+    print_scorecard(console, card, template(), "Sample")
+    lines = [line.rstrip() for line in page.getvalue().splitlines()]
+    compare(f"terminal-{width}.txt", ("\n".join(lines) + "\n").encode())
+
+
+def test_the_json_of_the_sample_is_what_it_was(card: Scorecard) -> None:
+    compare("scorecard.json", scorecard_json(card))

@@ -1,0 +1,89 @@
+"""Docs cannot lie: commands run, examples hold, generated pages are fresh, everything is named."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from callscore.cli.main import COMMANDS
+from callscore.suites.calls import spec
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def generator() -> ModuleType:
+    found = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["metrics.md", "settings.md", "commands.md"])
+def test_generated_pages_are_fresh(name: str) -> None:
+    page = generator().PAGES[name]()
+    assert (DOCS / "reference" / name).read_text(encoding="utf-8") == page, "run `make docs`"
+
+
+def test_the_tutorial_runs_from_top_to_bottom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    kinds = []
+    for kind, options, body in FENCE.findall(text):
+        kinds.append(kind)
+        if kind == "json":
+            Path(options.split("file=")[1].strip()).write_text(body, encoding="utf-8")
+        elif kind == "console":
+            run_console(body)
+        elif kind == "python":
+            exec(compile(body, "tutorial", "exec"), {})
+    assert {"json", "console", "python"} <= set(kinds)
+
+
+def run_console(session: str) -> None:
+    """Run every `$ callscore …` line; where output follows, it must be what was printed."""
+    for block in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+        command, _, expected = block.partition("\n")
+        program, *args = command.split()
+        assert program == "callscore"
+        done = subprocess.run(
+            [sys.executable, "-m", "callscore", *args],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        if expected.strip():
+            assert done.stdout == expected
+
+
+def test_every_metric_setting_and_command_is_documented() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md"))
+    names = [*spec.load().metrics, *spec.load().benchmarks.criteria, *COMMANDS]
+    assert [name for name in names if name not in text] == []
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_names_the_two_commands_and_make_has_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in ("demo", "test"):
+        assert f"make {target}" in readme
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
