@@ -98,8 +98,8 @@ def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> Scen
     scenarios: list[Scenario] = []
     problems: list[DataError] = []
     for folder in folders:
-        known = _read_cards(cards[0] if cards else folder / "multiagent_cards")[0]
-        lang = _language_name(folder)
+        known = read_cards(cards[0] if cards else folder / "multiagent_cards")[0]
+        lang = language_of(folder)
         for path in _in_order(scenario_files(folder)):
             try:
                 scenarios.append(read_scenario(read_text(path), Place(lang, path.stem), known))
@@ -127,21 +127,21 @@ def _paired(job: OrchestrationJob) -> list[tuple[Path, Path]]:
             f"{len(job.cards)} card folders for {len(job.outputs)} output folders; "
             "expected one, or one for each"
         )
-    by_language = {_language_name(cards): cards for cards in job.cards}
-    if {_language_name(folder) for folder in job.outputs} == set(by_language):
-        return [(folder, by_language[_language_name(folder)]) for folder in job.outputs]
+    by_language = {language_of(cards): cards for cards in job.cards}
+    if {language_of(folder) for folder in job.outputs} == set(by_language):
+        return [(folder, by_language[language_of(folder)]) for folder in job.outputs]
     return list(zip(job.outputs, job.cards, strict=True))
 
 
 def _language(job: OrchestrationJob, folder: Path, cards: Path) -> _Language:
-    known, digest = _read_cards(cards)
-    name = _language_name(folder)
+    known, digest = read_cards(cards)
+    name = language_of(folder)
     if name == UNKNOWN_LANGUAGE:
-        name = _language_name(cards)
+        name = language_of(cards)
     return _Language(folder, name, job.model or _model_name(folder), known, digest)
 
 
-def _language_name(folder: Path) -> str:
+def language_of(folder: Path) -> str:
     """The last part of the path that looks like a language tag."""
     parts = reversed(folder.resolve().parts[-3:])
     return next((part for part in parts if _LANGUAGE.fullmatch(part)), UNKNOWN_LANGUAGE)
@@ -153,7 +153,8 @@ def _model_name(folder: Path) -> str:
     return next((name for name in names if name not in _FOLDERS_WITHOUT_A_NAME), "model")
 
 
-def _read_cards(folder: Path) -> tuple[Cards, str]:
+def read_cards(folder: Path) -> tuple[Cards, str]:
+    """The agent cards of a folder, and the hash of their bytes."""
     digest = hashlib.sha256()
     cards = []
     for path in card_files(folder):

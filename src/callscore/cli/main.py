@@ -13,6 +13,8 @@ from callscore.core.errors import CallscoreError
 
 COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline: the quickest look.",
+    "run": "Ask models, keep every answer, print the scores.",
+    "runs": "List runs with status, coverage and cost.",
     "score": "Score stored model outputs against their cases.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "validate": "Check case files and name every problem with file, line and field.",

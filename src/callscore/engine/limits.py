@@ -1,0 +1,116 @@
+"""What keeps a model from being pressed too hard: rates, adaptive concurrency, shared pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+SECONDS = 60.0
+BURST = 0.05
+"""The share of a minute's amount that may go at once."""
+HARDLY_ANYTHING = 1e-9
+HALF = 0.5
+STEP = 0.1
+"""Of the ceiling: how much more is tried after a round that went well."""
+
+
+class Bucket:
+    """At most `per_minute` in any minute; a call larger than the burst waits for a full bucket."""
+
+    def __init__(self, per_minute: int, now: float) -> None:
+        self._capacity = max(1.0, per_minute * BURST)
+        # The burst and what flows in within a minute make up the minute's amount together.
+        self._per_second = (per_minute + 1 - self._capacity) / SECONDS
+        self._level = self._capacity
+        self._at = now
+
+    def wait_s(self, amount: float, now: float) -> float:
+        """Seconds until so much may be taken."""
+        self._fill(now)
+        missing = min(amount, self._capacity) - self._level
+        return missing / self._per_second if missing > HARDLY_ANYTHING else 0.0
+
+    def take(self, amount: float) -> None:
+        """Take it, into debt where the amount is larger than the bucket."""
+        self._level -= amount
+
+    def give_back(self, amount: float) -> None:
+        """What was taken and not used (or, negative, used beyond what was taken)."""
+        self._level = min(self._capacity, self._level + amount)
+
+    def _fill(self, now: float) -> None:
+        self._level = min(self._capacity, self._level + (now - self._at) * self._per_second)
+        self._at = now
+
+
+class Concurrency:
+    """How many calls at once, settled anew after every round of as many results.
+
+    Where half of a round or more was refused, the number is halved. Where less was, it goes
+    down by the share that was refused, and up by a step: refusals that have nothing to do
+    with the number of calls must not bring everything to a halt.
+    """
+
+    def __init__(self, ceiling: int) -> None:
+        self._ceiling = float(ceiling)
+        self._allowed = float(ceiling)
+        self._step = max(1.0, ceiling * STEP)
+        self._results = self._refused = 0
+
+    @property
+    def allowed(self) -> int:
+        """Calls at once that are allowed now; never less than one."""
+        return int(self._allowed)
+
+    def answered(self) -> None:
+        """A call was answered."""
+        self._results += 1
+        self._end_of_round()
+
+    def refused(self) -> None:
+        """A call was refused for the sake of the provider's limits."""
+        self._results += 1
+        self._refused += 1
+        self._end_of_round()
+
+    def _end_of_round(self) -> None:
+        if self._results < self.allowed:
+            return
+        share = self._refused / self._results
+        wanted = self._allowed * (1 - share) + self._step if share < HALF else self._allowed * HALF
+        self._allowed = max(1.0, min(self._ceiling, wanted))
+        self._results = self._refused = 0
+
+
+class Pause:
+    """Until when nothing is sent with one key to one host, by whichever model.
+
+    An answer to a call that was sent after the refused one shows that the provider takes
+    others: the pause is lifted, and only the refused call waits.
+    """
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self._refused_sent = 0.0
+        self.streak = 0
+        """Pauses since the last answer."""
+        self.when_lifted: list[Callable[[], None]] = []
+        """Told when a pause ends before its time."""
+
+    def left_s(self, now: float) -> float:
+        """Seconds of the pause that are left."""
+        return max(0.0, self._until - now)
+
+    def hold(self, seconds: float, now: float, sent: float) -> None:
+        """Pause, or pause longer, for a call sent then; a pause never gets shorter by another."""
+        if not self.left_s(now):
+            self.streak += 1
+        self._until = max(self._until, now + seconds)
+        self._refused_sent = max(self._refused_sent, sent)
+
+    def answered(self, sent: float) -> None:
+        """A call sent then was answered."""
+        self.streak = 0
+        if self._until and sent > self._refused_sent:
+            self._until = 0.0
+            for tell in self.when_lifted:
+                tell()

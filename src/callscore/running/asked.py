@@ -1,0 +1,98 @@
+"""What is asked: the cases of both suites as one stream, and the work that each model has in it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from callscore.cases import WantedCases, case_positions
+from callscore.config import ScoreConfig
+from callscore.core.calling import CaseProvider, Provider
+from callscore.core.case import Case, Prompt
+from callscore.core.run_words import Work
+
+
+class Asked(NamedTuple):
+    """A case and what a model is sent for it."""
+
+    case: Case
+    prompt: Prompt
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What a look at all the data found, before anything is spent."""
+
+    cases: int
+    digest: str
+
+
+class Subjects(Protocol):
+    """What is asked in one suite. A stream is opened anew for every model."""
+
+    def survey(self) -> Survey:
+        """Read and check everything once; raises DataError."""
+        ...
+
+    def stream(self) -> Iterator[Asked]:
+        """Every case with its prompt, unchecked."""
+        ...
+
+
+class CallSubjects:
+    """The wanted cases of the calls suite."""
+
+    def __init__(self, config: ScoreConfig) -> None:
+        self._config = config
+        self._positions = case_positions(config)
+
+    def survey(self) -> Survey:
+        """Check every case as scoring will, expected outcome included."""
+        digest = hashlib.blake2b(digest_size=16)
+        cases = 0
+        for placed in WantedCases(self._config, self._positions):
+            cases += 1
+            digest.update(placed.line.raw.strip() + b"\n")
+        return Survey(cases, digest.hexdigest())
+
+    def stream(self) -> Iterator[Asked]:
+        """Every case with its prompt."""
+        for placed in WantedCases(self._config, self._positions, for_scoring=False):
+            task, case = placed.opened.task, placed.opened.case
+            yield Asked(case, task.prompt(case))
+
+
+class AllSubjects:
+    """Several suites one after the other."""
+
+    def __init__(self, parts: Sequence[Subjects]) -> None:
+        self._parts = parts
+
+    def survey(self) -> Survey:
+        """The sum of the parts."""
+        found = [part.survey() for part in self._parts]
+        return Survey(sum(part.cases for part in found), "/".join(part.digest for part in found))
+
+    def stream(self) -> Iterator[Asked]:
+        """Part after part."""
+        for part in self._parts:
+            yield from part.stream()
+
+
+def work_of(
+    model: str, provider: Provider, subjects: Iterable[Asked], repeats: int
+) -> Iterator[Work]:
+    """The work of one model: every case, every repeat; what cannot be asked is left out."""
+    from_case = provider if isinstance(provider, CaseProvider) else None
+    for case, prompt in subjects:
+        for run in range(1, repeats + 1):
+            if from_case is None:
+                call = provider.call(prompt, run)
+            else:
+                found = from_case.call_for(case, prompt, run)
+                if found is None:
+                    continue
+                call = found
+            yield Work(case.id, model, run, call, case.task)

@@ -1,0 +1,67 @@
+"""The part of a run that awaits: preflight, then the engine, then connections are given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from callscore.core.errors import ConfigError
+from callscore.core.run_words import Ledger, OnEvent, RunSummary
+from callscore.engine import loop
+from callscore.engine.plan import Plan
+from callscore.engine.run import generate
+from callscore.engine.stopping import Stop
+from callscore.running.models import Reached
+from callscore.running.preflight import Preflight, preflight
+
+PREFLIGHT_TIMEOUT_S = 30.0
+
+Asked = tuple[Sequence[Preflight], RunSummary]
+
+
+def ask_all(plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent) -> Asked:
+    """Ask the models in `first` whether they answer at all; then carry out the plan."""
+    return loop.run(lambda stop: _ask_all(plan, ledger, first, on_event, stop))
+
+
+async def _ask_all(
+    plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent, stop: Stop
+) -> Asked:
+    try:
+        timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
+        providers = {name: model.provider for name, model in first.items()}
+        preflights = await _unless_stopped(preflight(providers, timeout), stop)
+        _refuse(preflights)
+        if stop.asked:
+            return preflights, RunSummary("interrupted", {})
+        return preflights, await generate(plan, ledger, on_event, stop)
+    finally:
+        for model in plan.models.values():
+            await model.provider.close()
+
+
+async def _unless_stopped(
+    asking: Coroutine[Any, Any, list[Preflight]], stop: Stop
+) -> list[Preflight]:
+    """What the models said; nothing where an interrupt came first."""
+    asked, stopped = asyncio.create_task(asking), asyncio.create_task(stop.wait())
+    await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
+    for task in (asked, stopped):
+        task.cancel()
+    await asyncio.gather(asked, stopped, return_exceptions=True)
+    return [] if asked.cancelled() else asked.result()
+
+
+def _refuse(preflights: Sequence[Preflight]) -> None:
+    failed = [
+        f"{found.model}: {found.failure.message}"
+        for found in preflights
+        if found.failure is not None
+    ]
+    if failed:
+        raise ConfigError(
+            "preflight failed, nothing was spent on cases: "
+            + "; ".join(failed)
+            + " (--no-preflight goes on without asking first)"
+        )
