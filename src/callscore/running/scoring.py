@@ -35,13 +35,27 @@ class JournalAnswers:
             model.spec.name: model.spec.provider for model in models if not model.online
         }
 
+        self._complete: tuple[str, Answers] = ("", {})
+
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
-        return self.to_case(case.id)
+        case_id, answers = self._complete
+        return answers if case_id == case.id else self.to_case(case.id)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
         return self._journal.answers_to(self._run_id, case_id)
+
+    def has_replies(self, case_id: str, number: int) -> bool:
+        """Whether so many replies are there; if so, they are kept for `answers`.
+
+        A failure is no reply: a resumed run still asks again.
+        """
+        found = self.to_case(case_id)
+        replies = sum(isinstance(reply, Reply) for run in found.values() for reply in run.values())
+        if replies == number:
+            self._complete = (case_id, found)
+        return replies == number
 
     def close(self) -> None:
         """The journal is closed by whoever opened it."""
@@ -75,21 +89,15 @@ class RunScoring:
         self._stack.__exit__(kind, error, trace)
 
     def catch_up(self) -> None:
-        """Score some cases to which every model has answered; the rest waits for `finish`.
-
-        A failure is no answer here: a resumed run still asks again.
-        """
+        """Score some cases to which every model has answered; the rest waits for `card`."""
         tallying = self._tallying
         for _ in range(CASES_AT_ONCE):
             case_id = tallying.next_id if tallying is not None else None
-            if tallying is None or case_id is None or not self._is_answered(case_id):
+            if tallying is None or case_id is None:
+                return
+            if not self._source.has_replies(case_id, self._answers_a_case):
                 return
             tallying.advance()
-
-    def _is_answered(self, case_id: str) -> bool:
-        runs = self._source.to_case(case_id).values()
-        replies = sum(isinstance(reply, Reply) for run in runs for reply in run.values())
-        return replies == self._answers_a_case
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
