@@ -7,22 +7,21 @@ number of requests of the same size with nothing but aiohttp, in the same minute
 from __future__ import annotations
 
 import json
-import os
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from bench.measuring import usage_of
 
 MOCK = Path(__file__).parents[2] / "shared" / "tools" / "mock_server.py"
 WALL_LIMIT, CPU_LIMIT = 1.3, 2.0
 TURNS = 5
-COMPILED = tempfile.TemporaryDirectory()
 FLOOR = """
 import asyncio, json, sys, aiohttp
 url, total, at_once, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
@@ -39,32 +38,6 @@ async def main():
         await asyncio.gather(*(worker() for _ in range(at_once)))
 asyncio.run(main())
 """
-
-
-class Spent(NamedTuple):
-    """What one process used."""
-
-    wall_s: float
-    cpu_s: float
-    peak_mb: float
-
-
-def spent_by(command: list[str]) -> Spent:
-    """Run a command to its end; wall, CPU of user and system, peak resident memory.
-
-    Compiled modules are kept and used, as after any installation.
-    """
-    env = {name: v for name, v in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    env["PYTHONPYCACHEPREFIX"] = COMPILED.name
-    began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}: {said.decode()}")
-    return Spent(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 @contextmanager
@@ -138,29 +111,29 @@ def compare(folder: Path, url: str) -> None:
     path = write_eval(folder, url, 2_000, 2, 50)
     size = 2_600  # bytes of one of our requests
     floors, runs = [], []
-    spent_by([*ours(path, str(folder / "warm.db")), "--limit", "1"])
-    spent_by([sys.executable, "-c", FLOOR, url, "1", "1", str(size)])
+    usage_of([*ours(path, str(folder / "warm.db")), "--limit", "1"])
+    usage_of([sys.executable, "-c", FLOOR, url, "1", "1", str(size)])
     for turn in range(TURNS):
-        floor = spent_by([sys.executable, "-c", FLOOR, url, "4000", "100", str(size)])
+        floor = usage_of([sys.executable, "-c", FLOOR, url, "4000", "100", str(size)])
         stats(url)
-        spent = spent_by(ours(path, str(folder / f"{turn}.db")))
+        spent = usage_of(ours(path, str(folder / f"{turn}.db")))
         found = stats(url)
         assert found["paid"] == 4_000 + 2, found  # and one small request a model
         floors.append(floor)
         runs.append(spent)
         print(
-            f"floor {floor.wall_s:5.2f} s wall, {floor.cpu_s / 4:5.3f} ms CPU a call; ours "
-            f"{spent.wall_s:5.2f} s, {spent.cpu_s / 4:5.3f} ms (start, scoring, files and all); "
-            f"{spent.peak_mb:.0f} MB"
+            f"floor {floor.wall_seconds:5.2f} s wall, {floor.cpu_seconds / 4:5.3f} ms CPU a call; "
+            f"ours {spent.wall_seconds:5.2f} s, {spent.cpu_seconds / 4:5.3f} ms "
+            f"(start, scoring, files and all); {spent.peak_mb:.0f} MB"
         )
     # Noise only ever adds to a time, but to a ratio it may do either: so the least of ours over
     # the least of the floor, never the luckiest pair.
-    wall = min(run.wall_s for run in runs) / min(floor.wall_s for floor in floors)
-    cpu = min(run.cpu_s for run in runs) / min(floor.cpu_s for floor in floors)
+    wall = min(run.wall_seconds for run in runs) / min(floor.wall_seconds for floor in floors)
+    cpu = min(run.cpu_seconds for run in runs) / min(floor.cpu_seconds for floor in floors)
     print(f"wall / floor   {wall:5.2f}  (limit {WALL_LIMIT}): {_verdict(wall, WALL_LIMIT)}")
     print(f"CPU / floor    {cpu:5.2f}  (limit {CPU_LIMIT}): {_verdict(cpu, CPU_LIMIT)}")
-    again = spent_by(ours(path, str(folder / "0.db")))
-    print(f"the same again {again.wall_s:5.2f} s, {stats(url)['requests']} requests")
+    again = usage_of(ours(path, str(folder / "0.db")))
+    print(f"the same again {again.wall_seconds:5.2f} s, {stats(url)['requests']} requests")
 
 
 def _verdict(ratio: float, limit: float) -> str:
@@ -171,7 +144,7 @@ def memory(folder: Path, url: str) -> None:
     peaks = {}
     for cases in (1_000, 20_000):
         path = write_eval(folder, url, cases, 1, 200)
-        peaks[cases] = spent_by(ours(path, str(folder / f"m{cases}.db"))).peak_mb
+        peaks[cases] = usage_of(ours(path, str(folder / f"m{cases}.db"))).peak_mb
         print(f"peak memory, {cases:>6,} cases {peaks[cases]:6.1f} MB")
     print(f"growth                    {peaks[20_000] - peaks[1_000]:6.1f} MB")
 
@@ -179,10 +152,10 @@ def memory(folder: Path, url: str) -> None:
 def crowd(folder: Path, url: str) -> None:
     path = write_eval(folder, url, 6_000, 1, 1_000)
     stats(url)
-    spent = spent_by(ours(path, str(folder / "crowd.db")))
+    spent = usage_of(ours(path, str(folder / "crowd.db")))
     found = stats(url)
     print(
-        f"concurrency 1,000: 6,000 calls in {spent.wall_s:.2f} s, at once at most "
+        f"concurrency 1,000: 6,000 calls in {spent.wall_seconds:.2f} s, at once at most "
         f"{found['max_in_flight']}, outcomes {found['by_outcome']}"
     )
 
