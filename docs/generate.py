@@ -20,7 +20,7 @@ def metrics_page() -> str:
     weights = {
         slug: (part.weight * weight, name)
         for score in found.scores.values()
-        for name, part in score.formula().items()
+        for name, part in score.formula.items()
         for slug, weight in part.weights.items()
     }
     lines = [

@@ -36,13 +36,13 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
 
 def part_score(part: Part, value_of: ValueOf) -> float | None:
     """Σ weight × metric; None where a metric has no value"""
-    return weighted_sum([(weight, value_of(slug)) for slug, weight in part.weights.items()])
+    return weighted_sum((weight, value_of(slug)) for slug, weight in part.weights.items())
 
 
 def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
     return weighted_sum(
-        [(part.weight, part_score(part, value_of)) for part in score.formula().values()]
+        (part.weight, part_score(part, value_of)) for part in score.formula.values()
     )
 
 
@@ -65,7 +65,7 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     spec = load()
     slugs = names().of_task[task]
     score = spec.scores[task]
-    weighted = frozenset(slug for part in score.formula().values() for slug in part.weights)
+    weighted = frozenset(slug for part in score.formula.values() for slug in part.weights)
     active = [
         (slug, gate)
         for slug in slugs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, Literal, NamedTuple
 
@@ -71,13 +71,14 @@ class Part(msgspec.Struct, frozen=True):
     weights: Mapping[str, float]
 
 
-class ScoreSpec(msgspec.Struct, frozen=True):
+class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
     """The formula of one task score; a task without sub-scores is one part of weight 1."""
 
     label: str
     weights: Mapping[str, float] = {}
     parts: Mapping[str, Part] = {}
 
+    @cached_property
     def formula(self) -> Mapping[str, Part]:
         """The parts of the task score, the whole task being the only part where it has none."""
         return self.parts or {"": Part(1.0, self.weights)}
