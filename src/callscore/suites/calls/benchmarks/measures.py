@@ -33,7 +33,7 @@ def hallucination_rate(supported: Findings) -> Measure:
 
 
 def answer_relevancy(cosine: float | None) -> Measure:
-    """clamp(cosine(output, question or expected_outcome), 0, 1)        003 Answer Relevancy, C-92"""
+    """clamp(cosine(output, question or expected_outcome), 0, 1)    003 Answer Relevancy, C-92"""
     return NO_SIMILARITY if cosine is None else ratio(_clamped(cosine), 1)
 
 

@@ -18,7 +18,13 @@ from callscore.suites.calls.text.summary import by_verdicts, stated_in
 FABRICATION_FREE = "text.fabrication_free"
 HALLUCINATION_RATE = "text.hallucination_rate"
 
-_METRICS = (FABRICATION_FREE, HALLUCINATION_RATE)
+_METRICS = (
+    FABRICATION_FREE,
+    HALLUCINATION_RATE,
+    "bench.faithfulness",
+    "bench.hallucination_rate",
+)
+"""One claim list serves them all (C-60)."""
 _PREFIX = "claim:"
 
 GivenClaims = Mapping[str, Sequence[Verdict]]
