@@ -70,12 +70,32 @@ class TaskScore(msgspec.Struct, frozen=True):
     metrics: Mapping[str, MetricScore]
 
 
+class CriterionScore(msgspec.Struct, frozen=True):
+    """One of the eleven: the value over all cases, and the binary that its limit makes of it."""
+
+    value: float | None
+    binary: int | None
+    why: str | None = None
+    unit: str = "fraction"
+    case_pass_rate: float | None = None
+    """The share of cases that pass by themselves (C-88)."""
+    n: int = 0
+    approximate: bool = False
+
+
 class BenchmarkScore(msgspec.Struct, frozen=True):
-    """The optional second layer: eleven binary criteria."""
+    """The optional second layer: eleven binary criteria.
+
+    `provisional` is the mean over the `ran` criteria that have a value, official or not (C-89).
+    """
 
     status: Status
     score: float | None
-    criteria: Mapping[str, Mapping[str, float | None]]
+    criteria: Mapping[str, CriterionScore]
+    provisional: float | None = None
+    ran: int = 0
+    approximate: bool = False
+    meets_recommended: bool | None = None
 
 
 class FinalScore(msgspec.Struct, frozen=True):

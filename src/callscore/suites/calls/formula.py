@@ -48,6 +48,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
+    judged_gates: frozenset[str]
+    """Gates on what only a judge can tell: an estimate neither triggers nor clears them."""
 
 
 @cache
@@ -66,7 +68,8 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     active.sort(key=lambda entry: not entry[0].endswith(".structure"))
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
-    return TaskFormula(task, slugs, score, weighted, complements, tuple(active))
+    judged = frozenset(slug for slug, _ in active if spec.metrics[slug].needs == "judge")
+    return TaskFormula(task, slugs, score, weighted, complements, tuple(active), judged)
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:
