@@ -12,10 +12,12 @@ from typing import Any
 import msgspec
 
 from callscore import __version__
+from callscore.answers import AnswerSource
+from callscore.cases import duplicate_id, open_case
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import BenchmarkScore, CaseResult, ModelScore, Scorecard
-from callscore.pipeline import Progress, Tallied, duplicate_id, open_case, tally_cases
+from callscore.pipeline import OnResult, Progress, Tallied, tally_cases
 from callscore.store.files import lines_of, written_whole
 from callscore.suites.calls import catalog, spec
 from callscore.suites.calls.final import final_score, option_weights
@@ -63,10 +65,19 @@ def score_files(
     config: ScoreConfig, results: Path | None = None, progress: Progress = no_progress
 ) -> Scorecard:
     """Score the files of a config; the results file appears whole or not at all."""
+    with result_writer(results) as on_result:
+        return score_answers(config, on_result, progress)
+
+
+def score_answers(
+    config: ScoreConfig,
+    on_result: OnResult,
+    progress: Progress = no_progress,
+    source: AnswerSource | None = None,
+) -> Scorecard:
+    """Score the answers of a source, or those in the files of the config."""
     config.check()
-    with _result_writer(results) as on_result:
-        tallied = tally_cases(config, on_result, progress)
-    return _scorecard(config, tallied)
+    return _scorecard(config, tally_cases(config, on_result, progress, source))
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
@@ -96,7 +107,8 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
 
 
 @contextmanager
-def _result_writer(path: Path | None) -> Iterator[Any]:
+def result_writer(path: Path | None) -> Iterator[OnResult]:
+    """Something that writes case results, one line each; the file appears whole or not at all."""
     if path is None:
         yield lambda result: None
         return

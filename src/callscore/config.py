@@ -24,6 +24,10 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     cost_per_1000: Mapping[str, float] = {}
     """Prices given by the user, by model; they override the recorded costs (C-83)."""
     allow_bad_cases: bool = False
+    tasks: Sequence[str] = ()
+    """Only cases of these tasks; all where empty."""
+    limit: int | None = None
+    """Only so many cases, from the first."""
 
     def checked_settings(self) -> spec.Settings:
         """The settings, with unknown keys and impossible values refused."""
@@ -35,6 +39,10 @@ class ScoreConfig(msgspec.Struct, frozen=True):
             raise UsageError("no case file was given")
         if self.judge != "none":
             raise UsageError(f"judge {self.judge!r} is not available; expected none")
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Refuse settings, weights and costs that cannot be."""
         final.option_weights("b", self.checked_settings(), self.weights or None)
         for model, cost in self.cost_per_1000.items():
             if not 0 <= cost < float("inf"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from callscore.core.case import Prompt, Reply
+from callscore.core.case import Case, Prompt, Reply
 
 FailureKind = Literal[
     "rate_limited",
@@ -85,4 +85,16 @@ class Provider(Protocol):
 
     async def close(self) -> None:
         """Give back connections."""
+        ...
+
+
+@runtime_checkable
+class CaseProvider(Protocol):
+    """A provider that answers from the case, not from the prompt: recorded or simulated answers.
+
+    Its calls are keyed by everything that determines the answer, as those of any provider.
+    """
+
+    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> Call | None:
+        """The call for a case; None where there is nothing to ask (no answer was recorded)."""
         ...

@@ -1,1 +1,1 @@
-"""Files in and out: streams, indexes, atomic writes."""
+"""What lasts: files read as streams and written whole, and the journal of paid answers."""

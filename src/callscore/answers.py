@@ -1,0 +1,88 @@
+"""Where the answers to a case come from: files, the case itself, or the journal of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from callscore.core.case import Case, Failed, Reply
+from callscore.core.errors import DataError
+from callscore.store.files import Line, LinesByKey, numbered
+from callscore.store.records import OutputRecord, read_output, reply_of
+
+EMBEDDED_MODEL = "model_output"
+"""The name under which an output embedded in a case is scored."""
+
+Answers = Mapping[str, Mapping[int, Reply | Failed]]
+"""By model, then by run."""
+
+
+class AnswerSource(Protocol):
+    """Something that knows what the models answered."""
+
+    models: Sequence[str]
+    labels: Mapping[str, str]
+    """What a model is called everywhere beside its name, where it is no real one."""
+
+    def answers(self, position: int, case: Case) -> Answers:
+        """Every answer to a case; `position` is its number among all cases."""
+        ...
+
+    def close(self) -> None:
+        """Give back files."""
+        ...
+
+
+class EmbeddedAnswers:
+    """Each case brings its own answer."""
+
+    models: Sequence[str] = (EMBEDDED_MODEL,)
+    labels: Mapping[str, str] = {}
+
+    def answers(self, position: int, case: Case) -> Answers:
+        """The `model_output` of the case."""
+        if case.model_output is None:
+            return {}
+        text = case.model_output
+        return {
+            EMBEDDED_MODEL: {1: Reply(text if isinstance(text, str) else msgspec.json.encode(text))}
+        }
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+class RecordedAnswers:
+    """Outputs in files, found again by the position of their case."""
+
+    labels: Mapping[str, str] = {}
+
+    def __init__(self, lines: LinesByKey, models: Sequence[str]) -> None:
+        self._lines = lines
+        self.models = models
+
+    def answers(self, position: int, case: Case) -> Answers:
+        """Every recorded output for the case; the same model and run twice is an error."""
+        found: dict[str, dict[int, Reply | Failed]] = {}
+        for line in self._lines.lines(position):
+            record = read_output(line)
+            runs = found.setdefault(record.model, {})
+            if record.run in runs:
+                raise _twice(record, line)
+            runs[record.run] = reply_of(record)
+        return found
+
+    def close(self) -> None:
+        """Close the files."""
+        self._lines.close()
+
+
+def _twice(record: OutputRecord, line: Line) -> DataError:
+    return DataError(
+        f"model {record.model!r}, run {record.run} stands twice; expected one line each",
+        field="case_id",
+        case_id=record.case_id,
+        place=numbered(line).place,
+    )

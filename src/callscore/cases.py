@@ -1,0 +1,102 @@
+"""The cases of a job, opened one after the other: read, checked, ready for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from callscore.config import ScoreConfig
+from callscore.core.case import Case
+from callscore.core.errors import DataError
+from callscore.core.task import Task
+from callscore.store.files import Line, lines_of
+from callscore.store.records import read_case, read_case_id
+from callscore.suites.calls import catalog
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A case with its task, checked and ready for answers."""
+
+    case: Case
+    task: Task[Any, Any]
+    reference: Any
+
+
+class Placed(NamedTuple):
+    """An opened case, its position among all cases of the files, and the line it stands on."""
+
+    position: int
+    line: Line
+    opened: Opened
+
+
+def open_case(line: Line, tasks: Mapping[str, Task[Any, Any]]) -> Opened:
+    """The case on a line, ready; raises DataError with file, line, case and field."""
+    case = read_case(line)
+    try:
+        task = tasks.get(case.task)
+        if task is None:
+            expected = ", ".join(tasks)
+            raise DataError(
+                f"{case.task!r} is not a task; expected one of {expected}", field="task"
+            )
+        return Opened(case, task, task.reference(case))
+    except DataError as error:
+        raise error.located(line.place, case.id) from None
+
+
+def duplicate_id(case_id: str, line: Line) -> DataError:
+    """The error that says a case id stands twice."""
+    return DataError(
+        "stands twice; expected unique case ids", field="id", case_id=case_id, place=line.place
+    )
+
+
+def case_positions(config: ScoreConfig) -> dict[str, int]:
+    """The id of every case and its position, wanted or not."""
+    ids: dict[str, int] = {}
+    for line in lines_of(config.cases):
+        try:
+            case_id = read_case_id(line)
+            if case_id in ids:
+                raise duplicate_id(case_id, line)
+        except DataError:
+            if not config.allow_bad_cases:
+                raise
+            continue
+        ids[case_id] = len(ids)
+    return ids
+
+
+class WantedCases:
+    """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
+
+    def __init__(self, config: ScoreConfig, positions: Mapping[str, int]) -> None:
+        self._config = config
+        self._positions = positions
+        self._tasks = catalog.tasks(config.checked_settings())
+        self.skipped: list[str] = []
+
+    def __iter__(self) -> Iterator[Placed]:
+        """Read the files once more, one case at a time."""
+        config, next_position, given = self._config, 0, 0
+        for line in lines_of(config.cases):
+            if config.limit is not None and given >= config.limit:
+                return
+            try:
+                opened = open_case(line, self._tasks)
+            except DataError as error:
+                if not config.allow_bad_cases:
+                    raise
+                self.skipped.append(str(error))
+                continue
+            position = self._positions[opened.case.id]
+            if position < next_position:
+                self.skipped.append(str(duplicate_id(opened.case.id, line)))
+                continue
+            next_position = position + 1
+            if not config.tasks or opened.case.task in config.tasks:
+                given += 1
+                yield Placed(position, line, opened)

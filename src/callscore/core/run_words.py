@@ -1,0 +1,195 @@
+"""The words of a run: models, work, what is kept and told; engine, store and doors meet here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from callscore.core.calling import AttemptFailed, Call
+from callscore.core.case import Failed, Reply
+
+TOKENS_PER_PRICE = 1_000_000
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: float
+    output: float
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """(input tokens · input price + output tokens · output price) / 1,000,000        C-83"""
+        return (input_tokens * self.input + output_tokens * self.output) / TOKENS_PER_PRICE
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How hard a model may be pressed; the engine goes lower by itself when told to."""
+
+    concurrency: int = 16
+    rpm: int | None = None
+    """Requests per minute."""
+    tpm: int | None = None
+    """Tokens per minute, input and output together."""
+
+
+class ModelSpec(msgspec.Struct, frozen=True):
+    """One model under test as a config names it; holds where a secret is, never the secret."""
+
+    name: str
+    provider: str
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    params: Mapping[str, Any] = {}
+    price: Price | None = None
+    limits: Limits = Limits()
+    allow_http: bool = False
+
+    @property
+    def account(self) -> tuple[str, str, str]:
+        """Models with the same account share one key on one host, so they pause together."""
+        key = self.api_key_env or self.api_key_file or ""
+        return (self.provider, self.base_url or "", key)
+
+
+class Work(msgspec.Struct, frozen=True):
+    """One answer that is wanted: a case, a model, the number of the repeat, and the request."""
+
+    case_id: str
+    model: str
+    run: int
+    call: Call
+    task: str
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A paid answer as the journal keeps it; what it cost stands in the reply."""
+
+    key: bytes
+    reply: Reply
+    attempts: int = 1
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What was paid; None where nobody knows."""
+        return self.reply.cost_usd
+
+
+class Item(msgspec.Struct, frozen=True):
+    """How one piece of work of a run ended: answered (`error` is None) or failed."""
+
+    case_id: str
+    model: str
+    run: int
+    task: str
+    key: bytes
+    error: str | None = None
+    paid: bool = False
+    """Whether this run paid for it; an answer that was already there is free."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What became of a piece of work."""
+
+    work: Work
+    answer: Reply | Failed
+    cached: bool = False
+    """Already there, so that nothing was sent."""
+    attempts: int = 0
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """An attempt brought nothing; it is repeated after `wait_s`, or given up."""
+
+    work: Work
+    failure: AttemptFailed
+    attempt: int
+    wait_s: float | None
+    """None: it is not repeated."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far one model is."""
+
+    model: str
+    done: int
+    """Answered, cached or failed."""
+    total: int
+    failed: int
+    cached: int
+    spend_usd: float
+    """The known part of what this run paid."""
+    unpriced: int
+    """Paid answers whose cost nobody knows."""
+    rate: float
+    """Done per second, lately."""
+    concurrency: int
+    """Calls at once that the model is trusted with now."""
+    stopped: str | None = None
+
+
+Event = Progress | Outcome | Retry
+OnEvent = Callable[[Event], None]
+
+RunStatus = Literal["complete", "budget", "interrupted"]
+"""How a run ended: everything settled; the budget would not hold the next call; stopped."""
+
+
+class ModelSummary(msgspec.Struct, frozen=True):
+    """What one model's part of a run came to."""
+
+    model: str
+    total: int
+    answered: int
+    """With an answer, paid now or cached."""
+    cached: int
+    failed: int
+    attempts: int
+    input_tokens: int
+    output_tokens: int
+    spend_usd: float
+    unpriced: int
+    uncertain_usd: float
+    """At most this much more may be billed: attempts that were sent and never came back whole."""
+    stopped: str | None = None
+    """Why the model was stopped before its end."""
+
+    @property
+    def not_run(self) -> int:
+        """What is left for a resumed run, failures apart."""
+        return self.total - self.answered - self.failed
+
+
+class RunSummary(msgspec.Struct, frozen=True):
+    """What a run came to."""
+
+    status: RunStatus
+    models: Mapping[str, ModelSummary]
+
+    @property
+    def spend_usd(self) -> float:
+        """The known part of what was paid."""
+        return sum(model.spend_usd for model in self.models.values())
+
+
+class Ledger(Protocol):
+    """What a run under way asks of its journal."""
+
+    def stored(self, key: bytes) -> Stored | None:
+        """The answer to this request, if it was ever paid for."""
+        ...
+
+    async def keep(self, item: Item, stored: Stored) -> None:
+        """Returns when the paid answer and the item are durable."""
+        ...
+
+    async def note(self, item: Item) -> None:
+        """Writes an item that cost nothing; it is durable after the next `keep` or `settle`."""
+        ...
+
+    async def settle(self) -> None:
+        """Returns when everything is durable."""
+        ...

@@ -1,0 +1,1 @@
+"""The one room that awaits: calls are made, repeated, limited, paid and kept here."""

@@ -1,0 +1,78 @@
+"""What is to be done, checked before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+
+import msgspec
+
+from callscore.core.calling import Provider
+from callscore.core.errors import ConfigError
+from callscore.core.run_words import ModelSpec, Work
+
+
+class EngineOptions(msgspec.Struct, frozen=True):
+    """How patient and how generous the engine is; all times in seconds."""
+
+    budget_usd: float | None = None
+    already_spent_usd: float = 0.0
+    """What earlier sessions of the same run paid; the budget counts it."""
+    attempt_s: float = 120.0
+    case_s: float = 900.0
+    """From the first sending of a request to its last repetition, pauses included."""
+    max_attempts: int = 6
+    """Rate limits do not count: only the deadline of the case ends those."""
+    backoff_first_s: float = 0.5
+    backoff_cap_s: float = 30.0
+    retry_after_cap_s: float = 60.0
+    give_up_after: int = 25
+    """So many failures of one model in a row, and it is stopped: it is down, or misconfigured."""
+    grace_s: float = 4.0
+    """How long calls under way may still answer after a first interrupt."""
+    progress_s: float = 0.2
+    seed: int = 0
+    """Of the jitter."""
+
+
+class PlannedModel(msgspec.Struct, frozen=True):
+    """One model, the way to it, and its work: a lazy stream, pulled when there is room."""
+
+    spec: ModelSpec
+    provider: Provider
+    work: Iterable[Work]
+    total: int
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The work of every model. Each has a stream of its own, so none waits for another."""
+
+    models: Mapping[str, PlannedModel]
+    options: EngineOptions = EngineOptions()
+
+    def check(self) -> None:
+        """Refuse what cannot be kept to, before the first call."""
+        budget = self.options.budget_usd
+        for name, model in self.models.items():
+            _check_limits(name, model.spec)
+            if budget is not None and model.spec.price is None:
+                raise ConfigError(
+                    f"model {name!r}: its price is unknown, so a budget cannot be kept; "
+                    "expected `price: {input, output}` in dollars per million tokens"
+                )
+        if budget is not None and not (isfinite(budget) and budget >= 0):
+            raise ConfigError(f"budget: {budget}; expected a finite number of at least 0")
+
+
+def _check_limits(name: str, spec: ModelSpec) -> None:
+    limits = spec.limits
+    for key, value in (
+        ("concurrency", limits.concurrency),
+        ("rpm", limits.rpm),
+        ("tpm", limits.tpm),
+    ):
+        if value is not None and value < 1:
+            raise ConfigError(f"model {name!r}: limits.{key}: {value}; expected at least 1")
+    price = spec.price
+    if price is not None and not all(isfinite(p) and p >= 0 for p in (price.input, price.output)):
+        raise ConfigError(f"model {name!r}: price {price}; expected finite numbers of at least 0")

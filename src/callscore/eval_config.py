@@ -1,0 +1,291 @@
+"""EVAL.yaml → one checked, frozen EvalConfig; every refusal names file, line, key and remedy."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.config import ScoreConfig
+from callscore.core.errors import ConfigError
+from callscore.core.run_words import Limits, ModelSpec, Price
+from callscore.eval_file import (
+    SAMPLE,
+    TASKS,
+    AttemptsEntry,
+    DataEntry,
+    EvalFile,
+    GateEntry,
+    ModelEntry,
+    ScenarioEntry,
+)
+from callscore.eval_models import checked_model
+from callscore.store.strict_yaml import Document, read_yaml
+
+DEFAULT_STORE = Path(".callscore", "runs.db")
+_AT = re.compile(r" - at `\$\.?(.*)`$")
+_SECRET_KEYS = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
+
+
+class ScenarioData(msgspec.Struct, frozen=True):
+    """Scenarios of one language, and the cards of their agents."""
+
+    scenarios: Path
+    cards: Path
+
+
+class EvalConfig(msgspec.Struct, frozen=True):
+    """What is to be run and how it is scored."""
+
+    path: Path
+    name: str
+    fingerprint: str
+    """Hash of everything in the file that may change a result."""
+    cases: Sequence[Path]
+    scenarios: Sequence[ScenarioData]
+    tasks: Sequence[str]
+    models: Sequence[ModelSpec]
+    recordings: Mapping[str, Sequence[Path]]
+    """Files of recorded outputs, by the name of the replaying model."""
+    repeats: int
+    budget_usd: float | None
+    store: Path
+    gates: Sequence[GateEntry]
+    scoring: ScoreConfig
+    attempts: AttemptsEntry
+
+
+def load_eval(path: Path) -> EvalConfig:
+    """The config in a file; raises ConfigError or UsageError where it cannot be used."""
+    document = read_yaml(path)
+    if not isinstance(document.value, dict):
+        raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
+    file = _convert(document, EvalFile, "", document.value)
+    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
+    _check_names(document, models)
+    _check_values(document, file)
+    data = _data(document, file.data)
+    calls = [data.calls] if isinstance(data.calls, str) else data.calls
+    cases = _case_files(document, calls)
+    scoring = ScoreConfig(
+        cases=cases,
+        verdicts=_files(document, "verdicts", file.verdicts),
+        settings=file.settings,
+        weights=file.weights,
+        tasks=tuple(task for task in file.tasks if task != "orchestration"),
+    )
+    _check_scoring(document, scoring)
+    folder = path.parent
+    return EvalConfig(
+        path=path,
+        name=file.name or path.stem,
+        fingerprint=_fingerprint(document.value),
+        cases=cases if not file.tasks or scoring.tasks else (),
+        scenarios=_scenarios(document, data.orchestration)
+        if not file.tasks or "orchestration" in file.tasks
+        else (),
+        tasks=tuple(file.tasks),
+        models=models,
+        recordings=_recordings(document, file.models),
+        repeats=file.repeats,
+        budget_usd=file.budget_usd,
+        store=folder / (file.store or DEFAULT_STORE),
+        gates=file.gates,
+        scoring=scoring,
+        attempts=file.attempts,
+    )
+
+
+def _convert(document: Document, kind: Any, part: str, value: Any) -> Any:
+    """The value as a struct; unknown keys are named with the nearest known one."""
+    refuse_unknown(document, kind, part, value)
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        found = _AT.search(message)
+        inner = found.group(1) if found else ""
+        whole = f"{part}.{inner}" if part and inner else part or inner
+        raise document.error(whole, _AT.sub("", message).replace("`", "")) from None
+
+
+def refuse_unknown(document: Document, kind: Any, part: str, value: Any) -> None:
+    """Raise where a mapping holds a key that its struct does not know, at any depth."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            refuse_unknown(document, kind, f"{part}[{number}]", item)
+    if not isinstance(value, dict):
+        return
+    known = kind.__struct_fields__
+    for key, item in value.items():
+        inner = f"{part}.{key}" if part else key
+        if key not in known:
+            raise document.error(inner, _unknown(key, known))
+        if (kind, key) in _NESTED:
+            refuse_unknown(document, _NESTED[kind, key], inner, item)
+
+
+def _unknown(key: str, known: Sequence[str]) -> str:
+    if key.casefold().replace("-", "_") in _SECRET_KEYS and "api_key_env" in known:
+        return "a secret does not belong in this file; expected api_key_env or api_key_file"
+    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+    return f"unknown key; {hint}"
+
+
+_NESTED: Mapping[tuple[Any, str], Any] = {
+    (EvalFile, "models"): ModelEntry,
+    (EvalFile, "gates"): GateEntry,
+    (EvalFile, "attempts"): AttemptsEntry,
+    (ModelEntry, "price"): Price,
+    (ModelEntry, "limits"): Limits,
+    (DataEntry, "orchestration"): ScenarioEntry,
+}
+
+
+def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
+    if not models:
+        raise document.error("models", "empty; expected at least one model")
+    seen: set[str] = set()
+    for number, model in enumerate(models):
+        if model.name in seen:
+            raise document.error(
+                f"models[{number}].name", f"{model.name!r} stands twice; expected unique names"
+            )
+        seen.add(model.name)
+
+
+def _check_values(document: Document, file: EvalFile) -> None:
+    for number, task in enumerate(file.tasks):
+        if task not in TASKS:
+            near = difflib.get_close_matches(task, TASKS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(TASKS)}"
+            raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
+    for key in ("judge", "embedder", "benchmarks"):
+        if getattr(file, key) not in ("none", None):
+            raise document.error(key, "not available in this version; expected none")
+    for number, gate in enumerate(file.gates):
+        _check_gate(document, f"gates[{number}]", gate, file)
+    attempts = file.attempts
+    for part, value, lowest, highest in (
+        ("repeats", file.repeats, 1, 100),
+        ("budget_usd", file.budget_usd or 0, 0, 1e9),
+        ("attempts.most", attempts.most, 1, 100),
+        ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
+        ("attempts.case_timeout_s", attempts.case_timeout_s, 0.01, 604_800),
+    ):
+        if not lowest <= value <= highest:
+            raise document.error(part, f"{value}; expected a number from {lowest:g} to {highest:g}")
+
+
+def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) -> None:
+    if gate.at_least is None and gate.at_most is None:
+        raise document.error(part, "expected at_least or at_most")
+    if gate.model is not None and gate.model not in {model.name for model in file.models}:
+        raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
+
+
+def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
+    try:
+        scoring.check_options()
+    except ConfigError as error:
+        part = "weights" if str(error).startswith("weights") else "settings"
+        raise document.error(part, str(error)) from None
+
+
+def _data(document: Document, value: Any) -> DataEntry:
+    """`data` in one form: a file, a list of files and suites, or the suites by name."""
+    entries = value if isinstance(value, list) else [value]
+    calls: list[str] = []
+    orchestration: ScenarioEntry | None = None
+    for number, entry in enumerate(entries):
+        part = f"data[{number}]" if isinstance(value, list) else "data"
+        if isinstance(entry, str):
+            calls.append(entry)
+            continue
+        if not isinstance(entry, dict):
+            raise document.error(part, "expected a case file, or {orchestration: …}")
+        found: DataEntry = _convert(document, DataEntry, part, entry)
+        calls += [found.calls] if isinstance(found.calls, str) else found.calls
+        orchestration = found.orchestration or orchestration
+    if not calls and orchestration is None:
+        raise document.error("data", "empty; expected case files, or {orchestration: …}")
+    return DataEntry(calls, orchestration)
+
+
+def _case_files(document: Document, entries: Sequence[str]) -> tuple[Path, ...]:
+    if list(entries) == [SAMPLE] and not (document.path.parent / SAMPLE).exists():
+        return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),)
+    return _files(document, "data", entries)
+
+
+def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple[Path, ...]:
+    """Paths and globs, relative to the file they stand in; each must lead to a file."""
+    folder = document.path.parent
+    found: list[Path] = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        if not entry:
+            raise document.error(part, "an empty name; expected a file")
+        found += _matches(folder, entry) or _missing(document, part, entry)
+    return tuple(dict.fromkeys(found))
+
+
+def _matches(folder: Path, entry: str) -> list[Path]:
+    path = folder / entry
+    if not any(letter in entry for letter in "*?["):
+        return [path] if path.is_file() else []
+    anchor = Path(path.anchor) if Path(entry).is_absolute() else folder
+    pattern = str(Path(entry).relative_to(anchor)) if Path(entry).is_absolute() else entry
+    return sorted(match for match in anchor.glob(pattern) if match.is_file())
+
+
+def _missing(document: Document, part: str, entry: str) -> list[Path]:
+    raise document.error(part, f"{entry!r}: no such file; expected a file or a glob that matches")
+
+
+def _scenarios(document: Document, entry: ScenarioEntry | None) -> tuple[ScenarioData, ...]:
+    if entry is None:
+        return ()
+    part = "data.orchestration"
+    folder = document.path.parent
+    scenarios = [folder / name for name in _listed(entry.scenarios)]
+    cards = [folder / name for name in _listed(entry.cards)]
+    for path in (*scenarios, *cards):
+        if not path.is_dir():
+            raise document.error(part, f"{path}: no such folder")
+    if len(cards) == 1:
+        cards = cards * len(scenarios)
+    if not scenarios or len(cards) != len(scenarios):
+        raise document.error(part, "expected one folder of cards, or one for each of the scenarios")
+    return tuple(ScenarioData(*pair) for pair in zip(scenarios, cards, strict=True))
+
+
+def _listed(value: str | Iterable[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, tuple[Path, ...]]:
+    found = {}
+    for number, model in enumerate(models):
+        part = f"models[{number}].outputs"
+        files = _files(document, part, model.outputs)
+        if model.provider == "replay" and not files:
+            raise document.error(part, "missing; expected the files with the recorded outputs")
+        if model.provider != "replay" and files:
+            raise document.error(part, "only a model with `provider: replay` has recorded outputs")
+        if files:
+            found[model.name] = files
+    return found
+
+
+def _fingerprint(value: Mapping[str, Any]) -> str:
+    """Hash of the file's content; where and how fast it runs does not belong to it."""
+    kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
+    raw = msgspec.json.encode(kept, order="deterministic")
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()

@@ -1,0 +1,65 @@
+"""Gates of a run: what must hold for it to end with 0 (exit 1 where not, 3 where undecided)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.errors import GateFailed, Inconclusive
+from callscore.core.rating import TOLERANCE
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.eval_file import GateEntry
+from callscore.suites.calls import spec
+
+FINAL = "final"
+
+
+def known_gates() -> tuple[str, ...]:
+    """Everything that a gate may be put on."""
+    found = spec.load()
+    return (FINAL, *found.tasks, *found.metrics)
+
+
+def check_gates(card: Scorecard, gates: Sequence[GateEntry]) -> None:
+    """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided."""
+    missed: list[str] = []
+    undecided: list[str] = []
+    for gate in gates:
+        for model in card.models:
+            if gate.model is not None and gate.model != model.model:
+                continue
+            value = _value(model, gate.of)
+            if value is None:
+                undecided.append(f"{model.model}: {gate.of} has no value")
+            elif not _holds(value, gate):
+                missed.append(f"{model.model}: {gate.of} is {value:.4g}, {_wanted(gate)}")
+    if missed:
+        raise GateFailed("gate failed: " + "; ".join(missed))
+    if undecided:
+        raise Inconclusive("gates undecided: " + "; ".join(undecided))
+
+
+def _value(model: ModelScore, of: str) -> float | None:
+    if of == FINAL:
+        return model.final.score
+    task, _, metric = of.partition(".")
+    score = model.tasks.get(task)
+    if score is None:
+        return None
+    if not metric:
+        return score.score
+    found = score.metrics.get(of)
+    return found.value if found is not None else None
+
+
+def _holds(value: float, gate: GateEntry) -> bool:
+    low, high = gate.at_least, gate.at_most
+    return (low is None or value >= low - TOLERANCE) and (high is None or value <= high + TOLERANCE)
+
+
+def _wanted(gate: GateEntry) -> str:
+    parts = []
+    if gate.at_least is not None:
+        parts.append(f"at least {gate.at_least:g}")
+    if gate.at_most is not None:
+        parts.append(f"at most {gate.at_most:g}")
+    return "expected " + " and ".join(parts)

@@ -1,0 +1,1 @@
+"""The baseline: rules instead of a model."""

@@ -1,0 +1,179 @@
+"""Rules for the four tasks of a call: they see what a model would see, the prompt's document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from callscore.providers.baseline.words import occurs, overlap, sentiment, topic_words, words
+
+Json = dict[str, Any]
+ENOUGH = 1 / 3
+"""The share of a question's words that must be spoken before it counts as done."""
+HIGHLIGHTS = 3
+LONGEST_QUOTE = 160
+
+
+def answer(schema: Mapping[str, Any], document: Json) -> Json:
+    """The answer to a prompt; the schema of the answer tells which task it is."""
+    asked = schema.get("properties")
+    for key, rule in _BY_KEY.items():
+        if isinstance(asked, Mapping) and key in asked:
+            return rule(_config(document), _turns(document))
+    return {}
+
+
+def _config(document: Json) -> Json:
+    config = document.get("config")
+    return config if isinstance(config, dict) else {}
+
+
+def _turns(document: Json) -> list[Json]:
+    found = document.get("transcript")
+    turns = [turn for turn in found if isinstance(turn, dict)] if isinstance(found, list) else []
+    return [{**turn, "text": str(turn.get("text", ""))} for turn in turns]
+
+
+def _qa(config: Json, turns: list[Json]) -> Json:
+    """A question is done where enough of its words are spoken; the reason quotes that turn."""
+    return {"questions": [_question(q, turns) for q in _objects(config.get("questions"))]}
+
+
+def _question(question: Json, turns: list[Json]) -> Json:
+    asked = str(question.get("question", ""))
+    about = topic_words(asked)
+    best = max(turns, key=lambda turn: overlap(about, turn["text"]), default={"text": ""})
+    share = overlap(about, best["text"])
+    highest = question.get("max_score")
+    highest = highest if isinstance(highest, (int, float)) else 0
+    score: float | None = highest if share >= ENOUGH else 0
+    if asked.casefold().startswith(("if ", "si ")) and share < ENOUGH:
+        score = None
+    quote = f'{_clock(best)}"{best["text"][:LONGEST_QUOTE]}"'
+    return {
+        "question_id": question.get("question_id"),
+        "score": score,
+        "max_score": question.get("max_score"),
+        "type": question.get("type"),
+        "reason": quote if score else f"Nothing like it is said; the nearest is {quote}",
+    }
+
+
+def _clock(turn: Json) -> str:
+    start = turn.get("start")
+    if not isinstance(start, (int, float)):
+        return ""
+    minutes, seconds = divmod(int(start), 60)
+    return f"At {minutes:02d}:{seconds:02d}: "
+
+
+def _entity(config: Json, turns: list[Json]) -> Json:
+    """Keywords that are spoken; topics of which half of the words are."""
+    spoken = words(" ".join(turn["text"] for turn in turns))
+    everything = " ".join(spoken)
+    keywords = _texts(config.get("keywords")) or _texts(config.get("entities"))
+    topics = _texts(config.get("topics"))
+    aliases = config.get("aliases")
+    aliases = aliases if isinstance(aliases, dict) else {}
+    return {
+        "detected_keywords": [
+            name
+            for name in keywords
+            if any(occurs(form, spoken) for form in (name, *_texts(aliases.get(name))))
+        ],
+        "detected_topics": [
+            name for name in topics if overlap(topic_words(name), everything) >= 1 / 2
+        ],
+        "valid_entity_set": list(dict.fromkeys(keywords + topics)),
+    }
+
+
+def _text(config: Json, turns: list[Json]) -> Json:
+    """A label by good and bad words, the first wish as purpose, turns with numbers as facts."""
+    sentences = _objects(config.get("sentences")) or [
+        {"sentence_id": turn.get("id"), "text": turn["text"]} for turn in turns
+    ]
+    labelled = [
+        {
+            "sentence_id": sentence.get("sentence_id", sentence.get("id")),
+            "text": sentence.get("text"),
+            "label": sentiment(str(sentence.get("text", ""))),
+        }
+        for sentence in sentences
+    ]
+    return {
+        "sentiment": labelled,
+        "summary": _summary(config, turns),
+        "emotion": _emotion(config, [str(sentence["label"]) for sentence in labelled]),
+    }
+
+
+def _summary(config: Json, turns: list[Json]) -> Json:
+    texts = [turn["text"] for turn in turns]
+    wishes = [turn["text"] for turn in turns if not _by_agent(turn)]
+    facts = [text for text in texts if any(letter.isdigit() for letter in text)]
+    return {
+        "call_purpose": next(iter(wishes or texts), ""),
+        "highlights": (facts or texts)[:HIGHLIGHTS],
+        "call_extracted_info": dict.fromkeys(_texts(config.get("required_fields")), ""),
+    }
+
+
+def _by_agent(turn: Json) -> bool:
+    return str(turn.get("speaker", "")).casefold().startswith(("agent", "asesor", "एजेंट"))
+
+
+def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
+    """Bad words are anger, good words are joy, the rest is neutral; the shares add up to 100."""
+    emotions = _texts(config.get("emotions")) or ["anger", "neutral", "joy", "fear", "sadness"]
+    shares = dict.fromkeys(emotions, 0)
+    for label, emotion in (("negative", "anger"), ("positive", "joy")):
+        if emotion in shares and labels:
+            shares[emotion] = 100 * labels.count(label) // len(labels)
+    rest = "neutral" if "neutral" in shares else emotions[0]
+    shares[rest] += 100 - sum(shares.values())
+    return shares
+
+
+def _translation(config: Json, turns: list[Json]) -> Json:
+    """The source itself: what a translation is worth shows against leaving it out."""
+    sentences = _objects(config.get("sentences")) or turns
+    texts = [str(sentence.get("text", "")) for sentence in sentences]
+    spoken = words(" ".join(texts))
+    return {
+        "full_translation": "\n".join(texts),
+        "sentence_translations": [
+            {
+                "source_id": sentence.get("source_id", sentence.get("id")),
+                "source_text": text,
+                "translated_text": text,
+            }
+            for sentence, text in zip(sentences, texts, strict=True)
+        ],
+        "domain_terms_handled": [
+            {"term": term, "handled_as": term}
+            for term in _texts(config.get("domain_terms"))
+            if occurs(term, spoken)
+        ],
+        "named_entities_handled": [
+            {"entity": name, "handled_as": name}
+            for name in _texts(config.get("named_entities"))
+            if occurs(name, spoken)
+        ],
+    }
+
+
+def _objects(value: Any) -> list[Json]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+_BY_KEY: Mapping[str, Callable[[Json, list[Json]], Json]] = {
+    "questions": _qa,
+    "detected_keywords": _entity,
+    "sentiment": _text,
+    "full_translation": _translation,
+}

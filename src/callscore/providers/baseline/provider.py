@@ -1,0 +1,63 @@
+"""`baseline`: rules only, no model. A real floor: what adds nothing to it is not worth paying."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Prompt, Reply, ToolCall
+from callscore.providers.baseline import calls, steps
+
+LABEL = "baseline"
+VERSION = 1
+"""Part of the key: raised whenever a rule changes, so that old answers are not taken for new."""
+KEY_BYTES = 32
+
+_READ = msgspec.json.Decoder(Prompt)
+
+
+class BaselineProvider:
+    """Answers a prompt by keyword spotting, a lexicon and simple heuristics."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def call(self, prompt: Prompt, repeat: int) -> Call:
+        """The prompt itself; rules need nothing else."""
+        body = msgspec.json.encode(prompt, order="deterministic")
+        known = f"{LABEL}\0{VERSION}\0{repeat}\0".encode()
+        key = blake2b(known + body, digest_size=KEY_BYTES).digest()
+        return Call(key, LABEL, body, input_tokens=0, max_output_tokens=0)
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        """The answer of the rules."""
+        prompt = _READ.decode(call.body)
+        if prompt.schema is not None:
+            answer = calls.answer(prompt.schema, _document(prompt))
+            return Answered(_reply(msgspec.json.encode(answer).decode()))
+        if not prompt.tools:
+            return Answered(_reply(steps.plan(prompt.messages)))
+        made = steps.act(prompt.messages, prompt.tools)
+        return Answered(_reply(steps.ASKS_BACK) if made is None else _reply("", made))
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def _reply(text: str, *made: ToolCall) -> Reply:
+    reason = "tool_calls" if made else "stop"
+    return Reply(
+        text, finish_reason=reason, input_tokens=0, output_tokens=0, tool_calls=made, model=LABEL
+    )
+
+
+def _document(prompt: Prompt) -> dict[str, Any]:
+    """The JSON document of the last message; nothing where it holds none."""
+    try:
+        found = msgspec.json.decode(prompt.messages[-1].content)
+    except (msgspec.MsgspecError, IndexError):
+        return {}
+    return found if isinstance(found, dict) else {}

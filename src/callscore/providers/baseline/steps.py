@@ -1,0 +1,69 @@
+"""Rules for the steps of an agent: the plan and the tool whose words the request repeats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Message, Tool, ToolCall
+from callscore.providers.baseline.words import overlap, topic_words, words
+
+_AGENT = re.compile(r"^\*\*(.+?) \(([\w.-]+)\)\*\*$", re.MULTILINE)
+_CODE = re.compile(r"\b(?=\w*\d)[\w.:-]+\b")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+ASKS_BACK = "<response><status>AWAITING_USER_INPUT</status></response>"
+ENOUGH = 1 / 4
+
+
+def plan(messages: Sequence[Message]) -> str:
+    """One workflow with the agents whose names the last message touches; the best one at least."""
+    request = messages[-1].content if messages else ""
+    agents = _AGENT.findall(messages[0].content) if messages else []
+    shares = {agent: overlap(topic_words(_spaced(agent)), request) for _, agent in agents}
+    chosen = [agent for agent, share in shares.items() if share >= ENOUGH]
+    if not chosen and shares:
+        chosen = [max(shares, key=lambda agent: shares[agent])]
+    steps = [{"status": "pending", "agent_id": agent, "refined_query": request} for agent in chosen]
+    workflow = {"status": "pending", "type": "independent", "steps": steps}
+    return msgspec.json.encode({"workflow_1": workflow}).decode()
+
+
+def act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
+    """The tool whose words the task repeats most, if its required arguments can be found."""
+    task = messages[-1].content if messages else ""
+    best = max(tools, key=lambda tool: overlap(_about(tool), task), default=None)
+    if best is None:
+        return None
+    found = _arguments(best.parameters, " ".join(message.content for message in messages))
+    required = best.parameters.get("required")
+    if isinstance(required, list) and any(name not in found for name in required):
+        return None
+    return ToolCall(best.name, msgspec.json.encode(found).decode())
+
+
+def _about(tool: Tool) -> set[str]:
+    return topic_words(f"{_spaced(tool.name)} {tool.description}")
+
+
+def _spaced(name: str) -> str:
+    return _CAMEL.sub(" ", name).replace("_", " ")
+
+
+def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
+    """Choices that are named, and for the rest whatever in the text has digits in it, in order."""
+    properties = parameters.get("properties")
+    spoken = set(words(said))
+    codes = iter(dict.fromkeys(_CODE.findall(said)))
+    found: dict[str, Any] = {}
+    for name, schema in properties.items() if isinstance(properties, Mapping) else ():
+        choices = schema.get("enum") if isinstance(schema, Mapping) else None
+        if isinstance(choices, list):
+            named = [c for c in choices if isinstance(c, str) and c.casefold() in spoken]
+            found |= {name: named[0]} if named else {}
+        else:
+            code = next(codes, None)
+            found |= {name: code} if code is not None else {}
+    return found

@@ -1,0 +1,74 @@
+"""Words and where they occur: all that the baseline knows of language."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Lexicon(msgspec.Struct, frozen=True):
+    """The word lists of `lexicon.toml`."""
+
+    positive: tuple[str, ...]
+    negative: tuple[str, ...]
+    filler: frozenset[str]
+
+
+@cache
+def lexicon() -> Lexicon:
+    """The word lists, read once."""
+    raw = resources.files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(raw), Lexicon)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, case-folded."""
+    return _WORD.findall(text.casefold())
+
+
+def topic_words(text: str) -> set[str]:
+    """The words that say what a text is about."""
+    return {word for word in words(text) if word not in lexicon().filler and len(word) > 1}
+
+
+def overlap(about: set[str], text: str) -> float:
+    """The share of the words `about` something that begin a word of the text, or end in one."""
+    if not about:
+        return 0.0
+    said = words(text)
+    return sum(any(_akin(word, other) for other in said) for word in about) / len(about)
+
+
+def _akin(first: str, second: str) -> bool:
+    """Whether two words share a stem, as far as their beginnings tell."""
+    stem = max(4, min(len(first), len(second)) - 2)
+    return first == second or (len(first) >= stem <= len(second) and first[:stem] == second[:stem])
+
+
+def occurs(phrase: str, spoken: list[str]) -> bool:
+    """Whether the words of the phrase follow each other among the words spoken."""
+    wanted = words(phrase)
+    if not wanted:
+        return False
+    size = len(wanted)
+    return any(spoken[i : i + size] == wanted for i in range(len(spoken) - size + 1))
+
+
+def sentiment(text: str) -> str:
+    """Whether more good or more bad words begin the words of a text."""
+    said = words(text)
+    good, bad = _hits(lexicon().positive, said), _hits(lexicon().negative, said)
+    if good == bad:
+        return "neutral"
+    return "positive" if good > bad else "negative"
+
+
+def _hits(stems: Iterable[str], said: list[str]) -> int:
+    return sum(word.startswith(tuple(stems)) for word in said)

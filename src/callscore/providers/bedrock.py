@@ -1,0 +1,171 @@
+"""`bedrock`: the Converse API, with an API key or signed requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from callscore.core.calling import AttemptFailed
+from callscore.core.case import JsonObject, Message, Prompt, Reply
+from callscore.providers.dialect import (
+    ANSWER_NAME,
+    CARRIER,
+    CARRIER_DESCRIPTION,
+    Body,
+    Unreadable,
+    carried_and_called,
+    checked_params,
+    declared_max,
+    decoded,
+    merged,
+    renamed,
+    structured_mode,
+    system_and_turns,
+    token_count,
+)
+
+KEY_ENV = "AWS_BEARER_TOKEN_BEDROCK"
+
+_RESERVED = frozenset(("modelId", "messages", "system", "toolConfig"))
+_INFERENCE = frozenset(("maxTokens", "temperature", "topP", "stopSequences"))
+_BESIDE = frozenset(
+    (
+        "additionalModelRequestFields",
+        "additionalModelResponseFieldPaths",
+        "guardrailConfig",
+        "outputConfig",
+        "performanceConfig",
+        "promptVariables",
+        "requestMetadata",
+        "serviceTier",
+    )
+)
+_NAMES = {
+    "max_tokens": "maxTokens",
+    "max_completion_tokens": "maxTokens",
+    "top_p": "topP",
+    "stop": "stopSequences",
+}
+_STOP: Mapping[str, str] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "guardrail_intervened": "content_filter",
+    "content_filtered": "content_filter",
+    "malformed_model_output": "stop",
+    "malformed_tool_use": "stop",
+}
+
+
+class _ToolUse(msgspec.Struct):
+    name: str = ""
+    input: Any = None
+
+
+class _Block(msgspec.Struct, rename="camel"):
+    text: str | None = None
+    tool_use: _ToolUse | None = None
+
+
+class _Message(msgspec.Struct):
+    content: list[_Block]
+
+
+class _Output(msgspec.Struct):
+    message: _Message
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    output: _Output
+    stop_reason: str | None = None
+    usage: Any = None
+
+
+_DECODER = msgspec.json.Decoder(_Answer)
+
+
+class Converse:
+    """The dialect of `/model/…/converse`."""
+
+    kind = "bedrock"
+    limit_headers = None
+
+    def __init__(self, params: JsonObject) -> None:
+        self._structured, params = structured_mode(params, default="tool")
+        checked = renamed(checked_params(params, _RESERVED), _NAMES)
+        self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
+        self._beside = {k: v for k, v in checked.items() if k in _BESIDE}
+        own = {k: v for k, v in checked.items() if k not in _INFERENCE | _BESIDE}
+        if own:
+            fields = self._beside.get("additionalModelRequestFields") or {}
+            self._beside["additionalModelRequestFields"] = {**fields, **own}
+
+    def path(self, model: str) -> str:
+        """What follows the base URL; a model may be an ARN, so its slashes are quoted."""
+        return f"model/{quote(model, safe='')}/converse"
+
+    def body(self, prompt: Prompt) -> Body:
+        """The request."""
+        system, turns = system_and_turns(prompt.messages)
+        built: Body = {"messages": [_turn(message) for message in turns]}
+        if system:
+            built["system"] = [{"text": system}]
+        if self._inference:
+            built["inferenceConfig"] = merged({}, self._inference)
+        built |= self._tools(prompt)
+        if prompt.schema is not None and self._structured == "format":
+            built["outputConfig"] = {"textFormat": _text_format(prompt.schema)}
+        return merged(built, self._beside)
+
+    def _tools(self, prompt: Prompt) -> Body:
+        if prompt.tools:
+            tools = [_tool(t.name, t.description, t.parameters) for t in prompt.tools]
+            return {"toolConfig": {"tools": tools}}
+        if prompt.schema is None or self._structured != "tool":
+            return {}
+        carrier = _tool(CARRIER, CARRIER_DESCRIPTION, prompt.schema)
+        choice = {"tool": {"name": CARRIER}}
+        return {"toolConfig": {"tools": [carrier], "toolChoice": choice}}
+
+    def max_output_tokens(self, body: Body) -> int:
+        """The most that the answer to this request may hold."""
+        return declared_max(self._inference.get("maxTokens"))
+
+    def read(self, raw: bytes) -> Reply | AttemptFailed:
+        """The text blocks joined; the input of the answer tool is the answer's text."""
+        try:
+            answer = decoded(raw, _DECODER)
+        except Unreadable as fault:
+            return AttemptFailed("unreadable", f"not a Converse answer: {fault}")
+        blocks = answer.output.message.content
+        text = "".join(block.text or "" for block in blocks)
+        uses = [(b.tool_use.name, b.tool_use.input) for b in blocks if b.tool_use is not None]
+        carried, calls = carried_and_called(uses)
+        finish = _STOP.get(answer.stop_reason or "")
+        if carried is not None:
+            text, finish = carried, "stop" if finish == "tool_calls" else finish
+        usage = answer.usage if isinstance(answer.usage, dict) else {}
+        cached = (usage.get("cacheReadInputTokens"), usage.get("cacheWriteInputTokens"))
+        tokens_in = token_count(usage.get("inputTokens"), *cached)
+        return Reply(text, finish, tokens_in, token_count(usage.get("outputTokens")), None, calls)
+
+
+def _turn(message: Message) -> Body:
+    return {"role": message.role, "content": [{"text": message.content}]}
+
+
+def _tool(name: str, description: str, parameters: JsonObject) -> Body:
+    spec = {"name": name, "description": description, "inputSchema": {"json": parameters}}
+    return {"toolSpec": spec}
+
+
+def _text_format(schema: JsonObject) -> Body:
+    """The schema travels as text in this API."""
+    text = msgspec.json.encode(schema).decode()
+    structure = {"jsonSchema": {"schema": text, "name": ANSWER_NAME}}
+    return {"type": "json_schema", "structure": structure}

@@ -1,0 +1,162 @@
+"""The models that can be asked over a network, by the word that a config has for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+from callscore.core.calling import Provider
+from callscore.core.errors import ConfigError
+from callscore.core.run_words import ModelSpec
+from callscore.providers.secrets import Secrets
+
+if TYPE_CHECKING:
+    from yarl import URL
+
+    from callscore.providers.dialect import Dialect
+    from callscore.providers.http import Http
+    from callscore.providers.remote import Authorise
+
+ANTHROPIC_VERSION = "2023-06-01"
+KINDS = ("openai", "anthropic", "gemini", "bedrock")
+HOMES: Mapping[str, str] = {
+    "OPENAI_API_KEY": "openai.com",
+    "ANTHROPIC_API_KEY": "anthropic.com",
+    "GEMINI_API_KEY": "googleapis.com",
+    "GOOGLE_API_KEY": "googleapis.com",
+    "AWS_BEARER_TOKEN_BEDROCK": "amazonaws.com",
+}
+"""Whose key a well-known variable holds: it is sent to that domain and to no other."""
+
+_REGION_IN_HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com")
+_REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_JSON = {"content-type": "application/json"}
+
+
+class _Api(NamedTuple):
+    """A dialect, where it is spoken, and the variable that usually holds its key."""
+
+    dialect: Dialect
+    base_url: str
+    key_env: str
+
+
+def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
+    """The model of a config, ready to be asked; ConfigError where that cannot be.
+
+    Nothing is sent and no connection opened. All models of a process share one `Http`.
+    """
+    from callscore.providers.addresses import checked_url
+    from callscore.providers.http import Endpoint, proxy_for
+    from callscore.providers.remote import Access, RemoteModel
+
+    try:
+        api = _api(spec, secrets)
+        base = checked_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
+        url = _joined(base, api.dialect.path(spec.model))
+        key = _key(spec, secrets, base, api.key_env)
+        authorise = _authorise(spec, secrets, url, key)
+    except ConfigError as error:
+        raise ConfigError(f"model {spec.name!r}: {error}") from None
+    access = Access(Endpoint(url, proxy_for(url)), authorise, (key,) if key else ())
+    return RemoteModel(spec.name, spec.model, api.dialect, access, http)
+
+
+def _api(spec: ModelSpec, secrets: Secrets) -> _Api:
+    if spec.provider == "openai":
+        from callscore.providers import openai
+
+        dialect = openai.ChatCompletions(spec.model, spec.params)
+        return _Api(dialect, openai.BASE_URL, openai.KEY_ENV)
+    if spec.provider == "anthropic":
+        from callscore.providers import anthropic
+
+        return _Api(
+            anthropic.Messages(spec.model, spec.params), anthropic.BASE_URL, anthropic.KEY_ENV
+        )
+    if spec.provider == "gemini":
+        from callscore.providers import gemini
+
+        return _Api(gemini.GenerateContent(spec.params), gemini.BASE_URL, gemini.KEY_ENV)
+    if spec.provider == "bedrock":
+        from callscore.providers import bedrock
+
+        base_url = spec.base_url or f"https://bedrock-runtime.{_region(secrets)}.amazonaws.com"
+        return _Api(bedrock.Converse(spec.params), base_url, bedrock.KEY_ENV)
+    near = get_close_matches(spec.provider, KINDS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(KINDS)}"
+    raise ConfigError(f"provider: {spec.provider!r} is unknown{hint}")
+
+
+def _joined(base: URL, path: str) -> URL:
+    """The address of requests; a base that already holds the path is taken as it is."""
+    stem = base.raw_path.rstrip("/")
+    full = stem if stem.endswith(f"/{path}") else f"{stem}/{path}"
+    return base.build(
+        scheme=base.scheme,
+        authority=base.raw_authority,
+        path=full,
+        query_string=base.raw_query_string,
+        encoded=True,
+    )
+
+
+def _key(spec: ModelSpec, secrets: Secrets, base: URL, usual: str) -> str | None:
+    """The key of a model, bound to its host: a config that names another host gets none."""
+    at_home = _is_home(base, usual)
+    variable = spec.api_key_env
+    if variable is not None and not _is_home(base, variable):
+        raise ConfigError(
+            f"api_key_env: {variable} holds a key for {HOMES[variable]}, and base_url points to "
+            f"{base.host}; keep the key for that host in a variable of its own"
+        )
+    key = secrets.key_for(spec, usual if at_home else None)
+    if key is None and spec.base_url is None and spec.provider != "bedrock":
+        raise ConfigError(f"no key: set {usual}, or name a variable in api_key_env")
+    return key
+
+
+def _is_home(base: URL, variable: str) -> bool:
+    """Whether the key in a variable may go to a host; only well-known ones are bound."""
+    from callscore.providers.addresses import is_loopback
+
+    home, host = HOMES.get(variable), (base.host or "").rstrip(".").lower()
+    return home is None or host == home or host.endswith(f".{home}") or is_loopback(base)
+
+
+def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> Authorise:
+    if spec.provider == "bedrock" and key is None:
+        from callscore.providers.signing import signer
+
+        in_host = _REGION_IN_HOST.fullmatch(url.host or "")
+        return signer(str(url), in_host[1] if in_host else _region(secrets))
+    headers = _JSON | _key_header(spec.provider, url, key)
+
+    async def authorise(_body: bytes) -> Mapping[str, str]:
+        return headers
+
+    return authorise
+
+
+def _key_header(kind: str, url: URL, key: str | None) -> dict[str, str]:
+    """The header that carries the key; never the URL, which ends up in logs."""
+    version = {"anthropic-version": ANTHROPIC_VERSION} if kind == "anthropic" else {}
+    if key is None:
+        return version
+    if kind == "anthropic":
+        return version | {"x-api-key": key}
+    if kind == "gemini" and not (url.host or "").endswith("aiplatform.googleapis.com"):
+        return {"x-goog-api-key": key}
+    if kind == "openai" and "api-version" in url.query:
+        return {"api-key": key}
+    return {"authorization": f"Bearer {key}"}
+
+
+def _region(secrets: Secrets) -> str:
+    for variable in _REGION_VARIABLES:
+        region = secrets.environment.get(variable, "").strip()
+        if region.replace("-", "").isalnum() and region.isascii():
+            return region
+    raise ConfigError("no region: set AWS_REGION, or give base_url")

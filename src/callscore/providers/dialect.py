@@ -1,0 +1,162 @@
+"""What differs between model APIs, and what all of them share when a request is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeVar, get_args
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.core.calling import AttemptFailed
+from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
+from callscore.core.errors import ConfigError
+from callscore.providers.waiting import LimitHeaders
+
+ASSUMED_MAX_OUTPUT_TOKENS = 8_192
+"""Sent where an API demands a maximum, assumed for limits and budgets where none is declared."""
+ANSWER_NAME = "answer"
+"""What the answer's schema is called."""
+CARRIER = "record_the_answer"
+"""The tool that carries an answer where only a tool's input can be held to a schema."""
+CARRIER_DESCRIPTION = "Records the answer; call it once."
+MOST_SCHEMAS_KEPT = 64
+
+_NEVER_A_PARAMETER = frozenset(("api_key", "apikey", "api-key", "authorization", "headers"))
+
+Structured = Literal["format", "tool", "none"]
+"""How an answer is held to its schema: by the API's own format, by a forced tool, not at all."""
+STRUCTURED = "structured_output"
+
+Body = dict[str, Any]
+T = TypeVar("T")
+
+
+class Dialect(Protocol):
+    """One API: the pure functions from a prompt to a body and from a body to a reply."""
+
+    kind: str
+
+    @property
+    def limit_headers(self) -> LimitHeaders | None:
+        """Under which names the API tells what is left of its limits, if it does."""
+        ...
+
+    def path(self, model: str) -> str:
+        """What follows the base URL."""
+        ...
+
+    def body(self, prompt: Prompt) -> Body:
+        """The request."""
+        ...
+
+    def max_output_tokens(self, body: Body) -> int:
+        """The most that the answer to this request may hold."""
+        ...
+
+    def read(self, raw: bytes) -> Reply | AttemptFailed:
+        """The reply inside an answer with status 200."""
+        ...
+
+
+def checked_params(params: JsonObject, reserved: frozenset[str]) -> JsonObject:
+    """The user's parameters in one order, so that the order in a config changes no key."""
+    for name in params:
+        if name.lower() in _NEVER_A_PARAMETER:
+            raise ConfigError(f"params.{name}: a key belongs in the environment: api_key_env")
+        if name in reserved:
+            raise ConfigError(f"params.{name}: set by callscore itself; leave it out")
+    return dict(sorted(params.items()))
+
+
+def merged(built: Body, params: Mapping[str, Any]) -> Body:
+    """The request with the user's parameters on top; a null parameter removes its field."""
+    return {key: value for key, value in (built | dict(params)).items() if value is not None}
+
+
+def renamed(params: Mapping[str, Any], names: Mapping[str, str]) -> Body:
+    """The parameters under the names that this API has for them."""
+    return {names.get(key, key): value for key, value in params.items()}
+
+
+def structured_mode(params: JsonObject, default: Structured) -> tuple[Structured, JsonObject]:
+    """How answers are held to their schema, and the parameters without that choice."""
+    chosen = params.get(STRUCTURED, default)
+    if chosen not in get_args(Structured):
+        raise ConfigError(f"params.{STRUCTURED}: {chosen!r}; expected format, tool or none")
+    return chosen, {key: value for key, value in params.items() if key != STRUCTURED}
+
+
+def system_and_turns(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
+    """System messages as one text, and the rest, for APIs that keep them apart."""
+    system = [message.content for message in messages if message.role == "system"]
+    turns = [message for message in messages if message.role != "system"]
+    return "\n\n".join(system), turns
+
+
+def declared_max(*values: object) -> int:
+    """The first declared maximum of output tokens, or the assumed one."""
+    for value in values:
+        if isinstance(value, int) and value > 0:
+            return value
+    return ASSUMED_MAX_OUTPUT_TOKENS
+
+
+class SchemaPart:
+    """The part of a request that holds a schema, encoded once per schema."""
+
+    def __init__(self, build: Callable[[JsonObject], JsonObject]) -> None:
+        self._build = build
+        self._kept: dict[int, tuple[JsonObject, msgspec.Raw]] = {}
+
+    def __call__(self, schema: JsonObject) -> msgspec.Raw:
+        """The encoded part; the schema itself is kept too, so that its id stays its own."""
+        kept = self._kept.get(id(schema))
+        if kept is not None:
+            return kept[1]
+        if len(self._kept) >= MOST_SCHEMAS_KEPT:
+            self._kept.clear()
+        part = msgspec.Raw(msgspec.json.encode(self._build(schema)))
+        self._kept[id(schema)] = (schema, part)
+        return part
+
+
+class Unreadable(ValueError):
+    """A body that is not what the protocol promises."""
+
+
+def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    """The answer as a struct; a lone surrogate in the model's text does not cost the answer."""
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        value = strict_json.decode(raw, max_bytes=len(raw)).value
+        return msgspec.convert(value, decoder.type)
+    except (strict_json.JsonFault, msgspec.ValidationError) as fault:
+        raise Unreadable(str(fault)) from None
+
+
+def token_count(*counts: object) -> int | None:
+    """The sum of the counts that were told; None where none was, or one is no count."""
+    told = [count for count in counts if count is not None]
+    if not told or any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in told):
+        return None
+    return sum(told)  # type: ignore[arg-type]
+
+
+def carried_and_called(
+    uses: Sequence[tuple[str, object]],
+) -> tuple[str | None, tuple[ToolCall, ...]]:
+    """The answer that the carrier tool brought, if it did, and the calls of real tools."""
+    carried = next((arguments_text(value) for name, value in uses if name == CARRIER), None)
+    calls = (ToolCall(name, arguments_text(value)) for name, value in uses if name != CARRIER)
+    return carried, tuple(calls)
+
+
+def arguments_text(arguments: object) -> str:
+    """The arguments of a call as text: what was written, or the JSON of an object."""
+    if isinstance(arguments, str):
+        return arguments
+    return "" if arguments is None else msgspec.json.encode(arguments).decode()

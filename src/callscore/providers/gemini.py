@@ -1,0 +1,176 @@
+"""`gemini`: generateContent, of the Gemini API and of Vertex AI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from callscore.core.calling import AttemptFailed
+from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
+from callscore.providers.dialect import (
+    Body,
+    Unreadable,
+    arguments_text,
+    checked_params,
+    declared_max,
+    decoded,
+    merged,
+    renamed,
+    system_and_turns,
+    token_count,
+)
+
+BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
+KEY_ENV = "GEMINI_API_KEY"
+
+_RESERVED = frozenset(("contents", "systemInstruction", "tools", "candidateCount"))
+_BESIDE = frozenset(("safetySettings", "toolConfig", "cachedContent", "labels", "serviceTier"))
+"""Parameters that stand beside `generationConfig`, not in it."""
+_NAMES = {
+    "max_tokens": "maxOutputTokens",
+    "max_completion_tokens": "maxOutputTokens",
+    "top_p": "topP",
+    "top_k": "topK",
+    "stop": "stopSequences",
+}
+_FINISH: Mapping[str, str] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "MALFORMED_FUNCTION_CALL": "stop",
+    "UNEXPECTED_TOOL_CALL": "stop",
+    "TOO_MANY_TOOL_CALLS": "stop",
+    "MALFORMED_RESPONSE": "stop",
+}
+
+
+class _FunctionCall(msgspec.Struct):
+    name: str = ""
+    args: Any = None
+
+
+class _Part(msgspec.Struct, rename="camel"):
+    text: str | None = None
+    thought: bool = False
+    function_call: _FunctionCall | None = None
+
+
+class _Content(msgspec.Struct):
+    parts: list[_Part] | None = None
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    content: _Content | None = None
+    finish_reason: str | None = None
+
+
+class _Feedback(msgspec.Struct, rename="camel"):
+    block_reason: str | None = None
+
+
+class _Answer(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] | None = None
+    prompt_feedback: _Feedback | None = None
+    usage_metadata: Any = None
+    model_version: str | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Answer)
+
+
+class GenerateContent:
+    """The dialect of `models/…:generateContent`."""
+
+    kind = "gemini"
+    limit_headers = None
+
+    def __init__(self, params: JsonObject) -> None:
+        checked = renamed(checked_params(params, _RESERVED), _NAMES)
+        self._config = {key: value for key, value in checked.items() if key not in _BESIDE}
+        self._beside = {key: value for key, value in checked.items() if key in _BESIDE}
+        stop = self._config.get("stopSequences")
+        if isinstance(stop, str):
+            self._config["stopSequences"] = [stop]
+
+    def path(self, model: str) -> str:
+        """What follows the base URL; a bare name is one of the public models."""
+        name = model if "/" in model else f"models/{model}"
+        return f"{quote(name, safe='/')}:generateContent"
+
+    def body(self, prompt: Prompt) -> Body:
+        """The request; the assistant is called `model` here."""
+        system, turns = system_and_turns(prompt.messages)
+        built: Body = {"contents": [_content(turn) for turn in turns]}
+        if system:
+            built["systemInstruction"] = {"parts": [{"text": system}]}
+        if prompt.tools:
+            declared = [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parametersJsonSchema": tool.parameters,
+                }
+                for tool in prompt.tools
+            ]
+            built["tools"] = [{"functionDeclarations": declared}]
+        config: Body = {}
+        if prompt.schema is not None and not prompt.tools:
+            # the API takes a schema or functions, not both
+            config = {"responseMimeType": "application/json", "responseJsonSchema": prompt.schema}
+        built["generationConfig"] = merged(config, self._config) or None
+        return merged(built, self._beside)
+
+    def max_output_tokens(self, body: Body) -> int:
+        """The most that the answer to this request may hold."""
+        return declared_max(self._config.get("maxOutputTokens"))
+
+    def read(self, raw: bytes) -> Reply | AttemptFailed:
+        """The first candidate, without the model's thoughts."""
+        try:
+            answer = decoded(raw, _DECODER)
+        except Unreadable as fault:
+            return AttemptFailed("unreadable", f"not a generateContent answer: {fault}")
+        if not answer.candidates:
+            return _blocked(answer)
+        candidate = answer.candidates[0]
+        parts = (candidate.content.parts if candidate.content else None) or ()
+        calls = tuple(
+            ToolCall(part.function_call.name, arguments_text(part.function_call.args))
+            for part in parts
+            if part.function_call is not None
+        )
+        text = "".join(part.text or "" for part in parts if not part.thought)
+        finish = _FINISH.get(candidate.finish_reason or "")
+        if calls and finish == "stop":
+            finish = "tool_calls"
+        return Reply(text, finish, *_usage(answer), None, calls, answer.model_version)
+
+
+def _content(message: Message) -> Body:
+    role = "model" if message.role == "assistant" else "user"
+    return {"role": role, "parts": [{"text": message.content}]}
+
+
+def _blocked(answer: _Answer) -> Reply | AttemptFailed:
+    """No candidate: the prompt was blocked, or the answer is not one."""
+    if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
+        return AttemptFailed("unreadable", "an answer without candidates")
+    return Reply("", "content_filter", *_usage(answer), None, (), answer.model_version)
+
+
+def _usage(answer: _Answer) -> tuple[int | None, int | None]:
+    """Input and output tokens; thoughts are billed as output."""
+    told = answer.usage_metadata if isinstance(answer.usage_metadata, dict) else {}
+    return (
+        token_count(told.get("promptTokenCount"), told.get("toolUsePromptTokenCount")),
+        token_count(told.get("candidatesTokenCount"), told.get("thoughtsTokenCount")),
+    )

@@ -1,0 +1,170 @@
+"""`openai`: chat completions, as OpenAI, Azure, vLLM, Ollama and most proxies speak it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.calling import AttemptFailed
+from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
+from callscore.providers.dialect import (
+    ANSWER_NAME,
+    Body,
+    SchemaPart,
+    Unreadable,
+    arguments_text,
+    checked_params,
+    declared_max,
+    decoded,
+    merged,
+    token_count,
+)
+from callscore.providers.schemas import fits_strict_mode
+from callscore.providers.waiting import LimitHeaders
+
+BASE_URL = "https://api.openai.com/v1"
+KEY_ENV = "OPENAI_API_KEY"
+
+_RESERVED = frozenset(("model", "messages", "stream", "stream_options", "n", "tools"))
+_FINISH: Mapping[str, str] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "content_filter",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "refusal": "refusal",
+}
+_OUTAGES = frozenset(("error", "abort", "insufficient_system_resource"))
+"""Finish reasons by which a server says that it, not the model, gave up."""
+
+
+class _Function(msgspec.Struct):
+    name: str = ""
+    arguments: Any = None
+
+
+class _Call(msgspec.Struct):
+    function: _Function
+
+
+class _Message(msgspec.Struct):
+    content: str | list[dict[str, Any]] | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    model: str | None = None
+    usage: Any = None
+
+
+_DECODER = msgspec.json.Decoder(_Completion)
+
+
+class ChatCompletions:
+    """The dialect of `/chat/completions`."""
+
+    kind = "openai"
+    limit_headers = LimitHeaders(
+        "x-ratelimit-remaining-requests",
+        "x-ratelimit-remaining-tokens",
+        "x-ratelimit-reset-requests",
+        "x-ratelimit-reset-tokens",
+    )
+
+    def __init__(self, model: str, params: JsonObject) -> None:
+        self._model = model
+        self._params = checked_params(params, _RESERVED)
+        self._response_format = SchemaPart(_response_format)
+
+    def path(self, model: str) -> str:
+        """What follows the base URL; the model stands in the body."""
+        return "chat/completions"
+
+    def body(self, prompt: Prompt) -> Body:
+        """The request."""
+        built: Body = {"model": self._model, "messages": prompt.messages}
+        if prompt.schema is not None:
+            built["response_format"] = self._response_format(prompt.schema)
+        if prompt.tools:
+            built["tools"] = _tools(prompt.tools)
+        return merged(built, self._params)
+
+    def max_output_tokens(self, body: Body) -> int:
+        """The most that the answer to this request may hold."""
+        return declared_max(body.get("max_completion_tokens"), body.get("max_tokens"))
+
+    def read(self, raw: bytes) -> Reply | AttemptFailed:
+        """The first choice of an answer."""
+        try:
+            completion = decoded(raw, _DECODER)
+        except Unreadable as fault:
+            return AttemptFailed("unreadable", f"not a chat completion: {fault}")
+        if not completion.choices:
+            return AttemptFailed("unreadable", "an answer without choices")
+        choice = completion.choices[0]
+        if choice.finish_reason in _OUTAGES:
+            return AttemptFailed("server", f"finish_reason {choice.finish_reason}")
+        return _reply(choice, completion)
+
+
+def _reply(choice: _Choice, completion: _Completion) -> Reply:
+    message = choice.message
+    text, refusal = _text(message)
+    calls = tuple(
+        ToolCall(call.function.name, arguments_text(call.function.arguments))
+        for call in message.tool_calls or ()
+    )
+    usage = completion.usage if isinstance(completion.usage, dict) else {}
+    return Reply(
+        text=text or refusal,
+        finish_reason=_finish(choice.finish_reason, refused=bool(refusal), called=bool(calls)),
+        input_tokens=token_count(usage.get("prompt_tokens")),
+        output_tokens=token_count(usage.get("completion_tokens")),
+        tool_calls=calls,
+        model=completion.model,
+    )
+
+
+def _text(message: _Message) -> tuple[str, str]:
+    """What was said and what was refused; the content may be one text or a list of parts."""
+    content, refusal = message.content, message.refusal or ""
+    if isinstance(content, str):
+        return content, refusal
+    said = [part.get("text") for part in content or ()]
+    refused = [part.get("refusal") for part in content or ()]
+    return (
+        "".join(text for text in said if isinstance(text, str)),
+        refusal or "".join(text for text in refused if isinstance(text, str)),
+    )
+
+
+def _finish(reason: str | None, *, refused: bool, called: bool) -> str | None:
+    if refused:
+        return "refusal"
+    known = _FINISH.get(reason or "")
+    # a forced call ends with "stop" on some servers
+    return "tool_calls" if called and known in ("stop", None) else known
+
+
+def _response_format(schema: JsonObject) -> JsonObject:
+    held = {"name": ANSWER_NAME, "strict": fits_strict_mode(schema), "schema": schema}
+    return {"type": "json_schema", "json_schema": held}
+
+
+def _tools(tools: Sequence[Tool]) -> list[Body]:
+    return [{"type": "function", "function": tool} for tool in tools]

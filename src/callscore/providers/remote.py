@@ -1,0 +1,107 @@
+"""A model behind an API: a dialect, an address and a key."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Prompt, Reply
+from callscore.providers.dialect import Dialect
+from callscore.providers.failures import failure, server_error
+from callscore.providers.http import Endpoint, Http, HttpAnswer
+from callscore.providers.redaction import excerpt
+from callscore.providers.waiting import NOTHING_TOLD, left
+
+KEY_BYTES = 32
+BYTES_A_TOKEN_ASCII = 4
+BYTES_A_TOKEN_OTHER = 3
+CONTENT_FILTER = "content_filter"
+
+Authorise = Callable[[bytes], Awaitable[Mapping[str, str]]]
+"""The headers that one body must be sent with."""
+
+
+class Access(msgspec.Struct, frozen=True):
+    """Where a model is and how it lets us in; `secrets` are what no message may show."""
+
+    endpoint: Endpoint
+    authorise: Authorise
+    secrets: Sequence[str] = ()
+
+    @property
+    def identity(self) -> str:
+        """Host, path and query: the part of the address that decides what answers."""
+        url = self.endpoint.url
+        return f"{self.endpoint.host}{url.raw_path_qs}"
+
+
+class RemoteModel:
+    """A Provider: builds requests in a dialect and carries them out over HTTP."""
+
+    def __init__(self, name: str, model: str, dialect: Dialect, access: Access, http: Http) -> None:
+        self.name = name
+        self._model = model
+        self._dialect = dialect
+        self._access = access
+        self._http = http
+        self._identity = "\0".join((dialect.kind, access.identity, model, "")).encode()
+        http.join()
+
+    def call(self, prompt: Prompt, repeat: int) -> Call:
+        """The request for a prompt, with the key of everything that determines its answer."""
+        fields = self._dialect.body(prompt)
+        body = msgspec.json.encode(fields)
+        key = blake2b(self._identity, digest_size=KEY_BYTES)
+        key.update(body)
+        key.update(b"\0%d" % repeat)
+        return Call(
+            key.digest(),
+            self._model,
+            body,
+            estimated_tokens(body),
+            self._dialect.max_output_tokens(fields),
+        )
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        """One attempt; a refusal, an empty or a cut answer is an answer (C-27)."""
+        headers = await self._access.authorise(call.body)
+        answer = await self._http.post(self._access.endpoint, call.body, headers)
+        if isinstance(answer, AttemptFailed):
+            return answer
+        if answer.status != 200:
+            return self._refused(answer)
+        reply = self._dialect.read(answer.body)
+        if isinstance(reply, AttemptFailed):
+            return self._unread(reply, answer)
+        names = self._dialect.limit_headers
+        told = left(answer.headers, names) if names else NOTHING_TOLD
+        return Answered(reply, told.requests, told.tokens, told.reset_s)
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._http.leave()
+
+    def _refused(self, answer: HttpAnswer) -> Answered | AttemptFailed:
+        error = server_error(answer.body)
+        if answer.status == 400 and CONTENT_FILTER in error.codes:
+            # a prompt that the provider's filter stops is answered for good, and for free
+            return Answered(Reply("", CONTENT_FILTER, 0, 0))
+        return failure(answer, error, self._access.endpoint.host, self._access.secrets)
+
+    def _unread(self, failed: AttemptFailed, answer: HttpAnswer) -> AttemptFailed:
+        """An error inside a 200, or a body that nobody can read: say which, and quote it."""
+        host, secrets = self._access.endpoint.host, self._access.secrets
+        error = server_error(answer.body)
+        status = next((int(c) for c in error.codes if c.isdecimal() and len(c) == 3), 0)
+        if failed.kind == "unreadable" and 400 <= status < 600:
+            return failure(answer._replace(status=status), error, host, secrets)
+        told = f"{host}: {failed.message}: {error.message}"
+        return msgspec.structs.replace(failed, message=excerpt(told, secrets), status=200)
+
+
+def estimated_tokens(body: bytes) -> int:
+    """About four bytes a token in plain English, three in other scripts; never for the bill."""
+    return len(body) // (BYTES_A_TOKEN_ASCII if body.isascii() else BYTES_A_TOKEN_OTHER) + 1

@@ -1,0 +1,98 @@
+"""`replay`: recorded outputs instead of a model; the same files that `callscore score` reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+
+import msgspec
+
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Case, Failed, Prompt, Reply, ToolCall
+from callscore.core.errors import ConfigError
+
+LABEL = "replay"
+KEY_BYTES = 32
+BYTES_A_TOKEN = 4
+
+Recorded = Callable[[str, int], Reply | Failed | None]
+"""What was recorded for a case and a run; None where nothing was."""
+
+
+class _Taped(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The body of a call: the recorded answer, or why there was none.
+
+    Bytes are kept as text with a mark: base64 would hide from a reader what was recorded.
+    """
+
+    text: str = ""
+    is_json: bool = False
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    tool_calls: Sequence[ToolCall] = ()
+    failed: str | None = None
+
+    def reply(self) -> Reply:
+        """The answer as it was recorded."""
+        return Reply(
+            text=self.text.encode() if self.is_json else self.text,
+            finish_reason=self.finish_reason,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost_usd=self.cost_usd,
+            tool_calls=self.tool_calls,
+            model=LABEL,
+        )
+
+
+_READ = msgspec.json.Decoder(_Taped)
+
+
+class ReplayProvider:
+    """Answers with what was recorded for the case."""
+
+    def __init__(self, name: str, recorded: Recorded) -> None:
+        self.name = name
+        self._recorded = recorded
+
+    def call(self, prompt: Prompt, repeat: int) -> Call:
+        """Recordings are found by case; a prompt alone has none."""
+        raise ConfigError(f"{self.name}: replay answers cases, not prompts")
+
+    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> Call | None:
+        """The recorded answer as a call; None where none was recorded."""
+        found = self._recorded(case.id, repeat)
+        if found is None:
+            return None
+        body = msgspec.json.encode(_taped(found))
+        known = f"{LABEL}\0{self.name}\0{case.id}\0{repeat}\0".encode()
+        key = blake2b(known + body, digest_size=KEY_BYTES).digest()
+        tokens = len(body) // BYTES_A_TOKEN + 1
+        return Call(key, self.name, body, input_tokens=0, max_output_tokens=tokens)
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        """The recorded answer; a recorded failure stays one and is not repeated."""
+        taped = _READ.decode(call.body)
+        if taped.failed is not None:
+            return AttemptFailed("bad_request", taped.failed)
+        return Answered(taped.reply())
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def _taped(found: Reply | Failed) -> _Taped:
+    if isinstance(found, Failed):
+        return _Taped(failed=" ".join(found.why.split()) or "a failure was recorded")
+    is_json = isinstance(found.text, bytes)
+    return _Taped(
+        text=found.text.decode("utf-8", "replace") if isinstance(found.text, bytes) else found.text,
+        is_json=is_json,
+        finish_reason=found.finish_reason,
+        input_tokens=found.input_tokens,
+        output_tokens=found.output_tokens,
+        cost_usd=found.cost_usd,
+        tool_calls=found.tool_calls,
+    )

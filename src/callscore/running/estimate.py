@@ -1,0 +1,79 @@
+"""What a run would come to, before anything is spent: calls, tokens, dollars from … to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from callscore.core.calling import CaseProvider
+from callscore.running.asked import Asked, Subjects
+from callscore.running.models import Reached
+
+BYTES_A_TOKEN = 4
+IsPaid = Callable[[bytes], bool]
+"""Whether the answer to a request, by its key, is already in the journal."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """One model's part. Answers are expected as long as the human's, and are at most their cap."""
+
+    model: str
+    calls: int = 0
+    already_paid: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    most_output_tokens: int = 0
+    cost_usd: float | None = None
+    most_cost_usd: float | None = None
+
+
+def estimate(
+    models: Sequence[Reached], subjects: Subjects, repeats: int, is_paid: IsPaid
+) -> list[Estimate]:
+    """One pass over the data, every request built as it would be sent."""
+    counted = {model.spec.name: _Count() for model in models}
+    for asked in subjects():
+        expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+        for model in models:
+            count = counted[model.spec.name]
+            for run in range(1, repeats + 1):
+                count.add(model, asked, run, expected, is_paid)
+    return [counted[model.spec.name].estimate(model) for model in models]
+
+
+class _Count:
+    """Sums over the calls of one model."""
+
+    def __init__(self) -> None:
+        self._calls = self._paid = 0
+        self._input = self._expected = self._most = 0
+
+    def add(self, model: Reached, asked: Asked, run: int, expected: int, is_paid: IsPaid) -> None:
+        provider = model.provider
+        if isinstance(provider, CaseProvider):
+            call = provider.call_for(asked.case, asked.prompt, run)
+            if call is None:
+                return
+        else:
+            call = provider.call(asked.prompt, run)
+        self._calls += 1
+        if is_paid(call.key):
+            self._paid += 1
+            return
+        self._input += call.input_tokens
+        self._expected += min(expected, call.max_output_tokens)
+        self._most += call.max_output_tokens
+
+    def estimate(self, model: Reached) -> Estimate:
+        price = model.spec.price
+        return Estimate(
+            model=model.spec.name,
+            calls=self._calls,
+            already_paid=self._paid,
+            input_tokens=self._input,
+            output_tokens=self._expected,
+            most_output_tokens=self._most,
+            cost_usd=price.of(self._input, self._expected) if price is not None else None,
+            most_cost_usd=price.of(self._input, self._most) if price is not None else None,
+        )

@@ -1,0 +1,91 @@
+"""The models of a config, each with the way to it and its price."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from callscore.core.calling import Provider
+from callscore.core.run_words import ModelSpec, Price
+from callscore.eval_config import EvalConfig
+from callscore.eval_file import OFFLINE
+
+LABELS: Mapping[str, str] = {
+    "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
+    "baseline": "baseline: rules only; no model was asked",
+    "replay": "replay: recorded outputs; no model was asked",
+}
+"""What is said of a model that is none."""
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """A model with its price and its provider."""
+
+    spec: ModelSpec
+    provider: Provider
+
+    @property
+    def online(self) -> bool:
+        """Whether asking it needs a network."""
+        return self.spec.provider not in OFFLINE
+
+
+def open_models(config: EvalConfig, environment: Mapping[str, str] = os.environ) -> list[Reached]:
+    """Every model, in the order of their names; nothing is sent yet."""
+    online = _Online(config, environment)
+    reached = []
+    for spec in sorted(config.models, key=lambda spec: spec.name):
+        provider = _offline(config, spec) or online.provider(spec)
+        reached.append(Reached(msgspec.structs.replace(spec, price=_price(spec)), provider))
+    return reached
+
+
+def _offline(config: EvalConfig, spec: ModelSpec) -> Provider | None:
+    if spec.provider == "simulated":
+        from callscore.providers.simulated import SimulatedProvider
+
+        return SimulatedProvider(spec.name, spec.model, spec.params)
+    if spec.provider == "baseline":
+        from callscore.providers.baseline.provider import BaselineProvider
+
+        return BaselineProvider(spec.name)
+    if spec.provider == "replay":
+        from callscore.providers.replay import ReplayProvider
+        from callscore.running.recordings import Recordings
+
+        recorded = Recordings(spec.name, spec.model, config.recordings[spec.name])
+        return ReplayProvider(spec.name, recorded)
+    return None
+
+
+class _Online:
+    """Models behind APIs share one pool of connections, opened when the first one is met."""
+
+    def __init__(self, config: EvalConfig, environment: Mapping[str, str]) -> None:
+        self._seconds = config.attempts.timeout_s
+        self._environment = environment
+        self._http: object = None
+
+    def provider(self, spec: ModelSpec) -> Provider:
+        from callscore.providers.catalog import make_provider
+        from callscore.providers.http import Http
+        from callscore.providers.secrets import Secrets
+
+        if not isinstance(self._http, Http):
+            self._http = Http(attempt_seconds=self._seconds)
+        return make_provider(spec, Secrets(self._environment), self._http)
+
+
+def _price(spec: ModelSpec) -> Price | None:
+    """The user's price, else the listed one; rules cost nothing; unknown stays unknown."""
+    if spec.price is not None:
+        return spec.price
+    if spec.provider == "baseline":
+        return Price(0.0, 0.0)
+    if spec.provider in OFFLINE:
+        return None
+    from callscore.providers.prices import price_for
+
+    return price_for(spec)

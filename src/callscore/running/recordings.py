@@ -1,0 +1,59 @@
+"""Recorded outputs for the replaying models: found by case and run, never held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from callscore.core.case import Failed, Reply
+from callscore.core.errors import DataError, UsageError
+from callscore.store.files import LinesByKey, lines_of
+from callscore.store.records import read_output, read_output_head, reply_of
+
+
+class Recordings:
+    """The outputs of one model in some files; of several models the one that is named."""
+
+    def __init__(self, name: str, model: str, paths: Sequence[Path]) -> None:
+        self._lines = LinesByKey(paths)
+        self._positions: dict[str, int] = {}
+        models = {read_output_head(line).model for line in lines_of(paths)}
+        self._model = _chosen(name, model, models)
+        for line in lines_of(paths):
+            head = read_output_head(line)
+            if head.model == self._model:
+                position = self._positions.setdefault(head.case_id, len(self._positions))
+                self._lines.add(position, line)
+
+    def __call__(self, case_id: str, run: int) -> Reply | Failed | None:
+        """What was recorded for a case and a run; None where nothing was."""
+        position = self._positions.get(case_id)
+        if position is None:
+            return None
+        found: Reply | Failed | None = None
+        for line in self._lines.lines(position):
+            record = read_output(line)
+            if record.run != run:
+                continue
+            if found is not None:
+                raise DataError(
+                    f"model {record.model!r}, run {run} stands twice; expected one line each",
+                    case_id=case_id,
+                    place=str(line.path),
+                )
+            found = reply_of(record)
+        return found
+
+
+def _chosen(name: str, model: str, models: set[str]) -> str:
+    """The recorded model meant: the one named by `model`, by `name`, or the only one."""
+    for wanted in (model, name):
+        if wanted in models:
+            return wanted
+    if len(models) == 1 and not model:
+        return next(iter(models))
+    listed = ", ".join(sorted(models)) or "none"
+    raise UsageError(
+        f"model {name!r}: {model or name!r} is not among the recorded models; "
+        f"expected `model` to be one of {listed}"
+    )

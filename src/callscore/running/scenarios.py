@@ -1,0 +1,219 @@
+"""The orchestration suite in a run: steps to ask, and the stored answers scored as recordings."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore import __version__
+from callscore.app_orchestration import language_of, read_cards, result_document, shown_path
+from callscore.core.case import Case, Failed, Reply
+from callscore.core.errors import DataError
+from callscore.core.scorecard import CaseResult, Status
+from callscore.eval_config import ScenarioData
+from callscore.running.asked import Asked, Subjects
+from callscore.store.orchestration_files import read_text, scenario_files
+from callscore.suites.orchestration import outcome as outcomes
+from callscore.suites.orchestration.call.questions import Unanswered
+from callscore.suites.orchestration.outcome import About, Outcome
+from callscore.suites.orchestration.plan.values import Plan
+from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.rows import FailedRow
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
+from callscore.suites.orchestration.scenario.reading import Place, read_scenario
+from callscore.suites.orchestration.scenario.recording import Answer, Recording, Run
+from callscore.suites.orchestration.scenario.values import CallsDue, PlanStep, Scenario
+from callscore.suites.orchestration.standard import Evaluated, evaluate
+
+TASK = "orchestration"
+NOT_RUN = "not run"
+
+StoredAnswers = Callable[[str], Mapping[str, Mapping[int, Reply | Failed]]]
+"""What was stored for a case id, by model and run."""
+OnResult = Callable[[CaseResult], None]
+
+
+class ScenarioSet:
+    """The scenarios of one language with their cards, read when they are asked for."""
+
+    def __init__(self, data: ScenarioData, limit: int | None = None) -> None:
+        self.folder = data.scenarios
+        self.cards, self._cards_hash = read_cards(data.cards)
+        self.lang = language_of(data.scenarios)
+        self._paths = scenario_files(data.scenarios)[:limit]
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Every scenario; raises DataError with the file where one is none."""
+        for path in self._paths:
+            try:
+                yield read_scenario(read_text(path), Place(self.lang, path.stem), self.cards)
+            except DataError as error:
+                raise error.located(str(path)) from None
+
+    def digest(self) -> str:
+        """Hash of cards and scenarios."""
+        digest = hashlib.sha256(self._cards_hash.encode())
+        for path in self._paths:
+            digest.update(path.read_bytes())
+        return digest.hexdigest()[:12]
+
+
+def scenario_subjects(sets: Sequence[ScenarioSet]) -> Subjects:
+    """Every step that a model is asked, as a case with its gold."""
+    return lambda: (
+        _asked(step)
+        for part in sets
+        for scenario in part.scenarios()
+        for step in _askable(scenario, part.cards)
+    )
+
+
+def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
+    """The steps of agents with a card: without one there is no tool to call."""
+    return [
+        case
+        for case in step_cases(scenario, cards)
+        if isinstance(case.step, PlanStep) or case.step.has_card
+    ]
+
+
+def _asked(step: StepCase) -> Asked:
+    return Asked(Case(step.id, TASK, "", {}, _gold(step)), step.prompt)
+
+
+def _gold(step: StepCase) -> dict[str, Any]:
+    """What a perfect model would answer: a plan, calls, or the text of a rejection."""
+    due = step.step
+    if isinstance(due, PlanStep):
+        return {"plan": _plan(due.gold)}
+    if isinstance(due.due, CallsDue):
+        calls = [msgspec.structs.asdict(call) for call in due.due.calls]
+        return {"calls": calls or [{"name": due.due.tool, "arguments": {}}]}
+    return {"text": f"<response><status>{due.due.type}</status></response>"}
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        workflow.name: {
+            "status": workflow.status,
+            "steps": [
+                {"status": step.status, "agent_id": step.agent, "refined_query": step.query}
+                for step in workflow.steps
+            ],
+            **({"depends_on": list(workflow.depends_on)} if workflow.depends_on else {}),
+        }
+        for workflow in plan.workflows
+    }
+
+
+def score_scenarios(
+    sets: Sequence[ScenarioSet],
+    models: Sequence[str],
+    stored: StoredAnswers,
+    repeats: int,
+    on_result: OnResult,
+) -> dict[str, dict[str, Any]]:
+    """The result document of every model, from what was stored."""
+    documents = {}
+    for model in models:
+        answers = _Answers(model, stored, repeats)
+        scored = [_score(part, answers, on_result) for part in sets]
+        documents[model] = result_document(scored)
+    return documents
+
+
+class _Answers(msgspec.Struct, frozen=True):
+    """The stored answers of one model."""
+
+    model: str
+    stored: StoredAnswers
+    repeats: int
+
+    def recording(self, scenario: Scenario, cards: Cards) -> Recording:
+        """A scenario as if it had been recorded: every run, every step that was asked."""
+        runs = range(1, self.repeats + 1)
+        plans: dict[int, dict[int, Answer]] = {run: {} for run in runs}
+        steps: dict[int, dict[int, Answer]] = {run: {} for run in runs}
+        for case in _askable(scenario, cards):
+            kept = plans if isinstance(case.step, PlanStep) else steps
+            found = self.stored(case.id).get(self.model, {})
+            for run in runs:
+                kept[run][case.step.step_id] = _answer(found.get(run))
+        return Recording(
+            scenario.id,
+            tuple(Run(run, plans[run], steps[run]) for run in runs),
+            (scenario.raw,) * self.repeats,
+            self.model,
+        )
+
+
+def _answer(found: Reply | Failed | None) -> Answer:
+    """What came back; an outage stays one, so that it never counts against the model."""
+    if found is None:
+        return Answer(error=NOT_RUN)
+    if isinstance(found, Failed):
+        return Answer(error=found.why or found.stage)
+    text = found.text.decode("utf-8", "replace") if isinstance(found.text, bytes) else found.text
+    calls = [{"name": call.name, "arguments": call.arguments} for call in found.tool_calls]
+    return Answer(text, calls)
+
+
+def _score(part: ScenarioSet, answers: _Answers, on_result: OnResult) -> Outcome:
+    shown = shown_path(part.folder)
+    evaluated: list[Evaluated] = []
+    failed: list[FailedRow] = []
+    for scenario in part.scenarios():
+        path = f"{shown}/{scenario.id}"
+        recording = answers.recording(scenario, part.cards)
+        try:
+            place = Place(part.lang, scenario.id)
+            found = evaluate(recording, place, part.cards, Unanswered(), path)
+        except DataError as error:
+            failed.append(FailedRow(path, error.problem))
+            _report_failures(recording, scenario, answers.model, on_result)
+            continue
+        evaluated.append(found)
+        for record in found.records:
+            on_result(_result(record, answers.model))
+    about = About(shown, part.lang, answers.model, "none", part.digest(), __version__)
+    return outcomes.standard_outcome(about, evaluated, failed)
+
+
+def _report_failures(
+    recording: Recording, scenario: Scenario, model: str, on_result: OnResult
+) -> None:
+    """The steps behind a scenario that could not be scored: each with its cause."""
+    for run in recording.runs:
+        for step, answer in sorted({**run.plans, **run.steps}.items()):
+            if answer.error:
+                case = f"{scenario.lang}/{scenario.id}#{step}"
+                status: Status = "not_run" if answer.error == NOT_RUN else "error"
+                on_result(CaseResult(case, model, run.number, TASK, status, flags=(answer.error,)))
+
+
+def _result(record: StepRecord, model: str) -> CaseResult:
+    metrics: dict[str, float | None] = {"orchestration.success": float(record.success)}
+    if record.plan is not None:
+        metrics["orchestration.plan"] = record.plan.score
+    if record.call is not None:
+        metrics |= {
+            "orchestration.name": record.call.name,
+            "orchestration.key": record.call.key,
+            "orchestration.value": record.call.value,
+        }
+    return CaseResult(
+        record.case_id,
+        model,
+        record.run,
+        TASK,
+        "valid",
+        score=float(record.success),
+        ungated_score=float(record.success),
+        reasons=tuple(difference.kind for difference in record.differences),
+        flags=record.flags,
+        metrics=metrics,
+    )

@@ -1,0 +1,161 @@
+"""Runs as a journal knows them: what was asked for, how far it came, who works on it."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Literal
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.core.run_words import RunStatus
+from callscore.store.holding import Holder, is_gone, now, this_process
+
+StoredStatus = RunStatus | Literal["running", "broken off"]
+"""`broken off`: the process ended without a word; a resumed run goes on from there."""
+
+_OF_RUN = (
+    "SELECT runs.id, runs.name, config_hash, dataset_hash, total, status, started_at, finished_at,"
+    " holder,"
+    " (SELECT count(*) FROM items WHERE run_id = runs.id AND error IS NULL),"
+    " (SELECT count(*) FROM items WHERE run_id = runs.id AND error IS NOT NULL),"
+    " (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
+    "   WHERE run_id = runs.id AND paid = 1),"
+    " (SELECT count(*) FROM items JOIN answers USING (key)"
+    "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL)"
+    " FROM runs"
+)
+_UNFINISHED = (
+    "SELECT id, status, dataset_hash, holder FROM runs"
+    " WHERE name = ? AND config_hash = ? AND status != 'complete' ORDER BY id DESC"
+)
+_GO_ON = (
+    "UPDATE runs SET status = 'running', finished_at = NULL, total = ?, holder = ? WHERE id = ?"
+)
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_holder = msgspec.msgpack.Decoder(Holder).decode
+
+
+class RunHeader(msgspec.Struct, frozen=True):
+    """What makes a run this run and no other."""
+
+    name: str
+    config_hash: str
+    dataset_hash: str
+    total: int
+    """Pieces of work, all models and repeats together."""
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """One run, for lists and for scoring."""
+
+    id: int
+    header: RunHeader
+    status: StoredStatus
+    started_at: str
+    finished_at: str | None
+    holder: Holder | None
+    answered: int
+    failed: int
+    cost_usd: float
+    """The known part of what this run paid."""
+    unpriced: int
+    """Answers this run paid for at a price nobody knows."""
+
+    @property
+    def coverage(self) -> float | None:
+        """answered / total; None for a run without work"""
+        return self.answered / self.header.total if self.header.total else None
+
+
+def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
+    """Every run, newest first."""
+    return [_record(row) for row in connection.execute(f"{_OF_RUN} ORDER BY runs.id DESC")]
+
+
+def one_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
+    """A run by its number."""
+    row = connection.execute(f"{_OF_RUN} WHERE runs.id = ?", (run_id,)).fetchone()
+    return None if row is None else _record(row)
+
+
+def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool) -> int:
+    """The number of the run to work on, now held by this process (within a transaction)."""
+    unfinished = connection.execute(_UNFINISHED, (header.name, header.config_hash)).fetchall()
+    for run_id, _, _, holder in unfinished:
+        _refuse_if_held(run_id, header.name, holder)
+    if not (resume and unfinished):
+        return _new_run(connection, header)
+    run_id, status, dataset_hash, _ = unfinished[0]
+    if dataset_hash != header.dataset_hash:
+        raise UsageError(
+            f"run {run_id} of {header.name!r}: the data has changed since it began; start a new "
+            "run instead (answers to unchanged requests are there and cost nothing)"
+        )
+    if status == "running":
+        _check_after_a_crash(connection)
+    connection.execute(_GO_ON, (header.total, _encode(this_process()), run_id))
+    return int(run_id)
+
+
+def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> None:
+    """Write down how a run ended, and let it go."""
+    connection.execute(
+        "UPDATE runs SET status = ?, finished_at = ?, holder = NULL WHERE id = ?",
+        (status, now(), run_id),
+    )
+
+
+def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
+    if raw is None:
+        return
+    holder = _decode_holder(raw)
+    if not is_gone(holder):
+        raise UsageError(
+            f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
+        )
+
+
+def _check_after_a_crash(connection: sqlite3.Connection) -> None:
+    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(f"the file is damaged: {verdict}")
+
+
+def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
+    cursor = connection.execute(
+        "INSERT INTO runs (name, config_hash, dataset_hash, total, status, started_at, holder)"
+        " VALUES (?, ?, ?, ?, 'running', ?, ?)",
+        (
+            header.name,
+            header.config_hash,
+            header.dataset_hash,
+            header.total,
+            now(),
+            _encode(this_process()),
+        ),
+    )
+    return int(cursor.lastrowid or 0)
+
+
+def _record(row: tuple[object, ...]) -> RunRecord:
+    number, name, config_hash, dataset_hash, total, status, started, finished, raw = row[:9]
+    holder = _decode_holder(raw) if isinstance(raw, bytes) else None
+    if status == "running" and (holder is None or is_gone(holder)):
+        status = "broken off"
+    return msgspec.convert(
+        {
+            "id": number,
+            "header": RunHeader(str(name), str(config_hash), str(dataset_hash), int(str(total))),
+            "status": status,
+            "started_at": started,
+            "finished_at": finished,
+            "holder": holder,
+            "answered": row[9],
+            "failed": row[10],
+            "cost_usd": row[11],
+            "unpriced": row[12],
+        },
+        RunRecord,
+    )

@@ -1,0 +1,192 @@
+"""YAML that means what it says: libyaml's events, a small resolver, every value with its line.
+
+Stock YAML 1.1 turns `no` into False and `1:30` into 90. Here only true, false, null, plain
+decimal numbers and nothing else are more than text; tags are refused, a key may stand once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import ConfigError
+
+MAX_BYTES = 10_000_000
+MAX_DEPTH = 64
+MAX_ALIASES = 100
+MAX_VALUES = 100_000
+"""Values after aliases are unfolded: a hundred aliases of aliases are still a bomb."""
+
+_WORDS: Mapping[str, bool | None] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "~": None,
+    "": None,
+}
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,18})")
+_FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
+
+
+class Document(msgspec.Struct, frozen=True):
+    """The value of a YAML file, and the line on which each part of it stands.
+
+    Parts are named as errors name them: `models[0].price.input`.
+    """
+
+    path: Path
+    value: Any
+    lines: Mapping[str, int]
+
+    def error(self, part: str, problem: str) -> ConfigError:
+        """The problem with file, line and part, ready to be raised."""
+        return ConfigError(f"{self.path}:{self.line_of(part)}: {part or 'file'}: {problem}")
+
+    def line_of(self, part: str) -> int:
+        """The line of a part; of the nearest part around it where it has none itself."""
+        while part and part not in self.lines:
+            part = part[: max(part.rfind("."), part.rfind("["), 0)]
+        return self.lines.get(part, 1)
+
+
+def read_yaml(path: Path) -> Document:
+    """The one document of a YAML file; raises ConfigError with file, line and reason."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(raw) > MAX_BYTES:
+        raise ConfigError(f"{path}: larger than {MAX_BYTES} bytes")
+    return parse_yaml(raw, path)
+
+
+def parse_yaml(raw: bytes, path: Path) -> Document:
+    """The one document in `raw`; `path` is for messages only."""
+    import yaml
+
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8") from None
+    composer = _Composer(path, yaml.parse(text, Loader=yaml.CSafeLoader))
+    try:
+        value = composer.document()
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 1
+        problem = getattr(error, "problem", None) or "cannot be read"
+        raise ConfigError(f"{path}:{line}: {problem}; expected YAML") from None
+    return Document(path, value, composer.lines)
+
+
+class _Composer:
+    """Builds the value from libyaml's events; libyaml has checked the grammar by then."""
+
+    def __init__(self, path: Path, events: Iterator[Any]) -> None:
+        self._path = path
+        self._events = events
+        self._anchors: dict[str, Any] = {}
+        self._aliases = 0
+        self._values = 0
+        self._line = 1
+        self.lines: dict[str, int] = {}
+
+    def document(self) -> Any:
+        """The value of the only document."""
+        value = None
+        documents = 0
+        for event in self._events:
+            kind = type(event).__name__
+            if kind == "DocumentStartEvent":
+                documents += 1
+                if documents > 1:
+                    raise self._fault(event, "a second document; expected one")
+                value = self._value(next(self._events), "", 1)
+        return value
+
+    def _value(self, event: Any, part: str, depth: int) -> Any:
+        self._line = event.start_mark.line + 1
+        self.lines.setdefault(part, self._line)
+        kind = type(event).__name__
+        if kind == "AliasEvent":
+            return self._aliased(event)
+        if event.tag is not None and event.tag != "!":
+            raise self._fault(event, f"the tag {event.tag[:80]!r} is not accepted")
+        if depth > MAX_DEPTH:
+            raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
+        self._count(1)
+        if kind == "ScalarEvent":
+            value = self._scalar(event)
+        elif kind == "SequenceStartEvent":
+            value = self._sequence(part, depth)
+        else:
+            value = self._mapping(part, depth)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        return value
+
+    def _aliased(self, event: Any) -> Any:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
+            raise self._fault(event, f"more than {MAX_ALIASES} aliases")
+        if event.anchor not in self._anchors:
+            raise self._fault(event, f"the alias {event.anchor!r} stands before its anchor ends")
+        value = self._anchors[event.anchor]
+        self._count(_size(value))
+        return value
+
+    def _count(self, values: int) -> None:
+        self._values += values
+        if self._values > MAX_VALUES:
+            raise ConfigError(f"{self._path}:{self._line}: more than {MAX_VALUES} values")
+
+    def _sequence(self, part: str, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while type(event := next(self._events)).__name__ != "SequenceEndEvent":
+            items.append(self._value(event, f"{part}[{len(items)}]", depth + 1))
+        return items
+
+    def _mapping(self, part: str, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while type(event := next(self._events)).__name__ != "MappingEndEvent":
+            if type(event).__name__ != "ScalarEvent":
+                raise self._fault(event, "a key that is no plain text; expected a name")
+            key = str(event.value)
+            if key in found:
+                raise self._fault(event, f"the key {key!r} stands twice; expected it once")
+            inner = f"{part}.{key}" if part else key
+            self.lines[inner] = event.start_mark.line + 1
+            found[key] = self._value(next(self._events), inner, depth + 1)
+        return found
+
+    def _scalar(self, event: Any) -> Any:
+        text: str = event.value
+        if not event.implicit[0]:
+            return text
+        if text in _WORDS:
+            return _WORDS[text]
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        if _FLOAT.fullmatch(text):
+            number = float(text)
+            if number in (float("inf"), float("-inf")):
+                raise self._fault(event, f"{text} is too large a number")
+            return number
+        return text
+
+    def _fault(self, event: Any, problem: str) -> ConfigError:
+        return ConfigError(f"{self._path}:{event.start_mark.line + 1}: {problem}")
+
+
+def _size(value: object) -> int:
+    """How many values a value holds, itself included."""
+    if isinstance(value, dict):
+        return 1 + sum(map(_size, value.values()))
+    if isinstance(value, list):
+        return 1 + sum(map(_size, value))
+    return 1

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.core.case import Failed, Reply, ToolCall
+from callscore.core.errors import StoreError, UsageError
+from callscore.store.journal import Journal, OpenRun
+from callscore.store.kept_reply import from_bytes, to_bytes
+from run_cases import HEADER, item_for, stored_for, work_for
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "journal.db") as opened:
+        yield opened
+
+
+def keep(run: OpenRun, *numbers: int) -> None:
+    async def all_at_once() -> None:
+        jobs = (run.keep(item_for(n, paid=True), stored_for(n)) for n in numbers)
+        await asyncio.gather(*jobs)
+
+    asyncio.run(all_at_once())
+
+
+def test_a_kept_answer_is_found_by_its_key_in_every_later_run(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    run.end("complete")
+    with Journal(journal.path) as later:
+        assert later.stored(work_for(1).call.key) == stored_for(1)
+        assert later.stored(work_for(2).call.key) is None
+
+
+def test_an_answer_is_on_the_disk_when_keep_returns(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, *range(50))
+    with closing(sqlite3.connect(journal.path)) as other:
+        assert other.execute("SELECT count(*) FROM answers").fetchone() == (50,)
+    run.end("complete")
+
+
+replies = st.builds(
+    Reply,
+    text=st.text() | st.binary(),
+    finish_reason=st.none() | st.text(max_size=9),
+    input_tokens=st.none() | st.integers(0, 10**9),
+    output_tokens=st.none() | st.integers(0, 10**9),
+    cost_usd=st.none() | st.floats(0, 1e6),
+    tool_calls=st.lists(st.builds(ToolCall, st.text(), st.text()), max_size=3).map(tuple),
+    model=st.none() | st.text(),
+)
+
+
+@given(reply=replies)
+def test_every_reply_comes_back_as_it_was(reply: Reply) -> None:
+    assert from_bytes(to_bytes(reply)) == reply
+
+
+def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    asyncio.run(run.keep(item_for(1), stored_for(1, text="a second answer")))
+    run.end("complete")
+    assert journal.stored(work_for(1).call.key) == stored_for(1)
+
+
+def test_a_damaged_answer_counts_as_none_and_is_replaced(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1, 2)
+    with closing(sqlite3.connect(journal.path)) as vandal:
+        vandal.execute(
+            "UPDATE answers SET reply = x'81a474657874a468656c6f' WHERE key = ?",
+            (work_for(1).call.key,),
+        )
+        vandal.commit()
+    assert journal.stored(work_for(1).call.key) is None
+    assert journal.answers_to(run.id, "case-1") == {}
+    keep(run, 1)
+    run.end("complete")
+    assert journal.stored(work_for(1).call.key) == stored_for(1)
+
+
+def test_a_run_gives_back_answers_and_failures_by_case(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    asyncio.run(run.note(item_for(2, error="HTTP 500")))
+    run.end("complete")
+    assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
+    assert journal.answers_to(run.id, "case-2") == {"m": {1: Failed("model", "HTTP 500")}}
+    assert journal.answers_to(run.id, "case-3") == {}
+
+
+def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    asyncio.run(run.note(item_for(1, error="HTTP 500")))
+    keep(run, 1)
+    asyncio.run(run.note(item_for(1, error="HTTP 500")))
+    run.end("interrupted")
+    assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
+
+
+def test_a_run_is_listed_with_status_coverage_and_cost(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1, 2, 3)
+    free = stored_for(4, cost_usd=None)
+    asyncio.run(run.keep(item_for(4, paid=True), free))
+    asyncio.run(run.note(item_for(5, error="timeout")))
+    assert journal.run(run.id).status == "running"
+    run.end("budget")
+    (record,) = journal.runs()
+    assert (record.status, record.answered, record.failed) == ("budget", 4, 1)
+    assert (record.coverage, record.cost_usd, record.unpriced) == (0.4, 1.5, 1)
+
+
+def test_answers_that_were_there_cost_a_second_run_nothing(journal: Journal) -> None:
+    first = journal.open_run(HEADER)
+    keep(first, 1)
+    first.end("complete")
+    second = journal.open_run(HEADER)
+    asyncio.run(second.note(item_for(1)))
+    second.end("complete")
+    assert [record.cost_usd for record in journal.runs()] == [0.0, 0.5]
+
+
+def test_a_resumed_run_still_knows_what_it_paid(journal: Journal) -> None:
+    first = journal.open_run(HEADER)
+    keep(first, 1)
+    first.end("interrupted")
+    again = journal.open_run(HEADER, resume=True)
+    asyncio.run(again.note(item_for(1)))
+    again.end("complete")
+    assert again.id == first.id
+    assert journal.run(again.id).cost_usd == 0.5
+
+
+def test_resuming_starts_a_run_where_none_is_unfinished(journal: Journal) -> None:
+    first = journal.open_run(HEADER, resume=True)
+    first.end("complete")
+    second = journal.open_run(HEADER, resume=True)
+    second.end("complete")
+    assert second.id != first.id
+
+
+def test_changed_data_is_not_resumed(journal: Journal) -> None:
+    journal.open_run(HEADER).end("interrupted")
+    changed = type(HEADER)(HEADER.name, HEADER.config_hash, "data-2", 10)
+    with pytest.raises(UsageError, match="the data has changed"):
+        journal.open_run(changed, resume=True)
+
+
+def test_an_unknown_run_is_a_usage_error(journal: Journal) -> None:
+    with pytest.raises(UsageError, match="has no run 7"):
+        journal.run(7)
+
+
+def test_names_are_data_never_sql(journal: Journal) -> None:
+    evil = "'; DROP TABLE items; --"
+    run = journal.open_run(type(HEADER)(evil, evil, evil, 1))
+    run.end("complete")
+    assert journal.answers_to(run.id, evil) == {}
+    assert journal.runs()[0].header.name == evil
+
+
+def test_only_the_owner_may_read_the_files(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in journal.path.parent.iterdir()}
+    assert set(modes) >= {"journal.db", "journal.db-wal"}
+    assert set(modes.values()) == {0o600}
+    run.end("complete")
+
+
+def test_what_was_noted_is_written_when_the_run_ends(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+
+    async def note_all() -> None:
+        for number in range(5_000):
+            await run.note(item_for(number, error="stopped"))
+
+    asyncio.run(note_all())
+    run.end("complete")
+    assert journal.run(run.id).failed == 5_000
+
+
+def test_settling_waits_for_what_was_noted(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+
+    async def note_and_settle() -> int:
+        await run.note(item_for(1, error="stopped"))
+        await run.settle()
+        return journal.run(run.id).failed
+
+    assert asyncio.run(note_and_settle()) == 1
+    run.end("complete")
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but long enough to be looked at\n" * 99, encoding="utf-8")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="file is not a database"):
+        Journal(path)
+    assert path.read_bytes() == before
+
+
+def test_a_lost_page_is_told_not_papered_over(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, *range(500))
+    run.end("complete")
+    journal.close()
+    size = journal.path.stat().st_size
+    with journal.path.open("r+b") as file:
+        file.truncate(size // 2)
+    with (
+        pytest.raises(StoreError, match="malformed|disk image|damaged"),
+        Journal(journal.path) as torn,
+    ):
+        torn.runs()

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from callscore.core.errors import StoreError
+from callscore.store.migrations import MIGRATIONS, migrate
+
+NEXT = (*MIGRATIONS, "ALTER TABLE runs ADD COLUMN note TEXT; CREATE INDEX by_name ON runs (name)")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.db"
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+
+
+def test_a_second_time_changes_nothing(path: Path, database: sqlite3.Connection) -> None:
+    migrate(database, path)
+    before = database.execute("SELECT sql FROM sqlite_master").fetchall()
+    migrate(database, path)
+    assert database.execute("SELECT sql FROM sqlite_master").fetchall() == before
+    assert list(path.parent.glob("*.bak")) == []
+
+
+def test_a_newer_journal_is_refused(path: Path, database: sqlite3.Connection) -> None:
+    migrate(database, path, NEXT)
+    with pytest.raises(StoreError, match="newer version .schema 2; this one knows 1"):
+        migrate(database, path)
+
+
+def test_an_older_journal_is_backed_up_and_brought_up(
+    path: Path, database: sqlite3.Connection
+) -> None:
+    migrate(database, path)
+    migrate(database, path, NEXT)
+    assert database.execute("PRAGMA user_version").fetchone() == (2,)
+    backup = path.with_name("journal.db.v1.bak")
+    assert backup.stat().st_mode & 0o777 == 0o600
+    with closing(sqlite3.connect(backup)) as copy:
+        assert copy.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_a_step_that_fails_leaves_the_old_schema_whole(
+    path: Path, database: sqlite3.Connection
+) -> None:
+    migrate(database, path)
+    broken = (*MIGRATIONS, "CREATE TABLE half (x); CREATE TABLE half (x)")
+    with pytest.raises(sqlite3.OperationalError):
+        migrate(database, path, broken)
+    assert database.execute("PRAGMA user_version").fetchone() == (1,)
+    tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchall()
+    assert tables == []
+
+
+def test_another_programs_database_is_refused(path: Path, database: sqlite3.Connection) -> None:
+    database.execute("CREATE TABLE recipes (name)")
+    with pytest.raises(StoreError, match="another program's database"):
+        migrate(database, path)

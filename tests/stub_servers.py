@@ -1,0 +1,334 @@
+"""Small HTTP servers that speak the protocols of model providers, awkward answers included.
+
+    with serving(chat("hello")) as stub:
+        ...  # ask stub.url; then look at stub.requests
+
+A responder gets the request and gives an `Answer` (a complete HTTP answer) or one of the ways in
+which a server misbehaves. The server runs in a thread of its own, so that code under test may run
+its own event loop or be another process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import socket
+import struct
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client sent; header names are in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Json:
+        value: Json = json.loads(self.body)
+        return value
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A complete answer: JSON where `body` is an object, else the bytes as they are."""
+
+    body: Json | bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+
+    def raw(self) -> bytes:
+        body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
+        lines = {"content-type": "application/json", "content-length": str(len(body))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in {**lines, **self.headers}.items())
+        return f"HTTP/1.1 {self.status} Stub\r\n{head}\r\n".encode() + body
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Anything at all, after which the connection is closed."""
+
+    raw: bytes
+
+
+@dataclass(frozen=True)
+class Drip:
+    """A right answer that comes in pieces, with pauses."""
+
+    answer: Answer
+    pieces: int
+    pause_s: float
+
+
+@dataclass(frozen=True)
+class Hang:
+    """No answer, and the connection stays open."""
+
+
+@dataclass(frozen=True)
+class Reset:
+    """The connection is reset without an answer."""
+
+
+Behaviour = Answer | Bytes | Drip | Hang | Reset
+Responder = Callable[[Request], Behaviour]
+
+
+class Stub:
+    """A running server: where it is and what it was asked."""
+
+    def __init__(self, respond: Responder) -> None:
+        self.requests: list[Request] = []
+        self.port = 0
+        self._respond = respond
+        self._connections: set[asyncio.Task[None]] = set()
+        self._stop: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The base URL of an API on this server."""
+        return f"{self.origin}/v1"
+
+    async def run(self, ready: threading.Event) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, backlog=1024)
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        await self._stop.wait()
+        server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    def stop(self) -> None:
+        if self._loop is not None and self._stop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            while request := await _read_request(reader):
+                self.requests.append(request)
+                if not await _behave(self._respond(request), writer):
+                    break
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+async def _read_request(reader: asyncio.StreamReader) -> Request | None:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+    method, path, _ = first.split(" ", 2)
+    pairs = (line.split(":", 1) for line in lines)
+    headers = {name.strip().lower(): value.strip() for name, value in pairs}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    return Request(method, path, headers, body)
+
+
+async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
+    """Whether the connection goes on."""
+    if isinstance(behaviour, Hang):
+        await asyncio.Event().wait()
+        return False
+    if isinstance(behaviour, Reset):
+        connection = writer.get_extra_info("socket")
+        # no lingering: closing now resets the connection instead of ending it
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        return False
+    if isinstance(behaviour, Drip):
+        raw = behaviour.answer.raw()
+        size = -(-len(raw) // behaviour.pieces)
+        for start in range(0, len(raw), size):
+            writer.write(raw[start : start + size])
+            await writer.drain()
+            await asyncio.sleep(behaviour.pause_s)
+        return True
+    if isinstance(behaviour, Answer):
+        await asyncio.sleep(behaviour.delay_s)
+        writer.write(behaviour.raw())
+    else:
+        writer.write(behaviour.raw)
+    await writer.drain()
+    return isinstance(behaviour, Answer)
+
+
+@contextmanager
+def serving(respond: Responder) -> Iterator[Stub]:
+    """A server on a free port of this machine, gone at the end of the block."""
+    stub, ready = Stub(respond), threading.Event()
+    thread = threading.Thread(target=lambda: asyncio.run(stub.run(ready)), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield stub
+    finally:
+        stub.stop()
+        thread.join(10)
+
+
+def always(*behaviours: Behaviour) -> Responder:
+    """One behaviour after the other, the last one for ever."""
+    left = list(behaviours)
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+def chat(text: str = "ok") -> Responder:
+    """A chat-completions API that always says the same."""
+    return always(Answer(chat_completion(text)))
+
+
+def chat_completion(
+    text: object = "ok", finish_reason: str | None = "stop", **message: object
+) -> Json:
+    """An answer of `/chat/completions`."""
+    said = {"role": "assistant", "content": text, **message}
+    choice = {"index": 0, "message": said, "logprobs": None, "finish_reason": finish_reason}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": "stub-2026-01-01",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+    }
+
+
+def anthropic_message(content: Sequence[Json], stop_reason: str | None = "end_turn") -> Json:
+    """An answer of `/messages`."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-stub-1",
+        "content": list(content),
+        "stop_reason": stop_reason,
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 10,
+            "cache_creation_input_tokens": 2,
+            "cache_read_input_tokens": 3,
+            "output_tokens": 7,
+        },
+    }
+
+
+def gemini_answer(parts: Sequence[Json], finish_reason: str | None = "STOP") -> Json:
+    """An answer of `:generateContent`."""
+    return {
+        "candidates": [
+            {
+                "content": {"parts": list(parts), "role": "model"},
+                "finishReason": finish_reason,
+                "index": 0,
+            }
+        ],
+        "usageMetadata": {
+            "promptTokenCount": 11,
+            "candidatesTokenCount": 5,
+            "thoughtsTokenCount": 2,
+            "totalTokenCount": 18,
+        },
+        "modelVersion": "gemini-stub-001",
+    }
+
+
+def converse_answer(content: Sequence[Json], stop_reason: str = "end_turn") -> Json:
+    """An answer of `/converse`."""
+    return {
+        "output": {"message": {"role": "assistant", "content": list(content)}},
+        "stopReason": stop_reason,
+        "usage": {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18},
+        "metrics": {"latencyMs": 12},
+    }
+
+
+def openai_error(message: str, code: str | None = None, kind: str = "server_error") -> Json:
+    """An error body as most APIs write it."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+class FaultyChat:
+    """A chat-completions API with faults that depend on seed, request and attempt alone.
+
+    `rates` may name 429, 500, garbage, cut, hang, drop: shares of the attempts. What was
+    answered with 200 and a readable body counts as paid, by request.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[Request], str],
+        rates: Mapping[str, float] | None = None,
+        *,
+        seed: int = 0,
+        delay_s: float = 0.0,
+        retry_after: str = "0.05",
+    ) -> None:
+        self.paid: Counter[bytes] = Counter()
+        self.attempts: Counter[bytes] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self._answer = answer
+        self._rates = dict(rates or {})
+        self._seed = seed
+        self._delay_s = delay_s
+        self._retry_after = retry_after
+
+    @property
+    def paid_twice(self) -> int:
+        return sum(times - 1 for times in self.paid.values())
+
+    def __call__(self, request: Request) -> Behaviour:
+        attempt = self.attempts[request.body]
+        self.attempts[request.body] += 1
+        outcome = self._outcome(request.body, attempt)
+        self.outcomes[outcome] += 1
+        if outcome == "429":
+            body = openai_error("Rate limit reached", "rate_limit_exceeded", "requests")
+            return Answer(body, 429, {"retry-after": self._retry_after})
+        if outcome == "500":
+            return Answer(openai_error("The server had an error", None, "server_error"), 500)
+        if outcome == "garbage":
+            return Answer(b"<html>upstream hiccup</html>", headers={"content-type": "text/html"})
+        if outcome in ("hang", "drop"):
+            return Hang() if outcome == "hang" else Reset()
+        self.paid[request.body] += 1
+        text = self._answer(request)
+        said = text[: len(text) // 2] if outcome == "cut" else text
+        return Answer(chat_completion(said), delay_s=self._delay_s)
+
+    def _outcome(self, body: bytes, attempt: int) -> str:
+        seed = b"%d\0%d\0" % (self._seed, attempt)
+        digest = hashlib.blake2b(seed + body, digest_size=8).digest()
+        share = int.from_bytes(digest, "big") / 2**64
+        for name, rate in self._rates.items():
+            if share < rate:
+                return name
+            share -= rate
+        return "ok"
