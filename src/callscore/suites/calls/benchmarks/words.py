@@ -27,8 +27,8 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     HALLUCINATION: SUPPORT,
     RELEVANCY: (),
     CORRECTNESS: ("match", "conflict", "none", CANNOT_TELL),
-    PRECISION: ("used", "not_used", CANNOT_TELL),
-    RECALL: ("needed", "not_needed", CANNOT_TELL),
+    PRECISION: ("used", "not", CANNOT_TELL),
+    RECALL: ("needed", "not", CANNOT_TELL),
     ARGUMENT: ("yes", "no", CANNOT_TELL),
     INSTRUCTIONS: ("followed", "not_followed", CANNOT_TELL),
 }
