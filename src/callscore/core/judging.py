@@ -66,12 +66,21 @@ class Dossier(msgspec.Struct, frozen=True):
     expected_outcome: JsonObject
     questions: Sequence[Question]
     lang: str | None = None
+    repeat: int = 0
+    """Above 0 where the same dossier is put once more, to see whether the verdicts stay."""
+
+
+class Void(NamedTuple):
+    """An item without a usable verdict, and why: its metric has failed on this answer (C-102)."""
+
+    item: Item
+    why: str
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """A verdict on every question of a dossier that a word can answer, and what it took.
+    """Verdicts on the questions of a dossier that a word can answer, and what they took.
 
-    `disputed` are the items on which judges found no majority: the stricter word stands, and
+    `void` are the questions that got no usable verdict, though others did. `disputed` are the items on which judges found no majority: the stricter word stands, and
     people should look. `rejudged` and `flipped` count the items that were put a second time
     to the same judge, and those that it then answered otherwise.
     """
@@ -82,6 +91,7 @@ class Judged(msgspec.Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
+    void: Sequence[Void] = ()
     disputed: Sequence[Item] = ()
     rejudged: int = 0
     flipped: int = 0
