@@ -185,6 +185,25 @@ class TemplateRow(msgspec.Struct, frozen=True):
     is_blocker: bool = False
 
 
+class Judging(msgspec.Struct, frozen=True):
+    """Who judged and compared, and what that took; never part of a model's cost (C-83)."""
+
+    judge: str | None
+    embedder: str | None
+    items: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    disputed: int
+    rejudged: int
+    flip_rate: float | None
+    """Of the items that were put to the same judge twice, the share answered otherwise."""
+    failed: int
+    """Dossiers with an item that got no usable verdict."""
+    similarities: int
+
+
 class Scorecard(msgspec.Struct, frozen=True):
     """All models side by side, as `--json` writes it."""
 
@@ -193,3 +212,6 @@ class Scorecard(msgspec.Struct, frozen=True):
     models: Sequence[ModelScore]
     ranking: Sequence[Ranked]
     notes: Sequence[str] = ()
+    estimate: bool = False
+    """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
+    judging: Judging | None = None

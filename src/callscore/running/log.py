@@ -49,8 +49,7 @@ class EventLog:
     def write(self, record: dict[str, Any]) -> None:
         """One line."""
         shown = {
-            key: redact(value) if isinstance(value, str) else value
-            for key, value in record.items()
+            key: redact(value) if isinstance(value, str) else value for key, value in record.items()
         }
         line = {"seconds": round(time.monotonic() - self._began, 3), **shown}
         try:

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from callscore.answers import Answers
-from callscore.app import result_writer, score_answers
+from callscore.app import line_writer, score_answers
 from callscore.core.case import Case
 from callscore.core.errors import UsageError
 from callscore.core.run_words import OnEvent, RunStatus, RunSummary
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.eval_config import EvalConfig
+from callscore.pipeline import Outlets
 from callscore.running.asked import (
     Subjects,
     Survey,
@@ -208,9 +209,9 @@ def _scored(prepared: Prepared, journal: Journal, ran: Ran) -> Ran:
     source = _JournalAnswers(journal, ran.run_id, prepared.models)
     card = None
     documents: dict[str, dict[str, Any]] = {}
-    with result_writer(prepared.options.results) as on_result:
+    with line_writer(prepared.options.results) as on_result:
         if config.cases:
-            card = score_answers(config.scoring, on_result, source=source)
+            card = score_answers(config.scoring, Outlets(on_result), source)
             card = msgspec.structs.replace(card, notes=[*card.notes, *notes(prepared.models)])
         if prepared.sets:
             documents = score_scenarios(

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from callscore.core.case import Case
-from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.benchmarks.answers import text_of
 from callscore.suites.calls.benchmarks.measures import Findings
 from callscore.suites.calls.benchmarks.view import Subject, finding
 from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
+from callscore.suites.calls.emptiness import is_empty
 
 KEPT_BY_SHAPE = (True, True)
 """Valid JSON, and exactly the wanted keys: an answer that was read has kept both."""
 
 
 def instructions_of(case: Case) -> Sequence[str]:
-    """`config.instructions`; raises DataError where it is neither text nor a list of texts."""
+    """`config.instructions`, a text or several; what is no text is shown as JSON."""
     given = case.config.get("instructions")
-    entries = [given] if isinstance(given, str) else given or []
-    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-        raise DataError("expected text, or an array of texts", field="config.instructions")
-    return [entry for entry in entries if entry.strip()]
+    entries = given if isinstance(given, list) else [given]
+    return [
+        entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+        for entry in entries
+        if not is_empty(entry)
+    ]
 
 
 def questions(subject: Subject) -> list[Question]:
     """Of every free instruction: was it followed?"""
     return [
-        Question(INSTRUCTIONS, _item(number), text_of(subject.value), wanted, OFFERED[INSTRUCTIONS])
+        Question(INSTRUCTIONS, _item(number), wanted, text_of(subject.value), OFFERED[INSTRUCTIONS])
         for number, wanted in enumerate(instructions_of(subject.case), start=1)
     ]
 

@@ -34,7 +34,7 @@ def said(subject: Subject) -> Sequence[str]:
 def questions(subject: Subject) -> list[Question]:
     """Of every reason in words of its own: is its ground right?        C-95"""
     return [
-        Question(ARGUMENT, question.id, reason, question.reason, OFFERED[ARGUMENT])
+        Question(ARGUMENT, question.id, reason, _human(question), OFFERED[ARGUMENT])
         for question in _applicable(subject)
         if (reason := _reason(subject, question))
         and not evidence.is_own_words(reason, question.reason)
@@ -60,6 +60,11 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
         for mark, correct in zip(marks, right, strict=True)
     ]
     return View(supported, Facts(right, given), _closed(subject), _rules(subject, marks), steps)
+
+
+def _human(question: FormQuestion) -> str:
+    """The human's mark and ground, as a judge is shown them."""
+    return f"{question.score:g} of {question.max_score:g}: {question.reason}"
 
 
 def _applicable(subject: Subject) -> list[FormQuestion]:
