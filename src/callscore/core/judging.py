@@ -80,9 +80,10 @@ class Void(NamedTuple):
 class Judged(msgspec.Struct, frozen=True):
     """Verdicts on the questions of a dossier that a word can answer, and what they took.
 
-    `void` are the questions that got no usable verdict, though others did. `disputed` are the items on which judges found no majority: the stricter word stands, and
-    people should look. `rejudged` and `flipped` count the items that were put a second time
-    to the same judge, and those that it then answered otherwise.
+    `void` are the questions that got no usable verdict, though others did. `disputed` are the
+    items on which judges found no majority: the stricter word stands, and people should look.
+    `rejudged` and `flipped` count the items that were put a second time to the same judge, and
+    those that it then answered otherwise.
     """
 
     verdicts: Sequence[Verdict]

@@ -100,10 +100,11 @@ class LLMJudge:
         spent = sum((outcome.spent for outcome in outcomes), Spent())
         verdicts = [*found.decided, *(v for outcome in outcomes for v in outcome.verdicts)]
         void = [v for outcome in outcomes for v in outcome.void]
-        if void and not verdicts:
-            return Failed(STAGE, void[0].why, spent.cost_usd)
         flags = {flag for outcome in outcomes for flag in outcome.flags}
         flags.update(_flags_of(dossier))
+        if void and not verdicts:
+            raised = f" ({', '.join(sorted(flags))})" if flags else ""
+            return Failed(STAGE, void[0].why + raised, spent.cost_usd)
         return Judged(
             _in_order(dossier, verdicts),
             sorted(flags),
