@@ -98,14 +98,15 @@ class LLMJudge:
             *(self._outcome(request, dossier.repeat) for request in requests)
         )
         spent = sum((outcome.spent for outcome in outcomes), Spent())
-        verdicts = [*found.decided, *(v for outcome in outcomes for v in outcome.verdicts)]
+        given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
         void = [v for outcome in outcomes for v in outcome.void]
-        if void and not verdicts:
-            return Failed(STAGE, void[0].why, spent.cost_usd)
         flags = {flag for outcome in outcomes for flag in outcome.flags}
         flags.update(_flags_of(dossier))
+        if void and not given:
+            raised = f" ({', '.join(sorted(flags))})" if flags else ""
+            return Failed(STAGE, void[0].why + raised, spent.cost_usd)
         return Judged(
-            _in_order(dossier, verdicts),
+            _in_order(dossier, [*found.decided, *given]),
             sorted(flags),
             spent.requests,
             spent.input_tokens,

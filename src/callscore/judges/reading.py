@@ -107,8 +107,9 @@ def _bare(text: str) -> str:
 
 
 def _listed(value: Any) -> tuple[Sequence[Any], str]:
-    if not isinstance(value, dict) or value.keys() != {"items"}:
-        return [], 'expected one object with the key "items" alone'
+    """The items; whatever else a judge adds, a score above all, has no effect (C-100)."""
+    if not isinstance(value, dict) or "items" not in value:
+        return [], 'expected one object with the key "items"'
     listed = value["items"]
     return (listed, "") if isinstance(listed, list) else ([], '"items" is not an array')
 

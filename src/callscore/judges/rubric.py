@@ -67,6 +67,8 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     canaries: Sequence[Canary]
     evidence: Mapping[str, Sequence[Place]] = {}
     """Words that need a quote, and where from."""
+    ordinal: bool = False
+    """Whether the words are steps of one scale, at equal distances."""
 
     def strictness(self, word: str) -> int:
         """The place of a word among its rubric's, the strictest last."""
@@ -75,6 +77,18 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     def counts_as(self, word: str) -> str:
         """The word that stands for all those that count the same."""
         return next((group[0] for group in self.alike if word in group), word)
+
+    def worth(self, word: str) -> float:
+        """1 for the best word down to 0 for the worst, where they are steps; else 1 or 0.
+
+        Abstaining is worth nothing.
+        """
+        steps = [step for step in self.words if step != CANNOT_TELL]
+        if word not in steps:
+            return 0.0
+        if self.ordinal:
+            return 1 - steps.index(word) / (len(steps) - 1)
+        return float(self.counts_as(word) == self.counts_as(steps[0]))
 
     @cached_property
     def _order(self) -> Mapping[str, int]:
