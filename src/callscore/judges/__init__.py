@@ -1,0 +1,1 @@
+"""Judges: who answers what code cannot decide."""
