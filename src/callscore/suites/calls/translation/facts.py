@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import msgspec
 
+from callscore.metrics.facts.extraction import extract
+from callscore.metrics.facts.fact import Fact, Index, agree, indexed, unmatched
+from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
-from callscore.suites.calls.translation.extraction import extract
-from callscore.suites.calls.translation.fact import Fact, Index, agree, indexed, unmatched
-from callscore.suites.calls.translation.lexicon import lexicon
 
 __all__ = [
     "Drift",
