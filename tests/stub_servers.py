@@ -91,9 +91,10 @@ class Stub:
 
     def __init__(self, respond: Responder) -> None:
         self.requests: list[Request] = []
+        self.connections = 0
         self.port = 0
         self._respond = respond
-        self._connections: set[asyncio.Task[None]] = set()
+        self._open: set[asyncio.Task[None]] = set()
         self._stop: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -113,9 +114,9 @@ class Stub:
         ready.set()
         await self._stop.wait()
         server.close()
-        for connection in self._connections:
+        for connection in self._open:
             connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.gather(*self._open, return_exceptions=True)
 
     def stop(self) -> None:
         if self._loop is not None and self._stop is not None:
@@ -124,7 +125,8 @@ class Stub:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._open.add(task)
+        self.connections += 1
         try:
             while request := await _read_request(reader):
                 self.requests.append(request)
@@ -133,7 +135,7 @@ class Stub:
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
-            self._connections.discard(task)
+            self._open.discard(task)
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()

@@ -57,15 +57,15 @@ def _has_section(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return bool(re.search(r"003|001|C-\d+", first))
 
 
-def test_broad_excepts_are_absent() -> None:
+def test_there_is_one_broad_except_where_calls_are_made() -> None:
     broad = [
-        path.name
+        str(path.relative_to(ROOT / "src" / "callscore"))
         for path in SOURCES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]
-    assert broad == []
+    assert broad == ["engine/run.py"]
 
 
 def test_everything_public_exists() -> None:

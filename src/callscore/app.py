@@ -20,7 +20,8 @@ from callscore.examiners import opened_examiner
 from callscore.pipeline import Outlets, Progress, no_progress, tally_cases
 from callscore.scorecards import scorecard
 from callscore.store.files import lines_of, written_whole
-from callscore.suites.calls import catalog, spec
+from callscore.suites import catalog
+from callscore.suites.calls import spec
 
 Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]]
 """A file, several files, or the records themselves."""

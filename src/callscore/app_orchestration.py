@@ -32,6 +32,7 @@ from callscore.suites.orchestration.call.questions import (
 )
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
+from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
@@ -99,7 +100,7 @@ def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> Scen
     for folder in folders:
         known = read_cards(cards[0] if cards else folder / "multiagent_cards")[0]
         lang = language_of(folder)
-        for path in scenario_files(folder):
+        for path in _in_order(scenario_files(folder)):
             try:
                 scenarios.append(read_scenario(read_text(path), Place(lang, path.stem), known))
             except DataError as error:
@@ -111,6 +112,10 @@ def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> Scen
         tuple(finding for scenario in scenarios for finding in scenario.findings),
         tuple(problems),
     )
+
+
+def _in_order(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: natural_order(path.as_posix()))
 
 
 def _paired(job: OrchestrationJob) -> list[tuple[Path, Path]]:
@@ -165,9 +170,10 @@ def read_cards(folder: Path) -> tuple[Cards, str]:
 def _score(job: OrchestrationJob, language: _Language) -> Outcome:
     answers = _answers(job, language)
     directory = shown_path(language.folder)
+    found = _in_order(output_files(language.folder))
+    _refuse_two_of_a_scenario(found)
     files = [
-        (f"{directory}/{path.relative_to(language.folder).as_posix()}", path)
-        for path in output_files(language.folder)
+        (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
     ]
     evaluated, failed, digest = _evaluate_all(files, job.mode, language, answers)
     about = About(
@@ -183,6 +189,18 @@ def _score(job: OrchestrationJob, language: _Language) -> Outcome:
     else:
         scored = outcomes.standard_outcome(about, evaluated, failed)
     return _with_unused_verdicts(scored, answers)
+
+
+def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
+    """Scenario 1 of one language is not scenario 1 of another."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path.name in seen:
+            raise UsageError(
+                f"{path} and {seen[path.name]} are outputs of one scenario; "
+                "expected one folder a model and language"
+            )
+        seen[path.name] = path
 
 
 def _with_unused_verdicts(scored: Outcome, answers: Answers) -> Outcome:
@@ -205,7 +223,7 @@ def _evaluate_all(
         try:
             data = decode_file(read_whole(path))
             evaluated.append(evaluate_one(data, path.name.removesuffix(_SUFFIX), shown))
-            digest.update(msgspec.json.encode(_gold(data), order="deterministic"))
+            digest.update(repr(_gold(data)).encode("utf-8", "backslashreplace"))
         except DataError as error:
             failed.append(FailedRow(shown, error.problem))
     return evaluated, failed, digest.hexdigest()[:12]

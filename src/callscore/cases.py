@@ -13,11 +13,11 @@ from callscore.core.errors import DataError
 from callscore.core.task import Task
 from callscore.store.files import Line, lines_of
 from callscore.store.records import read_case, read_case_id
-from callscore.suites.calls import catalog
+from callscore.suites import catalog
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A case with its task, checked and ready for answers."""
+    """A case with its task, checked and ready for answers (where `reference` is not None)."""
 
     case: Case
     task: Task[Any, Any]
@@ -32,8 +32,13 @@ class Placed(NamedTuple):
     opened: Opened
 
 
-def open_case(line: Line, tasks: Mapping[str, Task[Any, Any]]) -> Opened:
-    """The case on a line, ready; raises DataError with file, line, case and field."""
+def open_case(
+    line: Line, tasks: Mapping[str, Task[Any, Any]], *, for_scoring: bool = True
+) -> Opened:
+    """The case on a line, ready; raises DataError with file, line, case and field.
+
+    Asking needs no reference: `for_scoring=False` saves reading it where it was checked before.
+    """
     case = read_case(line)
     try:
         task = tasks.get(case.task)
@@ -42,7 +47,7 @@ def open_case(line: Line, tasks: Mapping[str, Task[Any, Any]]) -> Opened:
             raise DataError(
                 f"{case.task!r} is not a task; expected one of {expected}", field="task"
             )
-        return Opened(case, task, task.reference(case))
+        return Opened(case, task, task.reference(case) if for_scoring else None)
     except DataError as error:
         raise error.located(line.place, case.id) from None
 
@@ -73,9 +78,12 @@ def case_positions(config: ScoreConfig) -> dict[str, int]:
 class WantedCases:
     """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
 
-    def __init__(self, config: ScoreConfig, positions: Mapping[str, int]) -> None:
+    def __init__(
+        self, config: ScoreConfig, positions: Mapping[str, int], *, for_scoring: bool = True
+    ) -> None:
         self._config = config
         self._positions = positions
+        self._for_scoring = for_scoring
         self._tasks = catalog.tasks(config.checked_settings())
         self.skipped: list[str] = []
 
@@ -86,7 +94,7 @@ class WantedCases:
             if config.limit is not None and given >= config.limit:
                 return
             try:
-                opened = open_case(line, self._tasks)
+                opened = open_case(line, self._tasks, for_scoring=self._for_scoring)
             except DataError as error:
                 if not config.allow_bad_cases:
                     raise

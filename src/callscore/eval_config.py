@@ -26,6 +26,7 @@ from callscore.eval_file import (
     ScenarioEntry,
 )
 from callscore.eval_models import checked_model
+from callscore.gates import known_gates
 from callscore.store.strict_yaml import Document, read_yaml
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
@@ -61,8 +62,11 @@ class EvalConfig(msgspec.Struct, frozen=True):
     attempts: AttemptsEntry
 
 
-def load_eval(path: Path) -> EvalConfig:
-    """The config in a file; raises ConfigError or UsageError where it cannot be used."""
+def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
+    """The config in a file; raises ConfigError where it cannot be used.
+
+    `store` is where answers are kept instead of where the file says.
+    """
     document = read_yaml(path)
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
@@ -78,7 +82,7 @@ def load_eval(path: Path) -> EvalConfig:
         verdicts=_files(document, "verdicts", file.verdicts),
         settings=file.settings,
         weights=file.weights,
-        tasks=tuple(task for task in file.tasks if task != "orchestration"),
+        tasks=tuple(file.tasks),
     )
     _check_scoring(document, scoring)
     folder = path.parent
@@ -86,7 +90,7 @@ def load_eval(path: Path) -> EvalConfig:
         path=path,
         name=file.name or path.stem,
         fingerprint=_fingerprint(document.value),
-        cases=cases if not file.tasks or scoring.tasks else (),
+        cases=cases,
         scenarios=_scenarios(document, data.orchestration)
         if not file.tasks or "orchestration" in file.tasks
         else (),
@@ -95,7 +99,7 @@ def load_eval(path: Path) -> EvalConfig:
         recordings=_recordings(document, file.models),
         repeats=file.repeats,
         budget_usd=file.budget_usd,
-        store=folder / (file.store or DEFAULT_STORE),
+        store=store or folder / (file.store or DEFAULT_STORE),
         gates=file.gates,
         scoring=scoring,
         attempts=file.attempts,
@@ -185,6 +189,10 @@ def _check_values(document: Document, file: EvalFile) -> None:
 
 
 def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) -> None:
+    if gate.of not in known_gates():
+        near = difflib.get_close_matches(gate.of, known_gates(), n=1)
+        hint = f"did you mean {near[0]}?" if near else "expected final, a task or a metric"
+        raise document.error(f"{part}.of", f"{gate.of!r} cannot be gated; {hint}")
     if gate.at_least is None and gate.at_most is None:
         raise document.error(part, "expected at_least or at_most")
     if gate.model is not None and gate.model not in {model.name for model in file.models}:
@@ -285,7 +293,10 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
 
 
 def _fingerprint(value: Mapping[str, Any]) -> str:
-    """Hash of the file's content; where and how fast it runs does not belong to it."""
+    """Hash of the file's content; how fast, how patiently and where it runs is left out."""
     kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
+    kept["models"] = [
+        {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
+    ]
     raw = msgspec.json.encode(kept, order="deterministic")
     return hashlib.blake2b(raw, digest_size=16).hexdigest()

@@ -33,7 +33,7 @@ from callscore.scoring import (
 )
 from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.records import read_output_head, read_verdict
-from callscore.suites.calls import catalog
+from callscore.suites import catalog
 
 if TYPE_CHECKING:
     from asyncio import Task

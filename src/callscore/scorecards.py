@@ -12,10 +12,10 @@ from callscore.core.rating import holds
 from callscore.core.scorecard import Judging, ModelScore, Scorecard
 from callscore.examining import Examiner
 from callscore.pipeline import Tallied
+from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks.score import score_benchmarks
 from callscore.suites.calls.final import final_score, option_weights
-from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.ranking import cost_of, rank
 from callscore.suites.calls.tally import TaskTally
@@ -42,8 +42,8 @@ def _model_score(
     model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, settings: spec.Settings
 ) -> ModelScore:
     scored = {
-        task: score_task(formula_for(task, settings), tallies[task], settings)
-        for task in spec.load().tasks
+        task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
+        for task in catalog.tasks(settings)
         if task in tallies
     }
     tasks = {task: entry.score for task, entry in scored.items()}

@@ -14,14 +14,13 @@ from callscore.core.measure import Measure, failed
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
 from callscore.examining import NOTHING_FOUND, Examined, Examiner
-from callscore.suites.calls import catalog
+from callscore.suites import catalog
 from callscore.suites.calls.approximation import RELIES_ON, mark_approximate
 from callscore.suites.calls.asking import left_open
 from callscore.suites.calls.benchmarks import measuring as benchmarks
 from callscore.suites.calls.benchmarks.view import Subject
-from callscore.suites.calls.benchmarks.words import RECALL
+from callscore.suites.calls.benchmarks.words import RECALL, criteria_of
 from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.reading import Parsed, read_object
 from callscore.suites.calls.records import Author, Record, records_of
 from callscore.suites.calls.spec import Settings
@@ -102,9 +101,13 @@ class Scorer:
     ) -> None:
         self._settings = settings
         self._models = models
-        self._formulas = {name: formula_for(name, settings) for name in catalog.tasks(settings)}
-        self._with_benchmarks = options.benchmarks
-        self._asks = options.asks
+        self._formulas = {
+            name: catalog.formula_for(name, settings) for name in catalog.tasks(settings)
+        }
+        self._benchmarked = {
+            name for name in self._formulas if options.benchmarks and criteria_of(name)
+        }
+        self._asked = {name for name in self._formulas if options.asks and criteria_of(name)}
         self._on_result = options.on_result
         self._on_record = options.on_record
         self.tallies: Tallies = {model: {} for model in models}
@@ -121,15 +124,16 @@ class Scorer:
             for model in self._models
             if (runs := answers.get(model))
         }
-        if not self._with_benchmarks:
+        if opened.task.name not in self._benchmarked:
             return ReadCase(opened, found)
         known = {
             item: verdicts
             for item, verdicts in given.get((None, 1), NO_VERDICTS).items()
             if item.metric == RECALL
         }
-        frozen = left_open(benchmarks.ask_of_case(opened.case), known) if self._asks else ()
-        return ReadCase(opened, found, frozen, known)
+        if opened.task.name not in self._asked:
+            return ReadCase(opened, found, (), known)
+        return ReadCase(opened, found, left_open(benchmarks.ask_of_case(opened.case), known), known)
 
     def _read(
         self, opened: Opened, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
@@ -141,14 +145,16 @@ class Scorer:
         known = given.get((model, run)) or given.get((None, run), NO_VERDICTS)
         if isinstance(output, Malformed):
             return ReadAnswer(model, run, reply, output, None, known, ())
-        subject = self._subject(opened, output, reply) if self._with_benchmarks else None
+        subject = self._subject(opened, output, reply)
         questions: Sequence[Question] = ()
-        if self._asks:
+        if task.name in self._asked:
             asked = [*task.ask(reference, output), *(benchmarks.ask(subject) if subject else ())]
             questions = left_open(asked, known)
         return ReadAnswer(model, run, reply, output, subject, known, questions)
 
-    def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject:
+    def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject | None:
+        if opened.task.name not in self._benchmarked:
+            return None
         parsed = read_object(reply, self._settings.parse)
         assert isinstance(parsed, Parsed)  # the task has read the same reply
         return Subject(opened.case, opened.reference, output, parsed.value)
@@ -193,7 +199,7 @@ class Scorer:
             verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
         measured = self._measure(opened, answer.output, verdicts, found)
         layer_two: Mapping[str, Measure] = {}
-        if self._with_benchmarks:
+        if opened.task.name in self._benchmarked:
             layer_two = (
                 benchmarks.malformed(opened.case)
                 if answer.subject is None

@@ -158,6 +158,7 @@ def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
         ([LARGE, "--cards", "nowhere"], "nowhere: no such folder"),
         ([CARDS, "--cards", CARDS], "holds no recorded outputs"),
         ([LARGE, SMALL, "--cards", CARDS], "two folders of the language EN"),
+        ([LARGE.parents[1], "--cards", CARDS], "expected one folder a model and language"),
         ([LARGE, "--cards", CARDS, CARDS], "2 card folders for 1 output folders"),
         ([LARGE], "Missing option"),
         ([LARGE, "--cards", CARDS, "--mode", "best"], "Invalid value for '--mode'"),
@@ -196,6 +197,22 @@ def test_escape_sequences_of_a_model_do_not_reach_the_terminal(tmp_path: Path) -
     done = run("score", folder, "--cards", CARDS)
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_nan_and_half_characters_in_an_answer_do_no_harm(tmp_path: Path, mode: str) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    text = (folder / "4_out.json").read_text(encoding="utf-8")
+    broken = text.replace('"note": "sample', '"odd": NaN, "note": "sample')
+    broken = broken.replace("A refund may not exceed 150.", "\\ud800 <status>")
+    broken = broken.replace('"workflow_1\\"', '"workflow_1\\udc80\\"')
+    (folder / "4_out.json").write_text(broken, encoding="utf-8")
+    file = tmp_path / "result.json"
+    done = run("score", folder, "--cards", CARDS, "--mode", mode, "--json", file)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert written["overall_statistics"]["failed_evaluations"] == 0
 
 
 def test_validate_prints_the_data_report_of_the_sample() -> None:

@@ -294,11 +294,12 @@ def test_c_119_quality_is_a_mean_over_scenarios_that_have_a_pair() -> None:
 
 
 def test_c_120_without_plans_the_average_is_null() -> None:
-    none = PlanRow()
-    outcome = standard_outcome(ABOUT, [Evaluated(a_row(plan=none), (), (), False, True)], ())
+    all_missing = PlanRow(Measure(0.0), failed=3)
+    outcome = standard_outcome(ABOUT, [Evaluated(a_row(plan=all_missing), (), (), False, True)], ())
     written = outcome.document()
     metrics = written["overall_statistics"]["key_metrics"]
     assert metrics["Plan"] is None
+    assert written["overall_statistics"]["total_failed_workflow_generation"] == 0
     assert metrics["Average"] is None
     assert metrics["FC"] == 1.0
     assert "overall_statistics.key_metrics.Average" in written["x_extension"]["undefined"]

@@ -70,19 +70,24 @@ def score(
 
 def show(document: dict[str, object], json_file: Path | None) -> None:
     """Write the result file where asked; print the result unless the file is the terminal."""
-    import json
-
     from callscore.report.orchestration_terminal import render
     from callscore.store.files import written_whole
 
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if json_file == STANDARD_OUTPUT:
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.write(_as_file(document))
         return
     if json_file is not None:
         with written_whole(json_file) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
+            file.write(_as_file(document))
     click.echo(render(document))
+
+
+def _as_file(document: dict[str, object]) -> bytes:
+    """The result as JSON; half a character from a model's answer stays an escape sequence."""
+    import json
+
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")
 
 
 @orchestration.command(cls=GreedyCommand)

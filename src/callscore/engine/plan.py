@@ -20,7 +20,7 @@ class EngineOptions(msgspec.Struct, frozen=True):
     """What earlier sessions of the same run paid; the budget counts it."""
     attempt_s: float = 120.0
     case_s: float = 900.0
-    """From the first sending of a request to its last repetition, pauses included."""
+    """How long a call is repeated after its first attempt failed, pauses included."""
     max_attempts: int = 6
     """Rate limits do not count: only the deadline of the case ends those."""
     backoff_first_s: float = 0.5

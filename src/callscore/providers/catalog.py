@@ -32,6 +32,7 @@ HOMES: Mapping[str, str] = {
 
 _REGION_IN_HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com")
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _JSON = {"content-type": "application/json"}
 
 
@@ -60,7 +61,8 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
         authorise = _authorise(spec, secrets, url, key)
     except ConfigError as error:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
-    access = Access(Endpoint(url, proxy_for(url)), authorise, (key,) if key else ())
+    hidden = [key, *(secrets.environment.get(name) for name in _OTHER_SECRETS)]
+    access = Access(Endpoint(url, proxy_for(url)), authorise, tuple(filter(None, hidden)))
     return RemoteModel(spec.name, spec.model, api.dialect, access, http)
 
 
@@ -131,7 +133,8 @@ def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> 
         from callscore.providers.signing import signer
 
         in_host = _REGION_IN_HOST.fullmatch(url.host or "")
-        return signer(str(url), in_host[1] if in_host else _region(secrets))
+        region = in_host[1] if in_host else _region(secrets)
+        return signer(str(url), region, secrets.environment)
     headers = _JSON | _key_header(spec.provider, url, key)
 
     async def authorise(_body: bytes) -> Mapping[str, str]:

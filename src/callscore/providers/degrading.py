@@ -19,6 +19,8 @@ INVENTED_QUOTE = ' At 58:41 the agent says "I have noted all of it for you".'
 INVENTED_ENTITY = "loyalty platinum upgrade"
 
 Json = dict[str, Any]
+SCENARIO = "scenario"
+"""The task of a step of a scenario: the only one that is answered with calls of tools."""
 
 
 class Rates(msgspec.Struct, frozen=True):
@@ -60,8 +62,8 @@ def degraded(task: str, expected: Mapping[str, Any], rates: Rates, chance: rando
     """The expected outcome of a case as an answer, degraded in the way of its task."""
     outcome: Json = copy.deepcopy(dict(expected))
     chances = _Chances(rates, chance)
-    if task == "orchestration":
-        return _orchestration(outcome, chances)
+    if task == SCENARIO:
+        return _scenario(outcome, chances)
     worsen = _BY_TASK.get(task)
     if worsen is not None:
         worsen(outcome, chances)
@@ -157,6 +159,39 @@ def _translation(outcome: Json, chances: _Chances) -> None:
             outcome[key] = chances.kept(outcome[key])
 
 
+def _orchestration(outcome: Json, chances: _Chances) -> None:
+    """Calls, actions or graphs of other origin; of accepted values the first is answered."""
+    if isinstance(outcome.get("calls"), list):
+        made = [
+            {"name": name, "arguments": {key: _first(value) for key, value in given.items()}}
+            for call in _objects(outcome["calls"])
+            for name, given in call.items()
+            if isinstance(given, dict)
+        ]
+        outcome["calls"] = [_worse_call(call, chances) for call in chances.kept(made)]
+    for key in ("actions", "nodes", "edges"):
+        if isinstance(outcome.get(key), list):
+            outcome[key] = chances.kept(outcome[key])
+
+
+def _worse_call(call: Json, chances: _Chances) -> Json:
+    arguments = {
+        key: _other_value(value) if chances.wrong() else value
+        for key, value in call["arguments"].items()
+        if value != "" and not chances.missing()
+    }
+    name = f"{call['name']}_now" if chances.fabricated() else call["name"]
+    return {"name": name, "arguments": arguments}
+
+
+def _first(accepted: Any) -> Any:
+    """The first accepted value, inside objects too; an empty text means: left out."""
+    value = accepted[0] if isinstance(accepted, list) and accepted else accepted
+    if isinstance(value, dict):
+        return {key: _first(inner) for key, inner in value.items()}
+    return value
+
+
 def _translated(outcome: Json) -> str:
     sentences = _objects(outcome["sentence_translations"])
     return "\n".join(str(sentence.get("translated_text")) for sentence in sentences)
@@ -180,10 +215,11 @@ _BY_TASK: Mapping[str, Callable[[Json, _Chances], None]] = {
     "entity": _entity,
     "text": _text,
     "translation": _translation,
+    "orchestration": _orchestration,
 }
 
 
-def _orchestration(outcome: Json, chances: _Chances) -> Answer:
+def _scenario(outcome: Json, chances: _Chances) -> Answer:
     """`{calls}` become tool calls; `{text}` (a rejection) stays; `{workflows}` are a plan."""
     if "calls" in outcome:
         calls = chances.kept(_objects(outcome["calls"]))

@@ -29,7 +29,13 @@ _KEY_IS_USELESS = frozenset(
     ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "API_KEY_INVALID")
 )
 """Codes that come with a status that would otherwise be tried again or only fail one case."""
-_OUT_OF_CREDIT = "Your credit balance is too low"
+_OUT_OF_CREDIT = (
+    "Your credit balance is too low",
+    "You have reached your specified API usage limits",
+)
+_THROTTLED = frozenset(("ServiceQuotaExceededException", "ThrottlingException"))
+_NO_HEADERS: Mapping[str, str] = {}
+_AMAZON_ERROR = "x-amzn-errortype"
 
 
 class ServerError(NamedTuple):
@@ -40,7 +46,16 @@ class ServerError(NamedTuple):
     retry_after_s: float | None = None
 
 
-def server_error(body: bytes) -> ServerError:
+def server_error(body: bytes, headers: Mapping[str, str] = _NO_HEADERS) -> ServerError:
+    """What an error says in its body, and in the header that AWS has for it."""
+    error = _in_body(body)
+    amazon = headers.get(_AMAZON_ERROR)
+    if amazon is None:
+        return error
+    return error._replace(codes=error.codes | {amazon.partition(":")[0]})
+
+
+def _in_body(body: bytes) -> ServerError:
     """Read `{"error": {…}}`, `{"message": …}`, `{"detail": …}` or any other text."""
     try:
         value = msgspec.json.decode(body)
@@ -91,6 +106,8 @@ def kind_of(status: int, error: ServerError, *, told_to_wait: bool) -> FailureKi
     """The word of `core.calling` for a status and the codes that came with it."""
     if error.codes & _KEY_IS_USELESS or error.message.startswith(_OUT_OF_CREDIT):
         return "unauthorised"
+    if error.codes & _THROTTLED:
+        return "rate_limited"
     if status == 503 and told_to_wait:
         return "overloaded"
     if status in _BY_STATUS:

@@ -140,6 +140,8 @@ def _unreached(endpoint: Endpoint, error: aiohttp.ClientError | OSError) -> Atte
     if isinstance(cause, RefusedAddress):
         # no later attempt can succeed, so the model stops at once
         return AttemptFailed("not_found", f"{endpoint.host}: {cause}")
+    if isinstance(error, aiohttp.InvalidURL):
+        return AttemptFailed("not_found", f"{endpoint.host}: {excerpt(str(error))}")
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         why = "the name cannot be resolved; check base_url, the network and HTTPS_PROXY"
     elif isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):

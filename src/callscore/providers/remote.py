@@ -20,8 +20,8 @@ BYTES_A_TOKEN_ASCII = 4
 BYTES_A_TOKEN_OTHER = 3
 CONTENT_FILTER = "content_filter"
 
-Authorise = Callable[[bytes], Awaitable[Mapping[str, str]]]
-"""The headers that one body must be sent with."""
+Authorise = Callable[[bytes], Awaitable[Mapping[str, str] | AttemptFailed]]
+"""The headers that one body must be sent with, or why there are none."""
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -68,6 +68,8 @@ class RemoteModel:
     async def attempt(self, call: Call) -> Answered | AttemptFailed:
         """One attempt; a refusal, an empty or a cut answer is an answer (C-27)."""
         headers = await self._access.authorise(call.body)
+        if isinstance(headers, AttemptFailed):
+            return headers
         answer = await self._http.post(self._access.endpoint, call.body, headers)
         if isinstance(answer, AttemptFailed):
             return answer
@@ -85,10 +87,10 @@ class RemoteModel:
         await self._http.leave()
 
     def _refused(self, answer: HttpAnswer) -> Answered | AttemptFailed:
-        error = server_error(answer.body)
+        error = server_error(answer.body, answer.headers)
         if answer.status == 400 and CONTENT_FILTER in error.codes:
-            # a prompt that the provider's filter stops is answered for good, and for free
-            return Answered(Reply("", CONTENT_FILTER, 0, 0))
+            # a prompt that the provider's filter stops is answered for good; some bill it, some not
+            return Answered(Reply("", CONTENT_FILTER))
         return failure(answer, error, self._access.endpoint.host, self._access.secrets)
 
     def _unread(self, failed: AttemptFailed, answer: HttpAnswer) -> AttemptFailed:

@@ -7,35 +7,55 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
+from callscore.core.calling import AttemptFailed
 from callscore.core.errors import ConfigError, MissingExtra
+from callscore.providers.redaction import excerpt
 from callscore.providers.remote import Authorise
 
 SERVICE = "bedrock"
 _CONTENT = {"content-type": "application/json"}
 
 
-def signer(url: str, region: str, profile: str | None = None) -> Authorise:
-    """Headers that sign a body for a URL, from the usual chain of AWS credentials."""
+def signer(url: str, region: str, environment: Mapping[str, str]) -> Authorise:
+    """Headers that sign a body for a URL, with credentials of the environment or the AWS chain."""
+    credentials = _credentials(environment)
+    auth, requests, exceptions = (_botocore(n) for n in ("auth", "awsrequest", "exceptions"))
+
+    def sign(body: bytes) -> Mapping[str, str] | AttemptFailed:
+        request = requests.AWSRequest("POST", url, data=body, headers=_CONTENT)
+        try:
+            frozen = credentials.get_frozen_credentials()
+        except exceptions.BotoCoreError as error:
+            return AttemptFailed("unauthorised", f"AWS credentials: {excerpt(str(error))}")
+        auth.SigV4Auth(frozen, SERVICE, region).add_auth(request)
+        return dict(request.headers.items())
+
+    async def authorise(body: bytes) -> Mapping[str, str] | AttemptFailed:
+        # temporary credentials are renewed over the network, which must not stop the loop
+        return await asyncio.to_thread(sign, body)
+
+    return authorise
+
+
+def _credentials(environment: Mapping[str, str]) -> Any:
+    access = environment.get("AWS_ACCESS_KEY_ID")
+    secret, token = environment.get("AWS_SECRET_ACCESS_KEY"), environment.get("AWS_SESSION_TOKEN")
+    if access and secret:
+        return _botocore("credentials").Credentials(access, secret, token)
     try:
-        auth = importlib.import_module("botocore.auth")
-        requests = importlib.import_module("botocore.awsrequest")
-        sessions = importlib.import_module("botocore.session")
+        found = _botocore("session").Session().get_credentials()
+    except _botocore("exceptions").BotoCoreError as error:
+        raise ConfigError(f"AWS credentials: {excerpt(str(error))}") from None
+    if found is None:
+        raise ConfigError("no AWS credentials found: environment, ~/.aws or instance role")
+    return found
+
+
+def _botocore(module: str) -> Any:
+    try:
+        return importlib.import_module(f"botocore.{module}")
     except ImportError:
         raise MissingExtra(
             "signing requests for Bedrock needs botocore: pip install 'callscore[bedrock]' "
             "(or give a Bedrock API key in AWS_BEARER_TOKEN_BEDROCK)"
         ) from None
-    credentials = sessions.Session(profile=profile).get_credentials()
-    if credentials is None:
-        raise ConfigError("no AWS credentials found: environment, ~/.aws or instance role")
-
-    def sign(body: bytes) -> Mapping[str, str]:
-        request: Any = requests.AWSRequest("POST", url, data=body, headers=_CONTENT)
-        auth.SigV4Auth(credentials.get_frozen_credentials(), SERVICE, region).add_auth(request)
-        return dict(request.headers.items())
-
-    async def authorise(body: bytes) -> Mapping[str, str]:
-        # temporary credentials are renewed over the network, which must not stop the loop
-        return await asyncio.to_thread(sign, body)
-
-    return authorise

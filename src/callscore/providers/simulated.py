@@ -20,6 +20,8 @@ from callscore.core.errors import ConfigError
 from callscore.providers.degrading import Rates, degraded
 
 LABEL = "simulated"
+VERSION = 1
+"""Part of the key: raised whenever answers are made worse in another way than before."""
 BYTES_A_TOKEN = 4
 KEY_BYTES = 32
 REFUSAL = "I'm sorry, but I can't help with that."
@@ -84,7 +86,7 @@ class SimulatedProvider:
         """The case with its gold, as a call."""
         gold = _Gold(case.id, case.task, case.expected_outcome, self._params, self._model, repeat)
         body = msgspec.json.encode(gold, order="deterministic")
-        key = blake2b(LABEL.encode() + b"\0" + body, digest_size=KEY_BYTES).digest()
+        key = blake2b(f"{LABEL}\0{VERSION}\0".encode() + body, digest_size=KEY_BYTES).digest()
         said = sum(len(message.content.encode()) for message in prompt.messages)
         return Call(
             key=key,

@@ -29,7 +29,7 @@ class Left(NamedTuple):
     requests: int | None = None
     tokens: int | None = None
     reset_s: float | None = None
-    """Until the limit that runs out first is whole again."""
+    """Until requests are allowed again where none is left, else until tokens are whole again."""
 
 
 NOTHING_TOLD = Left()
@@ -55,8 +55,9 @@ def left(headers: Mapping[str, str], names: LimitHeaders) -> Left:
     if requests is None and tokens is None:
         return NOTHING_TOLD
     requests_left, tokens_left = _count(requests), _count(tokens)
-    first = names.tokens_reset if tokens_left == 0 else names.requests_reset
-    second = names.requests_reset if tokens_left == 0 else names.tokens_reset
+    first, second = names.tokens_reset, names.requests_reset
+    if requests_left == 0 or tokens_left is None:
+        first, second = second, first
     reset = headers.get(first) or headers.get(second)
     return Left(requests_left, tokens_left, _reset(reset, headers.get("date")) if reset else None)
 

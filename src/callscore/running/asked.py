@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -22,10 +22,6 @@ class Asked(NamedTuple):
     prompt: Prompt
 
 
-Subjects = Callable[[], Iterator[Asked]]
-"""Opens the stream anew: every model reads at its own pace."""
-
-
 class Survey(msgspec.Struct, frozen=True):
     """What a look at all the data found, before anything is spent."""
 
@@ -33,31 +29,56 @@ class Survey(msgspec.Struct, frozen=True):
     digest: str
 
 
-def calls_subjects(config: ScoreConfig) -> Subjects:
-    """The wanted cases of the calls suite, each with its prompt."""
-    positions = case_positions(config)
+class Subjects(Protocol):
+    """What is asked in one suite. A stream is opened anew for every model."""
 
-    def opened() -> Iterator[Asked]:
-        for placed in WantedCases(config, positions):
+    def survey(self) -> Survey:
+        """Read and check everything once; raises DataError."""
+        ...
+
+    def stream(self) -> Iterator[Asked]:
+        """Every case with its prompt, unchecked."""
+        ...
+
+
+class CallSubjects:
+    """The wanted cases of the calls suite."""
+
+    def __init__(self, config: ScoreConfig) -> None:
+        self._config = config
+        self._positions = case_positions(config)
+
+    def survey(self) -> Survey:
+        """Check every case as scoring will, expected outcome included."""
+        digest = hashlib.blake2b(digest_size=16)
+        cases = 0
+        for placed in WantedCases(self._config, self._positions):
+            cases += 1
+            digest.update(placed.line.raw.strip() + b"\n")
+        return Survey(cases, digest.hexdigest())
+
+    def stream(self) -> Iterator[Asked]:
+        """Every case with its prompt."""
+        for placed in WantedCases(self._config, self._positions, for_scoring=False):
             task, case = placed.opened.task, placed.opened.case
             yield Asked(case, task.prompt(case))
 
-    return opened
 
+class AllSubjects:
+    """Several suites one after the other."""
 
-def chained(parts: Sequence[Subjects]) -> Subjects:
-    """Several streams one after the other."""
-    return lambda: (asked for part in parts for asked in part())
+    def __init__(self, parts: Sequence[Subjects]) -> None:
+        self._parts = parts
 
+    def survey(self) -> Survey:
+        """The sum of the parts."""
+        found = [part.survey() for part in self._parts]
+        return Survey(sum(part.cases for part in found), "/".join(part.digest for part in found))
 
-def survey(subjects: Subjects) -> Survey:
-    """Read and check everything once; the digest covers prompts and expected outcomes."""
-    digest = hashlib.blake2b(digest_size=16)
-    cases = 0
-    for asked in subjects():
-        cases += 1
-        digest.update(msgspec.json.encode(asked))
-    return Survey(cases, digest.hexdigest())
+    def stream(self) -> Iterator[Asked]:
+        """Part after part."""
+        for part in self._parts:
+            yield from part.stream()
 
 
 def work_of(

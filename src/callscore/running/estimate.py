@@ -33,7 +33,7 @@ def estimate(
 ) -> list[Estimate]:
     """One pass over the data, every request built as it would be sent."""
     counted = {model.spec.name: _Count() for model in models}
-    for asked in subjects():
+    for asked in subjects.stream():
         expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
         for model in models:
             count = counted[model.spec.name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,25 +13,21 @@ from callscore.app import line_writer, score_answers
 from callscore.core.case import Case
 from callscore.core.errors import UsageError
 from callscore.core.run_words import OnEvent, RunStatus, RunSummary
-from callscore.core.scorecard import Scorecard
+from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.eval_config import EvalConfig
 from callscore.pipeline import Outlets
-from callscore.running.asked import (
-    Subjects,
-    Survey,
-    calls_subjects,
-    chained,
-    survey,
-    work_of,
-)
+from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey, work_of
 from callscore.running.estimate import Estimate, estimate
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.running.preflight import Preflight
-from callscore.running.scenarios import ScenarioSet, scenario_subjects, score_scenarios
 from callscore.running.session import ask_all
+from callscore.scoring import OnResult
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
+
+if TYPE_CHECKING:
+    from callscore.running.scenarios import ScenarioScore, ScenarioSet
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -66,6 +62,15 @@ class Prepared(msgspec.Struct, frozen=True):
         unpriced = any(model.spec.price is None for model in self.models)
         return None if offline and unpriced else budget
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know about models that are none."""
+        return [
+            f"{model.spec.name}: {LABELS[model.spec.provider]}"
+            for model in self.models
+            if not model.online
+        ]
+
 
 class Ran(msgspec.Struct, frozen=True):
     """What a run leaves: how it went, and the scores where it was not interrupted."""
@@ -74,18 +79,23 @@ class Ran(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    orchestration: Mapping[str, dict[str, Any]] = {}
+    orchestration: Mapping[str, ScenarioScore] = {}
 
 
 def prepare(config: EvalConfig, options: RunOptions) -> Prepared:
     """Read and check config and data; nothing is sent, nothing is written."""
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
-    sets = [ScenarioSet(data, options.limit) for data in config.scenarios]
-    parts = [calls_subjects(scoring)] if config.cases else []
-    parts += [scenario_subjects(sets)] if sets else []
-    subjects = chained(parts)
-    found = survey(subjects)
+    parts: list[Subjects] = [CallSubjects(scoring)] if config.cases else []
+    sets: Sequence[ScenarioSet] = ()
+    if config.scenarios:
+        # The other suite is imported only where there are scenarios: half of the start-up.
+        from callscore.running.scenarios import ScenarioSet, ScenarioSubjects
+
+        sets = [ScenarioSet(data, options.limit) for data in config.scenarios]
+        parts.append(ScenarioSubjects(sets))
+    subjects = AllSubjects(parts)
+    found = subjects.survey()
     if not found.cases:
         raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
     return Prepared(config, open_models(config), subjects, sets, found, options)
@@ -156,7 +166,7 @@ def _plan(prepared: Prepared) -> Plan:
             model.spec.name: PlannedModel(
                 model.spec,
                 model.provider,
-                work_of(model.spec.name, model.provider, prepared.subjects(), repeats),
+                work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats),
                 _total(prepared, model),
             )
             for model in prepared.models
@@ -170,7 +180,9 @@ def _total(prepared: Prepared, model: Reached) -> int:
     repeats = prepared.config.repeats
     if model.spec.provider != "replay":
         return prepared.survey.cases * repeats
-    return sum(1 for _ in work_of(model.spec.name, model.provider, prepared.subjects(), repeats))
+    return sum(
+        1 for _ in work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats)
+    )
 
 
 def _wanting(prepared: Prepared, journal: Journal) -> dict[str, Reached]:
@@ -182,7 +194,7 @@ def _wanting(prepared: Prepared, journal: Journal) -> dict[str, Reached]:
         and any(
             journal.stored(work.call.key) is None
             for work in work_of(
-                model.spec.name, model.provider, prepared.subjects(), prepared.config.repeats
+                model.spec.name, model.provider, prepared.subjects.stream(), prepared.config.repeats
             )
         )
     }
@@ -194,8 +206,10 @@ class _JournalAnswers:
     def __init__(self, journal: Journal, run_id: int, models: Sequence[Reached]) -> None:
         self._journal = journal
         self._run_id = run_id
-        self.models = [model.spec.name for model in models]
-        self.labels = {model.spec.name: model.spec.provider for model in models if not model.online}
+        self.models: Sequence[str] = [model.spec.name for model in models]
+        self.labels: Mapping[str, str] = {
+            model.spec.name: model.spec.provider for model in models if not model.online
+        }
 
     def answers(self, position: int, case: Case) -> Answers:
         return self._journal.answers_to(self._run_id, case.id)
@@ -208,24 +222,31 @@ def _scored(prepared: Prepared, journal: Journal, ran: Ran) -> Ran:
     config = prepared.config
     source = _JournalAnswers(journal, ran.run_id, prepared.models)
     card = None
-    documents: dict[str, dict[str, Any]] = {}
+    scenarios: Mapping[str, ScenarioScore] = {}
     with line_writer(prepared.options.results) as on_result:
         if config.cases:
             card = score_answers(config.scoring, Outlets(on_result), source)
-            card = msgspec.structs.replace(card, notes=[*card.notes, *notes(prepared.models)])
+            card = msgspec.structs.replace(card, notes=[*card.notes, *prepared.notes])
         if prepared.sets:
-            documents = score_scenarios(
+            from callscore.running.scenarios import score_scenarios
+
+            scenarios = score_scenarios(
                 prepared.sets,
                 source.models,
                 lambda case_id: journal.answers_to(ran.run_id, case_id),
                 config.repeats,
-                on_result,
+                _labelling(on_result, source.labels),
             )
-    return msgspec.structs.replace(ran, card=card, orchestration=documents)
+    return msgspec.structs.replace(ran, card=card, orchestration=scenarios)
 
 
-def notes(models: Sequence[Reached]) -> list[str]:
-    """What a reader of the scores must know about models that are none."""
-    return [
-        f"{model.spec.name}: {LABELS[model.spec.provider]}" for model in models if not model.online
-    ]
+def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
+    """Results of a model that is none say so, each of them."""
+
+    def labelled(result: CaseResult) -> None:
+        label = labels.get(result.model)
+        if label is not None:
+            result = msgspec.structs.replace(result, flags=sorted({*result.flags, label}))
+        on_result(result)
+
+    return labelled

@@ -14,7 +14,8 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
 from callscore.eval_config import ScenarioData
-from callscore.running.asked import Asked, Subjects
+from callscore.providers.degrading import SCENARIO
+from callscore.running.asked import Asked, Survey
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
 from callscore.suites.orchestration.call.questions import Unanswered
@@ -35,6 +36,13 @@ NOT_RUN = "not run"
 StoredAnswers = Callable[[str], Mapping[str, Mapping[int, Reply | Failed]]]
 """What was stored for a case id, by model and run."""
 OnResult = Callable[[CaseResult], None]
+
+
+class ScenarioScore(msgspec.Struct, frozen=True):
+    """The result document of one model, and whether every scenario could be scored."""
+
+    document: dict[str, Any]
+    complete: bool
 
 
 class ScenarioSet:
@@ -62,14 +70,23 @@ class ScenarioSet:
         return digest.hexdigest()[:12]
 
 
-def scenario_subjects(sets: Sequence[ScenarioSet]) -> Subjects:
+class ScenarioSubjects:
     """Every step that a model is asked, as a case with its gold."""
-    return lambda: (
-        _asked(step)
-        for part in sets
-        for scenario in part.scenarios()
-        for step in _askable(scenario, part.cards)
-    )
+
+    def __init__(self, sets: Sequence[ScenarioSet]) -> None:
+        self._sets = sets
+
+    def survey(self) -> Survey:
+        """Read every scenario."""
+        cases = sum(1 for _ in self.stream())
+        return Survey(cases, "+".join(part.digest() for part in self._sets))
+
+    def stream(self) -> Iterator[Asked]:
+        """Every step of every scenario."""
+        for part in self._sets:
+            for scenario in part.scenarios():
+                for step in _askable(scenario, part.cards):
+                    yield Asked(Case(step.id, SCENARIO, "", {}, _gold(step)), step.prompt)
 
 
 def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
@@ -79,10 +96,6 @@ def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
         for case in step_cases(scenario, cards)
         if isinstance(case.step, PlanStep) or case.step.has_card
     ]
-
-
-def _asked(step: StepCase) -> Asked:
-    return Asked(Case(step.id, TASK, "", {}, _gold(step)), step.prompt)
 
 
 def _gold(step: StepCase) -> dict[str, Any]:
@@ -116,14 +129,15 @@ def score_scenarios(
     stored: StoredAnswers,
     repeats: int,
     on_result: OnResult,
-) -> dict[str, dict[str, Any]]:
-    """The result document of every model, from what was stored."""
-    documents = {}
+) -> dict[str, ScenarioScore]:
+    """The result of every model, from what was stored."""
+    found = {}
     for model in models:
         answers = _Answers(model, stored, repeats)
         scored = [_score(part, answers, on_result) for part in sets]
-        documents[model] = result_document(scored)
-    return documents
+        complete = all(outcome.overall.complete for outcome in scored)
+        found[model] = ScenarioScore(result_document(scored), complete)
+    return found
 
 
 class _Answers(msgspec.Struct, frozen=True):

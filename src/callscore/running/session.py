@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import Ledger, OnEvent, RunSummary
+from callscore.engine import loop
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
+from callscore.engine.stopping import Stop
 from callscore.running.models import Reached
 from callscore.running.preflight import Preflight, preflight
 
@@ -19,19 +20,18 @@ Asked = tuple[Sequence[Preflight], RunSummary]
 
 def ask_all(plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent) -> Asked:
     """Ask the models in `first` whether they answer at all; then carry out the plan."""
-    return asyncio.run(_ask_all(plan, ledger, first, on_event))
+    return loop.run(lambda stop: _ask_all(plan, ledger, first, on_event, stop))
 
 
 async def _ask_all(
-    plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent
+    plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent, stop: Stop
 ) -> Asked:
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
-        preflights = await preflight(
-            {name: model.provider for name, model in first.items()}, timeout
-        )
+        providers = {name: model.provider for name, model in first.items()}
+        preflights = await preflight(providers, timeout)
         _refuse(preflights)
-        return preflights, await generate(plan, ledger, on_event)
+        return preflights, await generate(plan, ledger, on_event, stop)
     finally:
         for model in plan.models.values():
             await model.provider.close()

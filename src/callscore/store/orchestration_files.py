@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from callscore.core.errors import DataError, UsageError
 
 MAX_FILE_BYTES = 64_000_000
-_NUMBERS = re.compile(r"(\d+)", re.ASCII)
 
 
 def output_files(folder: Path) -> list[Path]:
-    """Every `*_out.json` below the folder, 2 before 10."""
+    """Every `*_out.json` below the folder."""
     return _found(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
 
 
@@ -33,13 +31,8 @@ def _found(folder: Path, patterns: Sequence[str], inside: Sequence[str], what: s
     for place in (*(folder / name for name in inside), folder):
         found = [path for pattern in patterns for path in place.rglob(pattern) if path.is_file()]
         if found:
-            return sorted(found, key=_natural)
+            return sorted(found)
     raise UsageError(f"{folder}: holds no {what}")
-
-
-def _natural(path: Path) -> list[tuple[int, int, str]]:
-    pieces = _NUMBERS.split(path.as_posix())
-    return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in pieces]
 
 
 def read_whole(path: Path) -> bytes:

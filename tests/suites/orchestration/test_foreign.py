@@ -15,7 +15,7 @@ from callscore.core.judging import Item, Verdict
 from callscore.core.task import Measured
 from callscore.suites.orchestration.call.questions import METRIC
 from callscore.suites.orchestration.foreign.graph import SubTasks, measure_graph, read_graph
-from callscore.suites.orchestration.foreign.task import OrchestrationTask, case_score
+from callscore.suites.orchestration.foreign.task import SCORE, OrchestrationTask
 from orchestration_data import SHARED, needs_cases
 
 TASK = OrchestrationTask()
@@ -48,7 +48,7 @@ CALLS = {"calls": [{"find": {"id": ["rs1", "RS-1"], "species": ["human", ""]}}]}
     ],
 )
 def test_any_accepted_value_in_any_usual_form(call: Any) -> None:
-    assert case_score(scored(CALLS, {"calls": [call]}).measures) == 1.0
+    assert scored(CALLS, {"calls": [call]}).measures[SCORE].value == 1.0
 
 
 def test_a_wrong_value_lowers_values_alone() -> None:
@@ -68,7 +68,7 @@ def test_a_verdict_decides_a_free_text() -> None:
     assert unanswered.flags == ("undecided_values",)
     assert unanswered.measures["orchestration.arguments_value_f1"].approximate
     verdicts = {Item(METRIC, question.item): [Verdict(METRIC, question.item, verdict="same")]}
-    assert case_score(TASK.measure(reference, output, verdicts).measures) == 1.0
+    assert TASK.measure(reference, output, verdicts).measures[SCORE].value == 1.0
 
 
 ACTIONS = {
@@ -129,7 +129,7 @@ def test_texts_matched_by_words_are_marked_approximate() -> None:
 def test_a_graph_of_the_wrong_shape_is_malformed(output: Any) -> None:
     found = scored(GRAPH, output)
     assert found.flags == ("structure",)
-    assert case_score(found.measures) is None
+    assert found.measures[SCORE].value == 0.0
 
 
 def test_two_empty_graphs_are_equal() -> None:
@@ -184,7 +184,7 @@ def test_every_bfcl_case_can_be_answered_perfectly() -> None:
         ]
         reference = TASK.reference(loaded)
         output = TASK.read(reference, Reply(json.dumps({"calls": calls})))
-        assert case_score(TASK.measure(reference, output, {}).measures) == 1.0, loaded.id
+        assert TASK.measure(reference, output, {}).measures[SCORE].value == 1.0, loaded.id
 
 
 @needs_cases
@@ -192,7 +192,7 @@ def test_every_worfbench_case_equals_itself() -> None:
     for loaded, raw in _read("orch_worfbench"):
         reference = TASK.reference(loaded)
         output = TASK.read(reference, Reply(json.dumps(raw["expected_outcome"])))
-        assert case_score(TASK.measure(reference, output, {}).measures) == 1.0, loaded.id
+        assert TASK.measure(reference, output, {}).measures[SCORE].value == 1.0, loaded.id
 
 
 @needs_cases

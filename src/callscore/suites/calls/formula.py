@@ -8,7 +8,15 @@ from functools import cache
 
 import msgspec
 
-from callscore.suites.calls.spec import Gate, Part, ScoreSpec, Settings, load, names
+from callscore.suites.calls.spec import (
+    Gate,
+    MetricSpec,
+    Part,
+    ScoreSpec,
+    Settings,
+    load,
+    names,
+)
 
 ValueOf = Callable[[str], float | None]
 
@@ -48,7 +56,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
-    judged_gates: frozenset[str]
+    specs: Mapping[str, MetricSpec]
+    judged_gates: frozenset[str] = frozenset()
     """Gates on what only a judge can tell: an estimate neither triggers nor clears them."""
 
 
@@ -69,7 +78,9 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
     judged = frozenset(slug for slug, _ in active if spec.metrics[slug].needs == "judge")
-    return TaskFormula(task, slugs, score, weighted, complements, tuple(active), judged)
+    return TaskFormula(
+        task, slugs, score, weighted, complements, tuple(active), spec.metrics, judged
+    )
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.suites.orchestration import compat, extension, final, result_format
+from callscore.suites.orchestration.choice.confusion import Confusion
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
-from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.values import Finding
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard import Evaluated
@@ -128,6 +129,7 @@ def standard_outcome(
         plans=any(scenario.plans_ran for scenario in evaluated),
         calls=any(scenario.calls_ran for scenario in evaluated),
     )
+    evaluated = [_only_what_ran(scenario, ran) for scenario in evaluated]
     rows = [scenario.row for scenario in evaluated]
     totals = final.overall(rows, len(evaluated) + len(failed), ran)
     return Outcome(
@@ -139,6 +141,18 @@ def standard_outcome(
         findings=tuple(finding for scenario in evaluated for finding in scenario.findings),
         warnings=tuple(_warnings(totals)),
     )
+
+
+def _only_what_ran(scenario: Evaluated, ran: Ran) -> Evaluated:
+    """Without the half of the suite that no file has an answer for: not run is not failed."""
+    row, records = scenario.row, scenario.records
+    if not ran.plans:
+        row = msgspec.structs.replace(row, plan=PlanRow())
+        records = tuple(record for record in records if record.kind != "plan")
+    if not ran.calls:
+        row = Row(row.file_path, row.plan, CallRow(), Confusion(), 0, 0)
+        records = tuple(record for record in records if record.kind == "plan")
+    return msgspec.structs.replace(scenario, row=row, records=records)
 
 
 def compat_outcome(about: About, rows: Sequence[Row], failed: Sequence[FailedRow]) -> Outcome:
@@ -159,7 +173,7 @@ def _warnings(overall: Overall) -> list[str]:
             warnings.append(f"{name} is unavailable: {measure.why} (C-120)")
     confusion = overall.confusion
     for what, cases in (("call", confusion.call_cases), ("rejection", confusion.rejection_cases)):
-        if not cases and confusion != type(confusion)():
+        if not cases and confusion != Confusion():
             warnings.append(
                 f"no {what} was due in this data: its F1 is undefined and counts 0, so the "
                 "headline scores do not compare with those of other data (C-113)"

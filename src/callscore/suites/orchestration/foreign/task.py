@@ -32,6 +32,7 @@ GRAPH_SLUGS = (
     "orchestration.edge_f1",
     "orchestration.exact_plan",
 )
+SCORE = "orchestration.case_score"
 _ELSEWHERE = undefined("the case has no part of this kind")
 
 
@@ -162,7 +163,8 @@ def _value(value: float) -> Measure:
 
 def _all(measures: Mapping[str, Measure]) -> Mapping[str, Measure]:
     """Every slug of the task, those of the other form marked as not applying."""
-    return {slug: measures.get(slug, _ELSEWHERE) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
+    found = {slug: measures.get(slug, _ELSEWHERE) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
+    return {**found, SCORE: _case_score(found)}
 
 
 def _tools(tools: Any) -> dict[str, Tool]:
@@ -175,14 +177,16 @@ def _tools(tools: Any) -> dict[str, Tool]:
     return found
 
 
-def case_score(measures: Mapping[str, Measure]) -> float | None:
+def _case_score(measures: Mapping[str, Measure]) -> Measure:
     """(name + key + value) / 3 for calls, the graph similarity for graphs        001 FC, C-117
 
-    None where the answer was malformed: its structure is wrong, not its content.
+    A malformed answer is a failed generation: it scores 0, as failed plans do (C-118).
     """
-    parts = [measures[slug].value for slug in CALL_SLUGS[:3]]
-    graph = measures[GRAPH_SLUGS[0]].value
-    if graph is not None:
-        return graph
-    known = [value for value in parts if value is not None]
-    return sum(known) / len(known) if len(known) == len(parts) else None
+    graph = measures[GRAPH_SLUGS[0]]
+    parts = [graph] if graph is not _ELSEWHERE else [measures[slug] for slug in CALL_SLUGS[:3]]
+    values = [part.value for part in parts if part.value is not None]
+    if len(values) < len(parts):
+        return _value(0.0)
+    score = _value(sum(values) / len(values))
+    approximate = any(part.approximate for part in parts)
+    return msgspec.structs.replace(score, approximate=approximate)

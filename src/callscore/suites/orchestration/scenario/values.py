@@ -65,7 +65,7 @@ class PlanStep(msgspec.Struct, frozen=True):
 
 
 class AgentStep(msgspec.Struct, frozen=True):
-    """A step where a sub-agent must call or reject. `asked` is false for an agent without card."""
+    """A step where a sub-agent must call or reject; `has_card` tells if its agent is known."""
 
     step_id: int
     agent: str

@@ -1,0 +1,185 @@
+"""A run against a mock API beside the bare client: wall and CPU as ratios, memory, concurrency.
+
+2,000 cases × 2 models, 50 ms latency, 100 calls at once, journal on. The floor sends the same
+number of requests of the same size with nothing but aiohttp, in the same minute.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MOCK = Path(__file__).parents[2] / "shared" / "tools" / "mock_server.py"
+WALL_LIMIT, CPU_LIMIT = 1.3, 2.0
+FLOOR = """
+import asyncio, json, sys, aiohttp
+url, total, at_once, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+async def main():
+    numbers = iter(range(total))
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        async def worker():
+            for n in numbers:
+                text = f"CASE-{n} " + "x" * size
+                body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+                async with session.post(url + "/chat/completions", json=body) as answer:
+                    (await answer.json())["choices"][0]["message"]["content"]
+        await asyncio.gather(*(worker() for _ in range(at_once)))
+asyncio.run(main())
+"""
+
+
+class Spent(NamedTuple):
+    """What one process used."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+
+
+def spent_by(command: list[str]) -> Spent:
+    """Run a command to its end; wall, CPU of user and system, peak resident memory."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}: {said.decode()}")
+    return Spent(time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+@contextmanager
+def mock_server(latency_ms: float) -> Iterator[str]:
+    """The mock API on a free port; gives its base URL."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, str(MOCK), "--port", str(port), "--latency-ms", str(latency_ms)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    try:
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def stats(url: str) -> Mapping[str, Any]:
+    """The counters of the mock server since the last look."""
+    origin = url.removesuffix("/v1")
+    with urllib.request.urlopen(f"{origin}/__stats") as answer:
+        found: Mapping[str, Any] = json.load(answer)
+    urllib.request.urlopen(urllib.request.Request(f"{origin}/__reset", method="POST")).read()
+    return found
+
+
+def write_eval(folder: Path, url: str, cases: int, models: int, concurrency: int) -> Path:
+    """Cases of entity spotting, and an eval file over them."""
+    with (folder / "cases.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(cases):
+            text = f"CASE-{number} I want a refund for my card, please. " + "And so on. " * 60
+            outcome = {
+                "detected_keywords": ["refund", "card"],
+                "detected_topics": [],
+                "valid_entity_set": ["refund", "card", "cancel"],
+            }
+            case = {
+                "id": f"case-{number}",
+                "task": "entity",
+                "transcript": [{"id": 1, "speaker": "customer", "text": text}],
+                "config": {"keywords": ["refund", "card", "cancel"], "topics": []},
+                "expected_outcome": outcome,
+            }
+            file.write(json.dumps(case) + "\n")
+    entries = [
+        {
+            "name": f"m{number}",
+            "provider": "openai",
+            "model": f"mock-{number}",
+            "base_url": url,
+            "price": {"input": 1, "output": 2},
+            "limits": {"concurrency": concurrency},
+        }
+        for number in range(models)
+    ]
+    path = folder / "eval.yaml"
+    path.write_text(json.dumps({"data": "cases.jsonl", "models": entries}), encoding="utf-8")
+    return path
+
+
+def ours(path: Path, store: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "callscore", "run", str(path), "--store", store),
+        *("--json", f"{store}.json", "--results", f"{store}.jsonl"),
+    ]
+
+
+def compare(folder: Path, url: str) -> None:
+    path = write_eval(folder, url, 2_000, 2, 50)
+    size = 2_600  # bytes of one of our requests
+    walls, cpus = [], []
+    for turn in range(3):
+        floor = spent_by([sys.executable, "-c", FLOOR, url, "4000", "100", str(size)])
+        stats(url)
+        spent = spent_by(ours(path, str(folder / f"{turn}.db")))
+        found = stats(url)
+        assert found["paid"] == 4_000 + 2, found  # and one small request a model
+        walls.append(spent.wall_s / floor.wall_s)
+        cpus.append(spent.cpu_s / floor.cpu_s)
+        print(
+            f"floor {floor.wall_s:5.2f} s wall, {floor.cpu_s / 4:5.3f} ms CPU a call; ours "
+            f"{spent.wall_s:5.2f} s, {spent.cpu_s / 4:5.3f} ms (start, scoring, files and all); "
+            f"{spent.peak_mb:.0f} MB"
+        )
+    print(f"wall / floor   {min(walls):5.2f}  (limit {WALL_LIMIT})")
+    print(f"CPU / floor    {min(cpus):5.2f}  (limit {CPU_LIMIT})")
+    again = spent_by(ours(path, str(folder / "0.db")))
+    print(f"the same again {again.wall_s:5.2f} s, {stats(url)['requests']} requests")
+
+
+def memory(folder: Path, url: str) -> None:
+    peaks = {}
+    for cases in (1_000, 20_000):
+        path = write_eval(folder, url, cases, 1, 200)
+        peaks[cases] = spent_by(ours(path, str(folder / f"m{cases}.db"))).peak_mb
+        print(f"peak memory, {cases:>6,} cases {peaks[cases]:6.1f} MB")
+    print(f"growth                    {peaks[20_000] - peaks[1_000]:6.1f} MB")
+
+
+def crowd(folder: Path, url: str) -> None:
+    path = write_eval(folder, url, 6_000, 1, 1_000)
+    stats(url)
+    spent = spent_by(ours(path, str(folder / "crowd.db")))
+    found = stats(url)
+    print(
+        f"concurrency 1,000: 6,000 calls in {spent.wall_s:.2f} s, at once at most "
+        f"{found['max_in_flight']}, outcomes {found['by_outcome']}"
+    )
+
+
+def main() -> None:
+    if not MOCK.exists():
+        print(
+            f"skipped: needs the mock server at {MOCK.name}, which is not part of this repository"
+        )
+        return
+    with tempfile.TemporaryDirectory() as name:
+        with mock_server(50) as url:
+            compare(Path(name), url)
+        with mock_server(5) as url:
+            memory(Path(name), url)
+        with mock_server(200) as url:
+            crowd(Path(name), url)

@@ -1,0 +1,151 @@
+"""`callscore run`: ask models, keep every answer, score."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from callscore.core.run_words import Event
+    from callscore.eval_config import EvalConfig
+    from callscore.running.runner import Prepared, Ran, RunOptions
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("eval_file", metavar="EVAL.yaml", type=FILE)
+@click.option("--resume", is_flag=True, help="Go on with the unfinished run of this file.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
+@click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
+@click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
+@click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
+@click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
+@click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
+@click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
+@click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
+@click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
+def run(
+    eval_file: Path,
+    resume: bool,
+    limit: int | None,
+    budget: float | None,
+    dry_run: bool,
+    json_file: Path | None,
+    results: Path | None,
+    store: Path | None,
+    log: Path | None,
+    no_preflight: bool,
+    require_complete: bool,
+) -> None:
+    """Ask the models of an eval file, keep every answer, print the scores.
+
+    Every paid answer is stored before it is used and never paid for again: not after a crash,
+    not by a second run. Ctrl-C stops within seconds; --resume goes on.
+
+    \b
+    callscore run eval.yaml --dry-run
+    callscore run eval.yaml --budget 5 --json card.json
+    """
+    from callscore.eval_config import load_eval
+    from callscore.running.runner import RunOptions, prepare
+
+    options = RunOptions(
+        resume=resume,
+        limit=limit,
+        budget_usd=_checked_budget(budget),
+        preflight=not no_preflight,
+        results=results,
+    )
+    prepared = prepare(load_eval(eval_file, store), options)
+    if dry_run:
+        _show_estimate(prepared)
+        return
+    ran = _carried_out(prepared, log)
+    if ran.summary.status == "interrupted":
+        _say_how_to_go_on(prepared.config, options, store)
+        raise KeyboardInterrupt
+    _show(prepared, ran, json_file)
+    _decide(prepared, ran, require_complete)
+
+
+def _checked_budget(budget: float | None) -> float | None:
+    if budget is not None and not 0 <= budget < float("inf"):
+        raise click.BadParameter("expected dollars, at least 0", param_hint="--budget")
+    return budget
+
+
+def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
+    from callscore.cli.live import LiveView
+    from callscore.running.log import EventLog
+    from callscore.running.runner import run_prepared
+
+    view = LiveView()
+    with ExitStack() as stack:
+        stack.callback(view.close)
+        written = stack.enter_context(EventLog(log)) if log is not None else None
+
+        def on_event(event: Event) -> None:
+            view(event)
+            if written is not None:
+                written(event)
+
+        return run_prepared(prepared, on_event)
+
+
+def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
+    words = ["callscore", "run", str(config.path), "--resume"]
+    words += ["--limit", str(options.limit)] if options.limit is not None else []
+    words += ["--store", str(store)] if store is not None else []
+    words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
+    click.echo(f"Every answer so far is kept. Go on with:  {shlex.join(words)}", err=True)
+
+
+def _show_estimate(prepared: Prepared) -> None:
+    from callscore.cli.run_text import estimate_lines
+    from callscore.running.runner import dry_run
+
+    for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
+        click.echo(line)
+
+
+def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
+    from callscore.cli import output
+    from callscore.cli.run_text import summary_lines
+    from callscore.report.orchestration_terminal import render
+    from callscore.running.document import run_document
+    from callscore.store.files import written_whole
+
+    for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
+        click.echo(line, err=True)
+    if json_file == output.STANDARD_OUTPUT:
+        sys.stdout.buffer.write(run_document(ran))
+        return
+    if json_file is not None:
+        with written_whole(json_file) as file:
+            file.write(run_document(ran))
+    if ran.card is not None:
+        output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
+    for score in ran.orchestration.values():
+        click.echo(render(score.document))
+    for note in prepared.notes if ran.card is None else ():
+        click.echo(note)
+
+
+def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
+    from callscore.cli import output
+    from callscore.core.errors import Inconclusive
+    from callscore.gates import check_gates
+
+    if ran.card is not None:
+        check_gates(ran.card, prepared.config.gates)
+        if require_complete:
+            output.require_complete(ran.card)
+    unfinished = [model for model, score in ran.orchestration.items() if not score.complete]
+    if require_complete and unfinished:
+        raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

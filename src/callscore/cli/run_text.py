@@ -1,0 +1,127 @@
+"""What `run` and `runs` print beside scores: estimates, sums, lists of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.run_words import ModelSummary, RunSummary
+from callscore.report.columns import columns
+from callscore.report.numbers import show_count, show_money
+from callscore.report.safe_text import plain
+from callscore.running.estimate import Estimate
+from callscore.running.preflight import Preflight
+from callscore.store.run_records import RunRecord
+
+UNKNOWN = "unknown"
+
+
+def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
+    """Calls, tokens and dollars of every model: as expected, and at most."""
+    headings = ("model", "calls", "already paid", "input tokens", "output tokens", "cost")
+    rows = [
+        (
+            found.model,
+            str(found.calls),
+            str(found.already_paid),
+            f"{found.input_tokens:,}",
+            f"{found.output_tokens:,} to {found.most_output_tokens:,}",
+            _range(found.cost_usd, found.most_cost_usd),
+        )
+        for found in estimates
+    ]
+    costs = [found.cost_usd for found in estimates]
+    mosts = [found.most_cost_usd for found in estimates]
+    total = _range(_sum(costs), _sum(mosts))
+    return [
+        f"{show_count(cases, 'case')}, nothing was sent. Tokens are estimated; answers are "
+        "expected as long as the human's, at most as long as the model may write.",
+        *columns(headings, rows),
+        f"All together: {total}",
+    ]
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return UNKNOWN
+    return f"{show_money(low)} to {show_money(high)}"
+
+
+def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflight]) -> list[str]:
+    """How the run went, model by model; what went wrong is said with its cause."""
+    headings = ("model", "answered", "cached", "failed", "not run", "attempts", "spend")
+    rows = [
+        (
+            name,
+            f"{model.answered}/{model.total}",
+            str(model.cached),
+            str(model.failed),
+            str(model.not_run),
+            str(model.attempts),
+            _spend(model),
+        )
+        for name, model in summary.models.items()
+    ]
+    lines = [f"run {run_id}: {summary.status}", *columns(headings, rows)]
+    lines += [
+        f"{plain(name)} was stopped: {plain(model.stopped)}"
+        for name, model in summary.models.items()
+        if model.stopped
+    ]
+    lines += [
+        f"{plain(name)}: up to {show_money(model.uncertain_usd)} more may be billed for attempts "
+        "that never came back"
+        for name, model in summary.models.items()
+        if model.uncertain_usd
+    ]
+    if preflights:
+        tokens = sum(found.input_tokens + found.output_tokens for found in preflights)
+        asked = show_count(len(preflights), "small request")
+        lines.append(f"before that, {asked} to see whether the models answer: {tokens} tokens")
+    if summary.status == "budget":
+        lines.append("stopped: the next call could have exceeded the budget")
+    return lines
+
+
+def _spend(model: ModelSummary) -> str:
+    shown = show_money(model.spend_usd)
+    if not model.unpriced:
+        return shown
+    return UNKNOWN if not model.spend_usd else f"{shown} + {model.unpriced} unpriced"
+
+
+def run_lines(records: Sequence[RunRecord]) -> list[str]:
+    """One line a run, newest first."""
+    headings = ("run", "name", "status", "answered", "failed", "coverage", "cost", "started (UTC)")
+    rows = [
+        (
+            str(record.id),
+            record.header.name,
+            _status(record),
+            f"{record.answered}/{record.header.total}",
+            str(record.failed),
+            f"{record.coverage:.1%}" if record.coverage is not None else "",
+            _cost(record),
+            record.started_at,
+        )
+        for record in records
+    ]
+    return columns(headings, rows)
+
+
+def _status(record: RunRecord) -> str:
+    holder = record.holder
+    if record.status == "running" and holder is not None:
+        return f"running (process {holder.pid} on {holder.host})"
+    return record.status
+
+
+def _cost(record: RunRecord) -> str:
+    shown = show_money(record.cost_usd)
+    if not record.unpriced:
+        return shown
+    return UNKNOWN if not record.cost_usd else f"{shown} + {record.unpriced} unpriced"

@@ -1,0 +1,38 @@
+"""`callscore runs`: what was run, how far it came, what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("eval_file", metavar="[EVAL.yaml]", required=False, type=FILE)
+@click.option("--store", type=FILE, help="The store to look into, where no eval file names it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one run a line.")
+def runs(eval_file: Path | None, store: Path | None, as_json: bool) -> None:
+    """List runs with status, coverage and cost, newest first.
+
+    Without a file or --store, the store of eval files in this folder: .callscore/runs.db.
+    """
+    import msgspec
+
+    from callscore.cli.run_text import run_lines
+    from callscore.core.errors import UsageError
+    from callscore.eval_config import DEFAULT_STORE, load_eval
+    from callscore.store.journal import Journal
+
+    path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
+    if not path.exists():
+        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    with Journal(path) as journal:
+        found = journal.runs()
+    if as_json:
+        for record in found:
+            click.echo(msgspec.json.encode(record).decode())
+        return
+    for line in run_lines(found):
+        click.echo(line)

@@ -1,0 +1,113 @@
+"""The gate of one model: who may send now, and who waits, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+from callscore.core.run_words import Limits
+from callscore.engine.limits import Bucket, Concurrency, Pause
+
+
+class _Waiter(NamedTuple):
+    admitted: asyncio.Future[int | None]
+    tokens: int
+
+
+class Gate:
+    """Admits calls one by one, first come first served, but repetitions before new calls.
+
+    A repetition has waited already, and its case has a deadline.
+    """
+
+    def __init__(self, limits: Limits, pause: Pause) -> None:
+        self._loop = asyncio.get_running_loop()
+        now = self._loop.time()
+        self._requests = Bucket(limits.rpm, now) if limits.rpm is not None else None
+        self._tokens = Bucket(limits.tpm, now) if limits.tpm is not None else None
+        self._waiters: deque[_Waiter] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tickets = 0
+        self._closed = False
+        self._inside = 0
+        self.pause = pause
+        self.concurrency = Concurrency(limits.concurrency)
+
+    async def enter(self, tokens: int, *, again: bool = False) -> int | None:
+        """The number of the admitted call, which must `leave`; None where the gate is closed."""
+        if self._closed:
+            return None
+        if not self._waiters and self._has_room() and self._wait_s(tokens) <= 0:
+            return self._admit(tokens)
+        waiter = _Waiter(self._loop.create_future(), tokens)
+        if again:
+            self._waiters.appendleft(waiter)
+        else:
+            self._waiters.append(waiter)
+        self._let_in()
+        try:
+            return await waiter.admitted
+        except asyncio.CancelledError:
+            if waiter.admitted.done() and not waiter.admitted.cancelled():
+                self.leave(0)
+            raise
+
+    def leave(self, unused_tokens: int) -> None:
+        """A call is over; the tokens it did not use go back (negative: it used more)."""
+        self._inside -= 1
+        if self._tokens is not None and unused_tokens:
+            self._tokens.give_back(unused_tokens)
+        if self._waiters:
+            self._let_in()
+
+    def refused(self, ticket: int) -> None:
+        """The provider refused this call for the sake of its limits."""
+        self.concurrency.refused(ticket, self._tickets)
+
+    def close(self) -> None:
+        """Nobody enters any more; those who wait are told."""
+        self._closed = True
+        self._cancel_timer()
+        for waiter in self._waiters:
+            if not waiter.admitted.done():
+                waiter.admitted.set_result(None)
+        self._waiters.clear()
+
+    def _has_room(self) -> bool:
+        return self._inside < self.concurrency.allowed
+
+    def _admit(self, tokens: int) -> int:
+        self._inside += 1
+        self._tickets += 1
+        if self._requests is not None:
+            self._requests.take(1)
+        if self._tokens is not None:
+            self._tokens.take(tokens)
+        return self._tickets
+
+    def _wait_s(self, tokens: int) -> float:
+        now = self._loop.time()
+        wait = self.pause.left_s(now)
+        if self._requests is not None:
+            wait = max(wait, self._requests.wait_s(1, now))
+        if self._tokens is not None:
+            wait = max(wait, self._tokens.wait_s(tokens, now))
+        return wait
+
+    def _let_in(self) -> None:
+        self._cancel_timer()
+        while self._waiters and self._has_room():
+            waiter = self._waiters[0]
+            if not waiter.admitted.done():
+                wait = self._wait_s(waiter.tokens)
+                if wait > 0:
+                    self._timer = self._loop.call_later(wait, self._let_in)
+                    return
+                waiter.admitted.set_result(self._admit(waiter.tokens))
+            self._waiters.popleft()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,34 @@
+"""The event loop, and the signals that end it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from callscore.engine.stopping import Stop
+
+T = TypeVar("T")
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
+    """Run to the end; an interrupt asks to stop, a second one to stop at once."""
+    return asyncio.run(_watched(main))
+
+
+async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
+    stop = Stop()
+    loop = asyncio.get_running_loop()
+    # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.
+    with suppress(NotImplementedError, RuntimeError, ValueError):
+        for number in SIGNALS:
+            loop.add_signal_handler(number, stop.ask)
+    try:
+        return await main(stop)
+    finally:
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)

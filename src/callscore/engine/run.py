@@ -1,0 +1,176 @@
+"""The run: workers pull work when there is room, and keep every paid answer before it is used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from callscore.core.case import Failed, Reply
+from callscore.core.errors import CallscoreError, StoreError
+from callscore.core.run_words import (
+    Item,
+    Ledger,
+    OnEvent,
+    Outcome,
+    RunStatus,
+    RunSummary,
+    Stored,
+    Work,
+)
+from callscore.engine.asking import Asker, stopped
+from callscore.engine.lane import Lane
+from callscore.engine.limits import Pause
+from callscore.engine.plan import Plan
+from callscore.engine.stopping import Stop
+
+Settled = Reply | Failed | None
+
+
+async def generate(plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop) -> RunSummary:
+    """Carry out a plan. Raises only what ends a run: no place to keep answers, or bad data."""
+    plan.check()
+    pauses: dict[tuple[str, str, str], Pause] = {}
+    lanes = [
+        Lane(planned, pauses.setdefault(planned.spec.account, Pause()))
+        for planned in plan.models.values()
+    ]
+    run = _Run(plan, ledger, on_event, stop)
+    await run.carry_out(lanes)
+    await ledger.settle()
+    run.tell_progress(lanes)
+    return RunSummary(_status(lanes, stop), {lane.spec.name: lane.summary() for lane in lanes})
+
+
+def _status(lanes: Sequence[Lane], stop: Stop) -> RunStatus:
+    if stop.asked and any(lane.summary().not_run for lane in lanes):
+        return "interrupted"
+    return "budget" if any(lane.out_of_budget for lane in lanes) else "complete"
+
+
+class _Run:
+    def __init__(self, plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop) -> None:
+        self._options = plan.options
+        self._ledger = ledger
+        self._on_event = on_event
+        self._stop = stop
+        self._asker = Asker(plan.options, stop, on_event)
+        self._asked: dict[bytes, asyncio.Future[Settled]] = {}
+
+    async def carry_out(self, lanes: Sequence[Lane]) -> None:
+        """As many workers a model as calls may be under way; they are the only queue."""
+        workers = [
+            asyncio.create_task(self._work(lane))
+            for lane in lanes
+            for _ in range(min(lane.spec.limits.concurrency, lane.total))
+        ]
+        minders = [
+            asyncio.create_task(self._stop_when_asked(workers)),
+            asyncio.create_task(self._tell_now_and_then(lanes)),
+        ]
+        try:
+            await self._until_done(workers)
+        finally:
+            for task in (*workers, *minders):
+                task.cancel()
+            await asyncio.gather(*workers, *minders, return_exceptions=True)
+
+    async def _until_done(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        if not workers:
+            return
+        done, others = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+        error = next((e for task in done if not task.cancelled() and (e := task.exception())), None)
+        if error is None:
+            return
+        if others and not isinstance(error, StoreError):
+            # What is already paid for is still kept.
+            if not self._stop.asked:
+                self._stop.ask()
+            await asyncio.wait(others)
+        raise error
+
+    async def _stop_when_asked(self, workers: Sequence[asyncio.Task[None]]) -> None:
+        await self._stop.wait()
+        for task in workers:
+            if task not in self._asker.sending:
+                task.cancel()
+        await self._stop.grace(self._options.grace_s)
+        for task in workers:
+            task.cancel()
+
+    async def _work(self, lane: Lane) -> None:
+        for work in lane.work:
+            await self._settle(lane, work)
+            self._asker.sending.discard(asyncio.current_task())
+            if self._stop.asked:
+                return
+
+    async def _settle(self, lane: Lane, work: Work) -> None:
+        key = work.call.key
+        stored = self._ledger.stored(key)
+        if stored is not None:
+            await self._note(lane, Outcome(work, stored.reply, cached=True))
+        elif key in self._asked:
+            # The same request is under way: it is paid for once, and answers both.
+            answer = await asyncio.shield(self._asked[key])
+            if answer is not None:
+                await self._note(lane, Outcome(work, answer, cached=True))
+        elif lane.stopped is not None:
+            await self._note(lane, Outcome(work, stopped(lane)))
+        elif not lane.out_of_budget:
+            await self._ask(lane, work)
+        else:
+            await asyncio.sleep(0)
+
+    async def _ask(self, lane: Lane, work: Work) -> None:
+        key = work.call.key
+        settled: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        self._asked[key] = settled
+        answer: Settled = None
+        try:
+            result = await self._guarded(lane, work)
+            if isinstance(result, Stored):
+                await self._ledger.keep(_item(work, paid=True), result)
+                answer = result.reply
+                self._tell(lane, Outcome(work, answer, attempts=result.attempts))
+            elif result is not None:
+                answer = result
+                await self._note(lane, Outcome(work, result))
+        finally:
+            del self._asked[key]
+            settled.set_result(answer)
+
+    async def _guarded(self, lane: Lane, work: Work) -> Stored | Failed | None:
+        try:
+            return await self._asker.ask(lane, work)
+        except CallscoreError:
+            raise
+        except Exception as error:
+            # A fault of an adapter, not of the world. Its text might hold anything: unsaid.
+            kind = type(error).__name__
+            return Failed("model", f"the adapter of {lane.spec.provider} failed: {kind}")
+
+    async def _note(self, lane: Lane, outcome: Outcome) -> None:
+        """Settle work that cost nothing, and let others have their turn."""
+        error = outcome.answer.why if isinstance(outcome.answer, Failed) else None
+        await self._ledger.note(_item(outcome.work, error=error))
+        self._tell(lane, outcome)
+        await asyncio.sleep(0)
+
+    def _tell(self, lane: Lane, outcome: Outcome) -> None:
+        lane.count(outcome, self._options.give_up_after)
+        self._on_event(outcome)
+
+    def tell_progress(self, lanes: Sequence[Lane]) -> None:
+        """How far every model is."""
+        now = asyncio.get_running_loop().time()
+        for lane in lanes:
+            self._on_event(lane.progress(now))
+
+    async def _tell_now_and_then(self, lanes: Sequence[Lane]) -> None:
+        while True:
+            self.tell_progress(lanes)
+            await asyncio.sleep(self._options.progress_s)
+
+
+def _item(work: Work, *, error: str | None = None, paid: bool = False) -> Item:
+    return Item(work.case_id, work.model, work.run, work.task, work.call.key, error, paid)

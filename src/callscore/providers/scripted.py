@@ -1,0 +1,62 @@
+"""A provider that follows a script: for tests and for trying out, without any network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from hashlib import blake2b
+
+import msgspec
+
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Prompt, Reply
+
+Script = Callable[[Call, int], Answered | AttemptFailed]
+"""What comes of a call and the number of its attempt, counted from 1."""
+
+
+def answer_ok(call: Call, attempt: int) -> Answered:
+    """Every call is answered at once."""
+    return Answered(Reply("ok", "stop", call.input_tokens, 1, model=call.model))
+
+
+class ScriptedProvider:
+    """Does what the script says after `latency_s`, and remembers what it was asked."""
+
+    def __init__(
+        self, script: Script = answer_ok, *, name: str = "scripted", latency_s: float = 0.0
+    ) -> None:
+        self.name = name
+        self._script = script
+        self._latency_s = latency_s
+        self.attempts: Counter[bytes] = Counter()
+        """Attempts by the key of the call."""
+        self.paid: Counter[bytes] = Counter()
+        """Answers by the key of the call."""
+        self.under_way = 0
+        self.most_under_way = 0
+
+    def call(self, prompt: Prompt, repeat: int) -> Call:
+        """The request for a prompt."""
+        body = msgspec.json.encode(prompt)
+        key = blake2b(body + b"#%d" % repeat, key=self.name.encode()[:64], digest_size=32).digest()
+        return Call(key, self.name, body, len(body) // 4, 1)
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        """One attempt, as scripted."""
+        self.attempts[call.key] += 1
+        self.under_way += 1
+        self.most_under_way = max(self.most_under_way, self.under_way)
+        try:
+            if self._latency_s:
+                await asyncio.sleep(self._latency_s)
+            result = self._script(call, self.attempts[call.key])
+        finally:
+            self.under_way -= 1
+        if isinstance(result, Answered):
+            self.paid[call.key] += 1
+        return result
+
+    async def close(self) -> None:
+        """Nothing was opened."""

@@ -1,0 +1,22 @@
+"""Rows of text in aligned columns, for lists that are no scorecard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.report.safe_text import plain
+
+LONGEST_CELL = 60
+
+
+def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """One line a row; the first column is flush left, numbers stand flush right."""
+    table = [list(headings), *([plain(cell, LONGEST_CELL) for cell in row] for row in rows)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(headings))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]

@@ -1,0 +1,383 @@
+"""`callscore run` through the door: nothing lost, nothing paid twice, nothing told."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval_files import (
+    KEY,
+    PRICE,
+    cases_file,
+    eval_file,
+    read_json,
+    read_lines,
+    remote,
+    right_answer,
+    run,
+    start,
+)
+from stub_servers import (
+    Answer,
+    Behaviour,
+    FaultyChat,
+    Request,
+    Stub,
+    always,
+    chat_completion,
+    openai_error,
+    serving,
+)
+
+PATIENT = {"most": 12, "timeout_s": 1.5, "case_timeout_s": 60}
+
+
+def asked(stub: Stub) -> list[Request]:
+    """The requests about cases; the preflight asks for the word ok."""
+    return [request for request in stub.requests if b"word ok" not in request.body]
+
+
+def wait_for(stub: Stub, requests: int) -> None:
+    end = time.monotonic() + 20
+    while len(stub.requests) < requests:
+        assert time.monotonic() < end, "the run does not get going"
+        time.sleep(0.01)
+
+
+def test_every_case_ends_scored_or_with_a_cause_and_the_bill_is_right(tmp_path: Path) -> None:
+    cases_file(tmp_path, 60)
+    rates = {"429": 0.2, "500": 0.05, "cut": 0.04, "garbage": 0.02, "hang": 0.01, "drop": 0.03}
+    faulty = FaultyChat(right_answer, rates, seed=3)
+    card, results, log = tmp_path / "card.json", tmp_path / "results.jsonl", tmp_path / "log.jsonl"
+    with serving(faulty) as stub:
+        path = eval_file(
+            tmp_path,
+            [remote(stub.url, "a", limits={"concurrency": 16}), remote(stub.url, "b")],
+            attempts=PATIENT,
+        )
+        done = run("run", path, "--json", card, "--results", results, "--log", log)
+    assert done.returncode == 0, done.stderr
+    lines = read_lines(results)
+    assert len(lines) == 120
+    assert {line["status"] for line in lines} <= {"valid", "incomplete", "invalid", "error"}
+    assert all(line["score"] != 0 for line in lines)
+    assert all(line["flags"] for line in lines if line["status"] == "error")
+    invalid = sum(line["status"] == "invalid" for line in lines)
+    assert invalid == faulty.outcomes["cut"] > 0
+    answered = [line for line in read_lines(log) if line["event"] == "answered"]
+    paid = sum(line["cost_usd"] for line in answered)
+    cost_of_one = (11 * PRICE["input"] + 7 * PRICE["output"]) / 1e6
+    assert paid == pytest.approx(len(answered) * cost_of_one)
+    models = read_json(card)["models"]
+    assert sum(model["cost"]["total"] for model in models) == pytest.approx(paid)
+    assert faulty.outcomes["429"] > 5
+    retried = {line["kind"] for line in read_lines(log) if line["event"] == "attempt_failed"}
+    assert {"rate_limited", "server", "connection"} <= retried
+
+
+def test_an_outage_is_an_error_with_its_cause_and_never_a_score(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    results = tmp_path / "results.jsonl"
+
+    def respond(request: Request) -> Behaviour:
+        if b"word ok" in request.body:
+            return Answer(chat_completion("ok"))
+        return Answer(openai_error("the shop is closed"), 400)
+
+    with serving(respond) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        done = run("run", path, "--results", results, "--json", tmp_path / "card.json")
+    assert done.returncode == 0, done.stderr
+    for line in read_lines(results):
+        assert (line["status"], line["score"]) == ("error", None)
+        assert "the shop is closed" in line["flags"][0]
+    (model,) = read_json(tmp_path / "card.json")["models"]
+    assert (model["tasks"]["qa"]["status"], model["tasks"]["qa"]["score"]) == ("error", None)
+
+
+def test_a_second_identical_run_asks_nothing_and_gives_the_same_bytes(tmp_path: Path) -> None:
+    cases_file(tmp_path, 5)
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], repeats=2)
+        first, second = tmp_path / "1.json", tmp_path / "2.json"
+        assert run("run", path, "--json", first).returncode == 0
+        assert len(asked(stub)) == 10
+        before = len(stub.requests)
+        assert run("run", path, "--json", second).returncode == 0
+        assert len(stub.requests) == before
+    assert first.read_bytes() == second.read_bytes()
+    assert run("run", path, "--json", second).returncode == 0, "needs no server at all"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"params": {"temperature": 0.5}},
+        {"params": {"seed": 2}},
+        {"model": "another"},
+    ],
+)
+def test_a_changed_request_is_a_new_one(tmp_path: Path, change: dict[str, Any]) -> None:
+    cases_file(tmp_path, 2)
+    with serving(FaultyChat(right_answer)) as stub:
+        assert run("run", eval_file(tmp_path, [remote(stub.url)])).returncode == 0
+        assert run("run", eval_file(tmp_path, [remote(stub.url, **change)])).returncode == 0
+        assert len(asked(stub)) == 4
+
+
+def test_only_a_changed_case_is_asked_again(tmp_path: Path) -> None:
+    path = cases_file(tmp_path, 4)
+    with serving(FaultyChat(right_answer)) as stub:
+        file = eval_file(tmp_path, [remote(stub.url)])
+        assert run("run", file).returncode == 0
+        path.write_text(path.read_text().replace("Good morning 2", "Good evening 2"))
+        assert run("run", file).returncode == 0
+        assert len(asked(stub)) == 5
+
+
+def test_killed_and_resumed_it_pays_once_and_ends_in_the_same_bytes(tmp_path: Path) -> None:
+    cases_file(tmp_path, 60)
+    whole, resumed = tmp_path / "whole.json", tmp_path / "resumed.json"
+    with serving(FaultyChat(right_answer)) as stub:
+        plain = eval_file(tmp_path, [remote(stub.url)])
+        assert run("run", plain, "--store", tmp_path / "w.db", "--json", whole).returncode == 0
+    faulty = FaultyChat(right_answer, delay_s=0.05)
+    with serving(faulty) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        for requests in (8, 25, 45):
+            process = start("run", path, "--resume")
+            wait_for(stub, requests)
+            process.kill()
+            process.communicate()
+        done = run("run", path, "--resume", "--json", resumed)
+        assert done.returncode == 0, done.stderr
+    cases_paid = {body: times for body, times in faulty.paid.items() if b"word ok" not in body}
+    assert len(cases_paid) == 60
+    assert sum(times - 1 for times in cases_paid.values()) <= 3 * 8
+    assert resumed.read_bytes() == whole.read_bytes()
+    listed = run("runs", path).stdout.splitlines()
+    assert len(listed) == 2, "one run, resumed"
+    assert "complete" in listed[1]
+    assert "60/60" in listed[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_came_and_says_how_to_go_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    cases_file(tmp_path, 100)
+    faulty = FaultyChat(right_answer, delay_s=0.2)
+    with serving(faulty) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        process = start("run", path)
+        wait_for(stub, 20)
+        process.send_signal(number)
+        began = time.monotonic()
+        _, err = process.communicate(timeout=20)
+        assert time.monotonic() - began < 5
+        assert process.returncode == 130
+        assert f"callscore run {path} --resume" in err
+        assert "Traceback" not in err
+        assert "interrupted" in run("runs", path).stdout
+        assert run("run", path, "--resume").returncode == 0
+    paid = [times for body, times in faulty.paid.items() if b"word ok" not in body]
+    assert (len(paid), max(paid)) == (100, 1)
+
+
+def test_the_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
+    cases_file(tmp_path, 50)
+    with serving(FaultyChat(right_answer, delay_s=0.3)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        first = start("run", path)
+        wait_for(stub, 5)
+        second = run("run", path, "--resume")
+        first.kill()
+        first.communicate()
+    assert second.returncode == 2
+    assert f"held by process {first.pid}" in second.stderr
+
+
+def test_a_wrong_key_shows_before_anything_is_spent(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    refusing = always(Answer(openai_error(f"Incorrect API key provided: {KEY}"), 401))
+    with serving(refusing) as bad, serving(FaultyChat(right_answer)) as good:
+        models = [remote(good.url, "a"), remote(bad.url, "b")]
+        done = run("run", eval_file(tmp_path, models))
+        assert asked(good) == []
+        assert len(bad.requests) == 1
+    assert done.returncode == 2
+    assert "preflight failed" in done.stderr
+    assert "b: " in done.stderr
+    assert KEY not in done.stderr
+
+
+def test_without_preflight_a_wrong_key_stops_that_model_alone(tmp_path: Path) -> None:
+    cases_file(tmp_path, 6)
+    refusing = always(Answer(openai_error("no such key"), 401))
+    results = tmp_path / "results.jsonl"
+    with serving(refusing) as bad, serving(FaultyChat(right_answer)) as good:
+        models = [
+            remote(good.url, "a"),
+            remote(bad.url, "b", limits={"concurrency": 1}),
+        ]
+        done = run("run", eval_file(tmp_path, models), "--no-preflight", "--results", results)
+        assert len(bad.requests) == 1
+        assert len(good.requests) == 6
+    assert done.returncode == 0, done.stderr
+    assert "b was stopped" in done.stderr
+    states = {line["model"]: line["status"] for line in read_lines(results)}
+    assert states["b"] == "error"
+    assert states["a"] != "error"
+
+
+SHAPES = [
+    KEY,
+    "AIzaSyB-canary-0123456789abcdefghijk",
+    "canary.with.no.known.shape.4711",
+]
+
+
+STATUSES = (200, 400, 401, 404, 429, 500)
+
+
+@pytest.mark.parametrize("key", SHAPES)
+def test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way(
+    tmp_path: Path, key: str
+) -> None:
+    cases_file(tmp_path, 2)
+
+    def echo(request: Request) -> Behaviour:
+        status = int(request.path.split("/")[1])
+        said = f"bad key {request.headers['authorization']} ({key}) https://u:{key}@host/"
+        body = openai_error(said) if status != 200 else {"oops": said}
+        return Answer(body, status, {"x-echo": key, "retry-after": "0"})
+
+    (tmp_path / "key").write_text(key + "\n")
+    (tmp_path / "key").chmod(0o600)
+    with serving(echo) as stub:
+        models = [remote(f"{stub.origin}/{status}", f"m{status}") for status in STATUSES]
+        filed = {"api_key_env": None, "api_key_file": "key"}
+        models += [remote(f"{stub.origin}/500", "filed", **filed)]
+        hasty = {"most": 2, "timeout_s": 1, "case_timeout_s": 1}
+        path = eval_file(tmp_path, models, attempts=hasty)
+        out = ["--json", tmp_path / "card.json", "--results", tmp_path / "results.jsonl"]
+        out += ["--log", tmp_path / "log.jsonl"]
+        shown = [
+            run("run", path, *extra, *out, env={"STUB_KEY": key})
+            for extra in ([], ["--no-preflight"])
+        ]
+        assert all(key in request.headers["authorization"] for request in stub.requests)
+    (tmp_path / "key").unlink()
+    shown.append(run("runs", path, "--json"))
+    assert [done.returncode for done in shown] == [2, 0, 0]
+    assert "redacted" in shown[0].stderr
+    assert [done.args for done in shown if key in done.stdout + done.stderr] == []
+    assert {line["status"] for line in read_lines(tmp_path / "results.jsonl")} == {"error"}
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(files) >= 6
+    assert [file.name for file in files if key.encode() in file.read_bytes()] == []
+
+
+def test_a_dry_run_sends_nothing_and_names_the_price(tmp_path: Path) -> None:
+    cases_file(tmp_path, 10)
+    with serving(FaultyChat(right_answer)) as stub:
+        priced = remote(stub.url, "priced", params={"max_tokens": 1000})
+        unpriced = {**remote(stub.url, "unpriced"), "price": None}
+        path = eval_file(tmp_path, [priced, unpriced], repeats=3)
+        done = run("run", path, "--dry-run")
+        assert stub.requests == []
+    assert done.returncode == 0, done.stderr
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert lines["priced"].split()[1] == "30"
+    assert "$" in lines["priced"]
+    assert "30,000" in lines["priced"]
+    assert lines["unpriced"].endswith("unknown")
+    assert lines["All"].endswith("unknown")
+    assert not (tmp_path / ".callscore").exists()
+
+
+def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> None:
+    cases_file(tmp_path, 40)
+    results = tmp_path / "results.jsonl"
+    faulty = FaultyChat(right_answer)
+    with serving(faulty) as stub:
+        model = remote(stub.url, params={"max_tokens": 1000}, price={"input": 0, "output": 1000})
+        path = eval_file(tmp_path, [model], budget_usd=1.05)
+        done = run("run", path, "--results", results)
+        assert done.returncode == 0, done.stderr
+        assert "budget" in done.stderr
+        # an answer costs 0.007, but each call must be able to cost 1.00
+        spent = 0.007 * len(asked(stub))
+        assert 0 < spent <= 1.05
+        states = [line["status"] for line in read_lines(results)]
+        assert states.count("not_run") == 40 - len(asked(stub))
+        assert run("run", path, "--require-complete").returncode == 3
+        assert run("run", path, "--resume", "--budget", "100").returncode == 0
+        assert len(asked(stub)) == 40
+
+
+def test_a_budget_needs_a_price(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [{**remote(stub.url), "price": None}])
+        done = run("run", path, "--budget", "1")
+        assert stub.requests == []
+    assert done.returncode == 2
+    assert "price is unknown" in done.stderr
+
+
+def test_a_limit_asks_the_first_cases_only(tmp_path: Path) -> None:
+    cases_file(tmp_path, 9)
+    results = tmp_path / "results.jsonl"
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        assert run("run", path, "--limit", 2, "--results", results).returncode == 0
+        assert len(asked(stub)) == 2
+    assert [line["case_id"] for line in read_lines(results)] == ["c0", "c1"]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    (tmp_path / "file").write_text("not a folder")
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        done = run("run", path, "--store", tmp_path / "file" / "runs.db")
+        assert stub.requests == []
+    assert done.returncode == 4
+    assert "Traceback" not in done.stderr
+
+
+def test_gates_decide_the_exit_code(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    perfect = {"name": "p", "provider": "simulated"}
+    metric = "qa.question_score_accuracy"
+    for gate, code, words in (
+        ({"of": metric, "at_least": 1}, 0, ""),
+        ({"of": metric, "at_most": 0.5}, 1, f"p: {metric} is 1, expected at most 0.5"),
+        ({"of": "final", "at_least": 0.1}, 3, "p: final has no value"),
+    ):
+        done = run("run", eval_file(tmp_path, [perfect], gates=[gate]))
+        assert done.returncode == code, done.stderr
+        assert words in done.stderr
+
+
+def test_a_stored_run_lists_its_cost_and_coverage_as_json(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        assert run("run", path).returncode == 0
+    (record,) = [json.loads(line) for line in run("runs", path, "--json").stdout.splitlines()]
+    assert (record["answered"], record["failed"], record["status"]) == (2, 0, "complete")
+    assert record["cost_usd"] == pytest.approx(2 * (11 * 1.0 + 7 * 2.0) / 1e6)
+
+
+def test_runs_without_a_store_says_so(tmp_path: Path) -> None:
+    done = run("runs", "--store", tmp_path / "none.db")
+    assert done.returncode == 2
+    assert "no such store" in done.stderr
+    assert not (tmp_path / "none.db").exists()

@@ -1,0 +1,124 @@
+"""Whole runs in small: scripted providers, a real journal, everything that was told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from callscore.core.calling import Answered, AttemptFailed, Call, FailureKind
+from callscore.core.case import Reply
+from callscore.core.run_words import (
+    Event,
+    Limits,
+    ModelSpec,
+    Outcome,
+    Price,
+    RunSummary,
+    Work,
+)
+from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.engine.run import generate
+from callscore.engine.stopping import Stop
+from callscore.providers.scripted import ScriptedProvider, answer_ok
+from callscore.store.journal import Journal
+from run_cases import HEADER, work_for
+
+
+class Ran(NamedTuple):
+    """What a run told, and where it was kept."""
+
+    summary: RunSummary
+    events: Sequence[Event]
+    path: Path
+    run_id: int
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        return [event for event in self.events if isinstance(event, Outcome)]
+
+    def answers(self, model: str = "m") -> dict[str, tuple[str | bytes, float | None]]:
+        found = {}
+        with Journal(self.path) as journal:
+            for case_id in {event.work.case_id for event in self.outcomes}:
+                reply = journal.answers_to(self.run_id, case_id).get(model, {}).get(1)
+                if isinstance(reply, Reply):
+                    found[case_id] = (reply.text, reply.cost_usd)
+        return found
+
+
+def attempt_failed(
+    kind: FailureKind, message: str = "no", wait: float | None = None
+) -> AttemptFailed:
+    return AttemptFailed(kind, message, retry_after_s=wait)
+
+
+def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
+    """Fails as told in the given attempts of every call, and answers else."""
+
+    def script(call: Call, attempt: int) -> Answered | AttemptFailed:
+        return by_attempt.get(attempt) or answer_ok(call, attempt)
+
+    return ScriptedProvider(script)
+
+
+def planned(
+    provider: ScriptedProvider,
+    work: int | Iterable[Work],
+    *,
+    name: str = "m",
+    total: int | None = None,
+    limits: Limits | None = None,
+    price: Price | None = None,
+    account: str = "",
+) -> PlannedModel:
+    spec = ModelSpec(
+        name=name,
+        provider="scripted",
+        model="scripted",
+        api_key_env=account or name,
+        price=price,
+        limits=limits or Limits(8),
+    )
+    if isinstance(work, int):
+        total, work = work, (work_for(n, name) for n in range(work))
+    if total is None:
+        work = list(work)
+        total = len(work)
+    return PlannedModel(spec, provider, work, total)
+
+
+def carry_out(
+    folder: Path,
+    models: Sequence[PlannedModel],
+    options: EngineOptions | None = None,
+    *,
+    on_event: Callable[[Event, Stop], None] = lambda event, stop: None,
+    check_durable: bool = False,
+) -> Ran:
+    """A run from its beginning to its end, or as far as it comes."""
+    path = folder / "journal.db"
+    plan = Plan({model.spec.name: model for model in models}, options or EngineOptions())
+    events: list[Event] = []
+
+    async def run() -> RunSummary:
+        stop = Stop()
+
+        def listen(event: Event) -> None:
+            events.append(event)
+            if check_durable and isinstance(event, Outcome):
+                assert journal.stored(event.work.call.key) is not None
+            on_event(event, stop)
+
+        return await generate(plan, open_run, listen, stop)
+
+    with Journal(path) as journal:
+        open_run = journal.open_run(HEADER, resume=True)
+        try:
+            summary = asyncio.run(run())
+        except BaseException:
+            open_run.end("interrupted")
+            raise
+        open_run.end(summary.status)
+    return Ran(summary, events, path, open_run.id)

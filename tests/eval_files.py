@@ -1,0 +1,89 @@
+"""Eval files and the command that runs them, for tests through the door."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from builders import Json, form, qa_case, question
+from stub_servers import Request
+
+PRICE = {"input": 1.0, "output": 2.0}
+KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
+"""What the stub servers are asked with."""
+
+
+def cases_file(folder: Path, number: int) -> Path:
+    """QA cases that differ in their transcript, so that every request is its own."""
+    path = folder / "cases.jsonl"
+    turns = [[{"id": 1, "speaker": "agent", "text": f"Good morning {n}"}] for n in range(number)]
+    lines = [
+        json.dumps(qa_case([question()], f"c{n}", transcript=turn)) for n, turn in enumerate(turns)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def right_answer(_request: Request) -> str:
+    """The form as the human filled it in."""
+    return json.dumps(form(question()))
+
+
+def remote(url: str, name: str = "m", **extra: Any) -> Json:
+    """A model behind a stub server."""
+    return {
+        "name": name,
+        "provider": "openai",
+        "model": f"stub-{name}",
+        "base_url": url,
+        "api_key_env": "STUB_KEY",
+        "price": PRICE,
+        "limits": {"concurrency": 8},
+        **extra,
+    }
+
+
+def eval_file(folder: Path, models: Sequence[Json], **extra: Any) -> Path:
+    """An eval file over `cases.jsonl`; JSON is YAML."""
+    path = folder / "eval.yaml"
+    value = {"name": "trial", "data": "cases.jsonl", "models": list(models), **extra}
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+    return path
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Our own, with a key for the stub servers and without anybody's real ones."""
+    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
+
+
+def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """The command, under way."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "callscore", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=environment(env),
+    )
+
+
+def run(*args: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """The command, to its end."""
+    process = start(*args, env=env)
+    out, err = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def read_lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,85 @@
+"""Asking a model once, from the catalog to the wire, for tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Message, Prompt, Tool
+from callscore.core.run_words import ModelSpec
+from callscore.providers.catalog import make_provider
+from callscore.providers.http import Http
+from callscore.providers.secrets import Secrets
+
+KEY = "sk-canary-7f3kQ29xLmZ0aa"
+VARIABLE = "STUB_KEY"
+SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["score"],
+    "properties": {"score": {"type": "number"}},
+}
+WEATHER = Tool("get_weather", "The weather of a city.", {"type": "object", "properties": {}})
+PROMPT = Prompt([Message("system", "Be brief."), Message("user", "CASE-1 says hello")])
+
+
+def spec(provider: str, base_url: str | None, **changes: Any) -> ModelSpec:
+    """A model on a stub server, with a key."""
+    fields = {"name": "m", "model": "stub-1", "api_key_env": VARIABLE, **changes}
+    return ModelSpec(provider=provider, base_url=base_url, **fields)
+
+
+def secrets(**environment: str) -> Secrets:
+    return Secrets({VARIABLE: KEY, **environment})
+
+
+def built(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> Call:
+    """The request, without sending it."""
+    return make_provider(model, secrets(), Http()).call(prompt, repeat)
+
+
+def ask(
+    model: ModelSpec,
+    prompt: Prompt = PROMPT,
+    *,
+    environment: Mapping[str, str] | None = None,
+    attempt_seconds: float = 10.0,
+    max_bytes: int = 1_000_000,
+) -> Answered | AttemptFailed:
+    """One attempt."""
+    (answer,) = ask_times(
+        1, model, prompt, Http(attempt_seconds=attempt_seconds, max_bytes=max_bytes), environment
+    )
+    return answer
+
+
+def ask_times(
+    times: int,
+    model: ModelSpec,
+    prompt: Prompt = PROMPT,
+    http: Http | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Sequence[Answered | AttemptFailed]:
+    """Several attempts, one after the other, over one pool of connections."""
+
+    async def attempts() -> Sequence[Answered | AttemptFailed]:
+        provider = make_provider(model, secrets(**(environment or {})), http or Http())
+        try:
+            call = provider.call(prompt, 1)
+            return [await provider.attempt(call) for _ in range(times)]
+        finally:
+            await provider.close()
+
+    return asyncio.run(attempts())
+
+
+def failed(answer: Answered | AttemptFailed) -> AttemptFailed:
+    assert isinstance(answer, AttemptFailed), answer
+    return answer
+
+
+def answered(answer: Answered | AttemptFailed) -> Answered:
+    assert isinstance(answer, Answered), answer
+    return answer

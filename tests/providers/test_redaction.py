@@ -1,0 +1,85 @@
+"""What may be stored and printed of what a provider says (S-12, S-19, S-20)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.providers.redaction import LONGEST, excerpt, redact
+
+SECRET = "Zq81-private-value"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-AbC123def456ghi789.",
+        "key sk-ant-api03-AbC123def456ghi789-xyz",
+        "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+        "Authorization: Bearer abc.def-123",
+        'headers={"authorization": "Bearer abc.def-123"}',
+        "authorization=Basic dXNlcjpwYXNz",
+        "x-api-key: abcdef123456",
+        "'x-goog-api-key': 'abcdef123456'",
+        '"api_key":"abcdef123456"',
+        "api-key = abcdef123456",
+        "https://user:abcdef123456@host/path",
+        "https://abcdef123456@host/path",
+        "https://host/v1?key=abcdef123456&alt=json",
+        "https://host/v1?a=1&access_token=abcdef123456",
+        "AKIAABCDEF1234567890 was used",
+        "gsk_abcdef1234567890abcdef",
+        "hf_abcdef1234567890abcdef",
+        "xai-abcdef1234567890abcdef",
+        "token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdef123456",
+        f"we got {SECRET} from you",
+    ],
+)
+def test_keys_of_every_shape_are_gone(text: str) -> None:
+    safe = redact(text, [SECRET])
+    assert "[redacted]" in safe
+    for part in ("abc.def", "AbC123", "abcdef123456", "dXNlc", "A12345", "ABCDEF", SECRET):
+        assert part not in safe
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The model `gpt-4o` does not exist",
+        "max_tokens is too large: 100000",
+        "Rate limit reached for requests. Limit: 3 / min.",
+        "https://platform.openai.com/account/api-keys",
+        "token count 1234 over the limit",
+    ],
+)
+def test_ordinary_messages_are_left_alone(text: str) -> None:
+    assert redact(text, [SECRET]) == text
+
+
+def test_a_short_secret_does_not_tear_words_apart() -> None:
+    assert redact("a test of the best", ["st"]) == "a test of the best"
+
+
+@given(st.text(max_size=600))
+def test_an_excerpt_is_one_short_printable_line(text: str) -> None:
+    line = excerpt(text, [SECRET])
+    assert len(line) <= LONGEST
+    assert len(line.splitlines()) <= 1
+    assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in line)
+    assert not {"\u202e", "\u2066", "\u2028"} & set(line)
+
+
+@given(st.integers(200, 400))
+def test_a_cut_leaves_no_part_of_a_key(start: int) -> None:
+    line = excerpt("x" * start + " " + SECRET + " " + "y" * 500, [SECRET])
+    assert "Zq81" not in line
+
+
+@pytest.mark.parametrize("piece", ["sk-", "Bearer ", "api_key=", "eyJ", "://a:", "?key=", "a.b-"])
+def test_hostile_bodies_take_no_time(piece: str) -> None:
+    began = time.process_time()
+    redact(piece * (1_000_000 // len(piece)))
+    assert time.process_time() - began < 1.0
