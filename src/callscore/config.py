@@ -22,7 +22,8 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     verdicts: Sequence[Path] = ()
     judge: str | Judge | tuple[ModelSpec, ...] = "none"
     """Who decides what code cannot: `none`, `offline`, models, or any other Judge."""
-    embedder: str | Embedder = "none"
+    embedder: str | Embedder | ModelSpec = "none"
+    """Who compares sentences: a name, a model behind `/embeddings`, or any other Embedder."""
     benchmarks: bool = False
     """Whether the optional second layer is run; verdicts on it in a file ask for it, too."""
     store: Path | None = None

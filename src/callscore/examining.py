@@ -72,10 +72,14 @@ class Examiner:
         judge: Judge | None,
         embedder: Embedder | None,
         closing: Sequence[Callable[[], Awaitable[None]]] = (),
+        models: Sequence[str] = (),
+        at_once: int | None = None,
     ) -> None:
         self.judge = judge
         self.embedder = embedder
+        self.models = models
         self.spent = Spent()
+        self._at_once = at_once or JUDGED_AT_ONCE
         self._closing = closing
         self._room: Semaphore | None = None
 
@@ -105,7 +109,7 @@ class Examiner:
         import asyncio  # not before somebody judges
 
         if self._room is None:
-            self._room = asyncio.Semaphore(JUDGED_AT_ONCE)
+            self._room = asyncio.Semaphore(self._at_once)
         async with self._room:
             judged = await judge.judge(dossier_of(case, questions))
         self.spent.add(judged, len(questions))

@@ -32,9 +32,9 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         signature=_signature(config, tallied, settings, examiner),
         models=models,
         ranking=rank(models),
-        notes=_notes(config, tallied),
+        notes=[*_notes(config, tallied), *_overlaps(tallied, examiner)],
         estimate=any(map(_is_estimate, models)),
-        judging=_judging(examiner) if examiner is not None else None,
+        judging=_judging(examiner, tallied) if examiner is not None else None,
     )
 
 
@@ -81,7 +81,26 @@ def _is_estimate(model: ModelScore) -> bool:
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
 
 
-def _judging(examiner: Examiner) -> Judging:
+def _related(tallied: Tallied, examiner: Examiner) -> list[str]:
+    """The models that a judge of their own family has judged."""
+    if not examiner.models:
+        return []
+    from callscore.judges.families import overlaps
+
+    return [model for model in tallied.tallies if overlaps(model, examiner.models)]
+
+
+def _overlaps(tallied: Tallied, examiner: Examiner | None) -> list[str]:
+    if examiner is None:
+        return []
+    judges = ", ".join(examiner.models)
+    return [
+        f"judge_overlap: {model} was judged by a model of its own family ({judges})"
+        for model in _related(tallied, examiner)
+    ]
+
+
+def _judging(examiner: Examiner, tallied: Tallied) -> Judging:
     spent = examiner.spent
     return Judging(
         judge=examiner.judge.name if examiner.judge is not None else None,
@@ -96,6 +115,7 @@ def _judging(examiner: Examiner) -> Judging:
         flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
         failed=spent.failed,
         similarities=spent.similarities,
+        overlap=_related(tallied, examiner),
     )
 
 

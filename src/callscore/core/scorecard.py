@@ -202,6 +202,8 @@ class Judging(msgspec.Struct, frozen=True):
     failed: int
     """Dossiers with an item that got no usable verdict."""
     similarities: int
+    overlap: Sequence[str] = ()
+    """Models that a judge of their own family has judged."""
 
 
 class Scorecard(msgspec.Struct, frozen=True):
