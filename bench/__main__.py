@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("start", "score", "orchestration", "providers", "run")
+BENCHES = ("start", "score", "orchestration", "engine", "providers", "run")
 
 
 def main() -> None:

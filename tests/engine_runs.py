@@ -96,6 +96,7 @@ def carry_out(
     *,
     on_event: Callable[[Event, Stop], None] = lambda event, stop: None,
     check_durable: bool = False,
+    keep_events: bool = True,
 ) -> Ran:
     """A run from its beginning to its end, or as far as it comes."""
     path = folder / "journal.db"
@@ -106,7 +107,8 @@ def carry_out(
         stop = Stop()
 
         def listen(event: Event) -> None:
-            events.append(event)
+            if keep_events:
+                events.append(event)
             if check_durable and isinstance(event, Outcome):
                 assert journal.stored(event.work.call.key) is not None
             on_event(event, stop)

@@ -34,21 +34,30 @@ def test_generated_pages_are_fresh(name: str) -> None:
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == page, "run `make docs`"
 
 
-def test_the_tutorial_runs_from_top_to_bottom(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("page", "wanted"),
+    [("tutorial.md", {"json", "console", "python"}), ("run.md", {"yaml", "console"})],
+)
+def test_a_page_runs_from_top_to_bottom(
+    page: str, wanted: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
-    kinds = []
-    for kind, options, body in FENCE.findall(text):
-        kinds.append(kind)
-        if kind == "json":
+    kinds = set()
+    for kind, options, body in FENCE.findall((DOCS / page).read_text(encoding="utf-8")):
+        kinds.add(kind)
+        if "file=" in options:
             Path(options.split("file=")[1].strip()).write_text(body, encoding="utf-8")
         elif kind == "console":
             run_console(body)
         elif kind == "python":
-            exec(compile(body, "tutorial", "exec"), {})
-    assert {"json", "console", "python"} <= set(kinds)
+            exec(compile(body, page, "exec"), {})
+    assert wanted <= kinds
+
+
+def test_the_page_on_runs_shows_the_file_that_ships() -> None:
+    shown = (DOCS / "run.md").read_text(encoding="utf-8")
+    shipped = ROOT / "src" / "callscore" / "demo" / "eval.yaml"
+    assert f"```yaml file=eval.yaml\n{shipped.read_text(encoding='utf-8')}```" in shown
 
 
 def run_console(session: str) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from callscore.app import score
+    from callscore.running.api import run
 
-__all__ = ["__version__", "score"]
+__all__ = ["__version__", "run", "score"]
 __version__ = "0.1.0"
 
 
@@ -17,4 +18,8 @@ def __getattr__(name: str) -> Any:
         from callscore.app import score
 
         return score
+    if name == "run":
+        from callscore.running.api import run
+
+        return run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

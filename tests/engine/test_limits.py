@@ -73,60 +73,84 @@ def test_a_clock_that_stands_still_fills_no_bucket() -> None:
     assert bucket.wait_s(1, now=5.0) == bucket.wait_s(1, now=5.0) > 0
 
 
-def test_a_volley_of_refusals_lowers_the_concurrency_once() -> None:
-    concurrency = Concurrency(100)
-    for ticket in range(1, 101):
-        concurrency.refused(ticket, newest_ticket=100)
-    assert concurrency.allowed == 50
-    concurrency.refused(101, newest_ticket=120)
-    assert concurrency.allowed == 25
+def after_rounds(ceiling: int, rounds: int, refused: float) -> list[int]:
+    """What is allowed after each of several rounds in which this share is refused."""
+    concurrency = Concurrency(ceiling)
+    seen = []
+    for _ in range(rounds):
+        calls = concurrency.allowed
+        for number in range(calls):
+            if number < refused * calls:
+                concurrency.refused()
+            else:
+                concurrency.answered()
+        seen.append(concurrency.allowed)
+    return seen
+
+
+def test_a_volley_of_refusals_halves_the_concurrency_once() -> None:
+    assert after_rounds(100, 3, refused=1.0) == [50, 25, 12]
+
+
+def test_concurrency_never_ends_below_one() -> None:
+    assert after_rounds(3, 9, refused=1.0)[-1] == 1
+
+
+def test_a_few_refusals_lower_it_without_bringing_everything_to_a_halt() -> None:
+    seen = after_rounds(100, 50, refused=0.2)
+    assert seen[0] == 90
+    assert min(seen) >= 40
 
 
 def test_concurrency_goes_up_again_with_answers_but_never_over_the_ceiling() -> None:
     concurrency = Concurrency(100)
-    concurrency.refused(1, 1)
-    seen = [concurrency.allowed]
+    for _ in range(100 + 50 + 25):
+        concurrency.refused()
+    assert concurrency.allowed == 12
+    seen = []
     for _ in range(1_000):
         concurrency.answered()
         seen.append(concurrency.allowed)
     assert seen == sorted(seen)
-    assert (seen[0], seen[50], seen[-1]) == (50, 54, 100)
+    assert (seen[11], seen[-1]) == (22, 100)
 
 
-def test_concurrency_never_ends_below_one() -> None:
-    concurrency = Concurrency(3)
-    for ticket in range(1, 50):
-        concurrency.refused(ticket, ticket)
-    assert concurrency.allowed == 1
-
-
-def test_a_pause_never_gets_shorter() -> None:
+def test_a_pause_never_gets_shorter_by_another() -> None:
     pause = Pause()
-    pause.hold(10, now=0)
-    pause.hold(1, now=0)
+    pause.hold(10, now=0, sent=0)
+    pause.hold(1, now=0, sent=0)
     assert pause.left_s(4) == 6
     assert pause.left_s(11) == 0
 
 
-def test_a_pause_holds_every_model_of_the_key() -> None:
-    async def entered() -> tuple[float, float, float]:
+@pytest.mark.parametrize(("sent", "left"), [(4.0, 9.0), (5.0, 9.0), (5.1, 0.0)])
+def test_only_an_answer_to_a_later_call_lifts_a_pause(sent: float, left: float) -> None:
+    pause = Pause()
+    told: list[str] = []
+    pause.when_lifted.append(lambda: told.append("lifted"))
+    pause.hold(10, now=6, sent=5.0)
+    pause.answered(sent)
+    assert pause.left_s(7) == left
+    assert bool(told) is (left == 0)
+
+
+def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
+    async def entered(lifted: bool) -> list[float]:
         loop, pause = asyncio.get_running_loop(), Pause()
-        first, second, other = (
-            Gate(Limits(4), pause),
-            Gate(Limits(4), pause),
-            Gate(Limits(4), Pause()),
-        )
+        gates = [Gate(Limits(4), pause), Gate(Limits(4), pause), Gate(Limits(4), Pause())]
         began = loop.time()
-        pause.hold(7.0, began)
+        pause.hold(7.0, began, began)
+        if lifted:
+            loop.call_later(2.0, pause.answered, began + 1)
 
         async def when(gate: Gate) -> float:
             await gate.enter(1)
             return loop.time() - began
 
-        one, two, three = await asyncio.gather(when(first), when(second), when(other))
-        return one, two, three
+        return await asyncio.gather(*(when(gate) for gate in gates))
 
-    assert run_in_virtual_time(entered()) == (7.0, 7.0, 0.0)
+    assert run_in_virtual_time(entered(lifted=False)) == [7.0, 7.0, 0.0]
+    assert run_in_virtual_time(entered(lifted=True)) == [2.0, 2.0, 0.0]
 
 
 def test_repetitions_go_before_new_calls() -> None:
@@ -153,7 +177,7 @@ def test_repetitions_go_before_new_calls() -> None:
 
 
 def test_those_who_gave_up_waiting_take_no_place() -> None:
-    async def enters() -> int | None:
+    async def enters() -> bool:
         gate = Gate(Limits(1), Pause())
         await gate.enter(1)
         waiting = [asyncio.create_task(gate.enter(1)) for _ in range(3)]
@@ -164,11 +188,11 @@ def test_those_who_gave_up_waiting_take_no_place() -> None:
         waiting[1].cancel()
         return await asyncio.wait_for(waiting[2], 1)
 
-    assert run_in_virtual_time(enters()) is not None
+    assert run_in_virtual_time(enters())
 
 
 def test_a_closed_gate_lets_nobody_in_and_keeps_nobody_waiting() -> None:
-    async def enters() -> list[int | None]:
+    async def enters() -> list[bool]:
         gate = Gate(Limits(1), Pause())
         await gate.enter(1)
         waiting = asyncio.create_task(gate.enter(1))
@@ -176,7 +200,7 @@ def test_a_closed_gate_lets_nobody_in_and_keeps_nobody_waiting() -> None:
         gate.close()
         return [await waiting, await gate.enter(1)]
 
-    assert run_in_virtual_time(enters()) == [None, None]
+    assert run_in_virtual_time(enters()) == [False, False]
 
 
 @given(step=st.integers(1, 10_000), seed=st.integers())

@@ -8,6 +8,7 @@ import pytest
 
 from callscore.core.case import Message, Prompt, ToolCall
 from callscore.core.errors import ConfigError
+from callscore.providers.anthropic import Messages
 from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, failed, spec
 from stub_servers import Answer, Json, always, anthropic_message, serving
 
@@ -70,6 +71,26 @@ def test_a_schema_may_be_carried_by_a_forced_tool() -> None:
     assert body["tool_choice"] == {"type": "tool", "name": CARRIER}
     assert "output_config" not in body
     assert "structured_output" not in body
+
+
+OPEN = {**SCHEMA, "properties": {"score": {"type": "object", "additionalProperties": True}}}
+BOUNDED = {**SCHEMA, "properties": {"score": {"type": "number", "minimum": 0}}}
+OPTIONAL = {**SCHEMA, "required": []}
+
+
+@pytest.mark.parametrize("schema", [OPEN, BOUNDED, OPTIONAL], ids=["open", "bounded", "optional"])
+def test_a_schema_that_the_format_would_refuse_is_carried_by_the_tool(schema: Json) -> None:
+    body = sent(Prompt(PROMPT.messages, schema=schema))
+    assert body["tools"][0]["input_schema"] == schema
+    assert "output_config" not in body
+
+
+def test_every_schema_gets_its_own_treatment() -> None:
+    model = Messages("m", {})
+    for _ in range(2):
+        assert "output_config" in model.body(WITH_SCHEMA)
+        assert "tool_choice" in model.body(Prompt(PROMPT.messages, schema=OPEN))
+        assert len(model.body(PROMPT)) == 4
 
 
 def test_a_schema_may_be_left_to_the_prompt() -> None:

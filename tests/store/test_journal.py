@@ -191,6 +191,23 @@ def test_what_was_noted_is_written_when_the_run_ends(journal: Journal) -> None:
     assert journal.run(run.id).failed == 5_000
 
 
+@pytest.mark.parametrize("turns", range(4))
+def test_a_paid_answer_is_kept_although_its_caller_was_cancelled(
+    journal: Journal, turns: int
+) -> None:
+    run = journal.open_run(HEADER)
+
+    async def keep_and_leave() -> None:
+        keeping = asyncio.create_task(run.keep(item_for(1, paid=True), stored_for(1)))
+        for _ in range(turns + 1):
+            await asyncio.sleep(0)
+        keeping.cancel()
+
+    asyncio.run(keep_and_leave())
+    run.end("interrupted")
+    assert journal.stored(work_for(1).call.key) == stored_for(1)
+
+
 def test_settling_waits_for_what_was_noted(journal: Journal) -> None:
     run = journal.open_run(HEADER)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,16 +62,16 @@ def run(
         preflight=not no_preflight,
         results=results,
     )
-    prepared = prepare(load_eval(eval_file, store), options)
-    if dry_run:
-        _show_estimate(prepared)
-        return
-    ran = _carried_out(prepared, log)
-    if ran.summary.status == "interrupted":
-        _say_how_to_go_on(prepared.config, options, store)
-        raise KeyboardInterrupt
-    _show(prepared, ran, json_file)
-    _decide(prepared, ran, require_complete)
+    with closing(prepare(load_eval(eval_file, store), options)) as prepared:
+        if dry_run:
+            _show_estimate(prepared)
+            return
+        ran = _carried_out(prepared, log)
+        if ran.summary.status == "interrupted":
+            _say_how_to_go_on(prepared.config, options, store)
+            raise KeyboardInterrupt
+        _show(prepared, ran, json_file)
+        _decide(prepared, ran, require_complete)
 
 
 def _checked_budget(budget: float | None) -> float | None:

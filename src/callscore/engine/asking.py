@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from itertools import count
 from random import Random
 
@@ -43,7 +44,7 @@ class Asker:
     async def ask(self, lane: Lane, work: Work) -> Stored | Failed | None:
         """The paid answer, or why there is none; None where the work is left for a later run."""
         deadline = None
-        counted = 0
+        failures: Counter[bool] = Counter()
         for attempt in count(1):
             result = await self._send(lane, work.call, again=attempt > 1)
             if result is None or isinstance(result, Failed):
@@ -52,34 +53,34 @@ class Asker:
                 return Stored(work.call.key, result, attempt)
             now = self._loop.time()
             deadline = deadline or now + self._options.case_s
-            counted += result.kind not in SHARED
-            wait = wait_after(result, counted, self._options, self._rng)
-            if wait is not None and now + max(wait, lane.gate.pause.left_s(now)) > deadline:
+            shared = result.kind in SHARED
+            failures[shared] += 1
+            wait = wait_after(result, failures[shared], self._options, self._rng)
+            if wait is not None and now + wait > deadline:
                 wait = None
             self._on_event(Retry(work, result, attempt, wait))
             if wait is None:
                 return Failed("model", _why(result))
             if self._stop.asked:
                 return None
-            if wait:
-                await asyncio.sleep(wait)
+            await asyncio.sleep(wait)
         return None
 
     async def _send(
         self, lane: Lane, call: Call, *, again: bool
     ) -> Reply | AttemptFailed | Failed | None:
         tokens = unused = call.input_tokens + call.max_output_tokens
-        ticket = await lane.gate.enter(tokens, again=again)
-        if ticket is None:
+        if not await lane.gate.enter(tokens, again=again):
             return stopped(lane)
+        sent = self._loop.time()
         try:
             result = await self._paid_attempt(lane, call)
             if isinstance(result, Answered):
-                self._heed_headers(lane, result, tokens)
+                self._heed_answer(lane, result, sent)
                 unused = _unused(tokens, result.reply)
                 return result.reply
             if isinstance(result, AttemptFailed):
-                self._heed_failure(lane, result, ticket)
+                self._heed_failure(lane, result, sent)
             return result
         finally:
             lane.gate.leave(unused)
@@ -117,33 +118,39 @@ class Asker:
         except TimeoutError:
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
-    def _heed_headers(self, lane: Lane, answered: Answered, tokens: int) -> None:
+    def _heed_answer(self, lane: Lane, answered: Answered, sent: float) -> None:
         lane.gate.concurrency.answered()
-        lane.gate.pause.answered()
-        if answered.reset_s is None:
+        lane.gate.pause.answered(sent)
+        seconds = answered.reset_s
+        if seconds is None or not _nothing_left(answered):
             return
-        left, tokens_left = answered.requests_left, answered.tokens_left
-        if (left is not None and left <= 0) or (tokens_left is not None and tokens_left < tokens):
-            seconds = min(max(answered.reset_s, 0.0), self._options.retry_after_cap_s)
-            lane.gate.pause.hold(seconds, self._loop.time())
+        self._pause(lane, min(seconds, self._options.retry_after_cap_s), sent)
 
-    def _heed_failure(self, lane: Lane, failure: AttemptFailed, ticket: int) -> None:
+    def _heed_failure(self, lane: Lane, failure: AttemptFailed, sent: float) -> None:
         if failure.kind in STOPS_THE_MODEL:
             lane.stop(_why(failure))
         if failure.kind not in SHARED:
             return
-        lane.gate.refused(ticket)
-        pause, now = lane.gate.pause, self._loop.time()
+        lane.gate.concurrency.refused()
+        pause = lane.gate.pause
         told = told_to_wait(failure, self._options)
         if told is not None:
-            pause.hold(told, now)
-        elif not pause.left_s(now):
-            pause.hold(jittered(pause.streak + 1, self._options, self._rng), now)
+            self._pause(lane, told, sent)
+        elif not pause.left_s(self._loop.time()):
+            self._pause(lane, jittered(pause.streak + 1, self._options, self._rng), sent)
+
+    def _pause(self, lane: Lane, seconds: float, sent: float) -> None:
+        lane.gate.pause.hold(seconds, self._loop.time(), sent)
 
 
 def stopped(lane: Lane) -> Failed:
     """What becomes of the work of a model that was stopped."""
     return Failed("model", f"stopped: {lane.stopped}")
+
+
+def _nothing_left(answered: Answered) -> bool:
+    quotas = (answered.requests_left, answered.tokens_left)
+    return any(left is not None and left <= 0 for left in quotas)
 
 
 def _unused(tokens: int, reply: Reply) -> int:

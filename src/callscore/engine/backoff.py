@@ -27,15 +27,15 @@ def told_to_wait(failure: AttemptFailed, options: EngineOptions) -> float | None
 
 
 def wait_after(
-    failure: AttemptFailed, counted: int, options: EngineOptions, rng: Random
+    failure: AttemptFailed, failures: int, options: EngineOptions, rng: Random
 ) -> float | None:
-    """Seconds until the next attempt of this call alone; None where there is to be none."""
+    """Seconds until the next attempt of this call; None where there is to be none.
+
+    `failures` counts those of this call, refusals for the sake of limits apart from others.
+    """
     if failure.kind in NEVER_REPEATED:
         return None
-    if failure.kind in SHARED:
-        # The pause of the whole key is the wait.
-        return 0.0
-    if counted >= options.max_attempts:
+    if failure.kind not in SHARED and failures >= options.max_attempts:
         return None
     told = told_to_wait(failure, options)
-    return jittered(counted, options, rng) if told is None else told
+    return jittered(failures, options, rng) if told is None else told

@@ -11,7 +11,7 @@ from callscore.engine.limits import Bucket, Concurrency, Pause
 
 
 class _Waiter(NamedTuple):
-    admitted: asyncio.Future[int | None]
+    admitted: asyncio.Future[bool]
     tokens: int
 
 
@@ -28,18 +28,19 @@ class Gate:
         self._tokens = Bucket(limits.tpm, now) if limits.tpm is not None else None
         self._waiters: deque[_Waiter] = deque()
         self._timer: asyncio.TimerHandle | None = None
-        self._tickets = 0
         self._closed = False
         self._inside = 0
         self.pause = pause
+        pause.when_lifted.append(self._let_in)
         self.concurrency = Concurrency(limits.concurrency)
 
-    async def enter(self, tokens: int, *, again: bool = False) -> int | None:
-        """The number of the admitted call, which must `leave`; None where the gate is closed."""
+    async def enter(self, tokens: int, *, again: bool = False) -> bool:
+        """True when the call may be sent, which must then `leave`; False at a closed gate."""
         if self._closed:
-            return None
+            return False
         if not self._waiters and self._has_room() and self._wait_s(tokens) <= 0:
-            return self._admit(tokens)
+            self._admit(tokens)
+            return True
         waiter = _Waiter(self._loop.create_future(), tokens)
         if again:
             self._waiters.appendleft(waiter)
@@ -49,7 +50,8 @@ class Gate:
         try:
             return await waiter.admitted
         except asyncio.CancelledError:
-            if waiter.admitted.done() and not waiter.admitted.cancelled():
+            admitted = waiter.admitted
+            if admitted.done() and not admitted.cancelled() and admitted.result():
                 self.leave(0)
             raise
 
@@ -58,12 +60,7 @@ class Gate:
         self._inside -= 1
         if self._tokens is not None and unused_tokens:
             self._tokens.give_back(unused_tokens)
-        if self._waiters:
-            self._let_in()
-
-    def refused(self, ticket: int) -> None:
-        """The provider refused this call for the sake of its limits."""
-        self.concurrency.refused(ticket, self._tickets)
+        self._let_in()
 
     def close(self) -> None:
         """Nobody enters any more; those who wait are told."""
@@ -71,20 +68,18 @@ class Gate:
         self._cancel_timer()
         for waiter in self._waiters:
             if not waiter.admitted.done():
-                waiter.admitted.set_result(None)
+                waiter.admitted.set_result(False)
         self._waiters.clear()
 
     def _has_room(self) -> bool:
         return self._inside < self.concurrency.allowed
 
-    def _admit(self, tokens: int) -> int:
+    def _admit(self, tokens: int) -> None:
         self._inside += 1
-        self._tickets += 1
         if self._requests is not None:
             self._requests.take(1)
         if self._tokens is not None:
             self._tokens.take(tokens)
-        return self._tickets
 
     def _wait_s(self, tokens: int) -> float:
         now = self._loop.time()
@@ -104,7 +99,8 @@ class Gate:
                 if wait > 0:
                     self._timer = self._loop.call_later(wait, self._let_in)
                     return
-                waiter.admitted.set_result(self._admit(waiter.tokens))
+                self._admit(waiter.tokens)
+                waiter.admitted.set_result(True)
             self._waiters.popleft()
 
     def _cancel_timer(self) -> None:

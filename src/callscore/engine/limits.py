@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 SECONDS = 60.0
 BURST = 0.05
 """The share of a minute's amount that may go at once."""
 HARDLY_ANYTHING = 1e-9
+HALF = 0.5
+STEP = 0.1
+"""Of the ceiling: how much more is tried after a round that went well."""
 
 
 class Bucket:
@@ -38,17 +43,18 @@ class Bucket:
 
 
 class Concurrency:
-    """How many calls at once: halved when the provider complains, raised step by step again.
+    """How many calls at once, settled anew after every round of as many results.
 
-    Calls that were sent before the last halving say nothing about the new level, so a
-    volley of refusals lowers it once, not to nothing.
+    Where half of a round or more was refused, the number is halved. Where less was, it goes
+    down by the share that was refused, and up by a step: refusals that have nothing to do
+    with the number of calls must not bring everything to a halt.
     """
 
     def __init__(self, ceiling: int) -> None:
         self._ceiling = float(ceiling)
         self._allowed = float(ceiling)
-        self._step = max(1.0, ceiling / 20)
-        self._lowered_at = 0
+        self._step = max(1.0, ceiling * STEP)
+        self._results = self._refused = 0
 
     @property
     def allowed(self) -> int:
@@ -56,35 +62,55 @@ class Concurrency:
         return int(self._allowed)
 
     def answered(self) -> None:
-        """A call was answered: one step up for every round of answers."""
-        if self._allowed < self._ceiling:
-            self._allowed = min(self._ceiling, self._allowed + self._step / self._allowed)
+        """A call was answered."""
+        self._results += 1
+        self._end_of_round()
 
-    def refused(self, ticket: int, newest_ticket: int) -> None:
-        """The provider refused the call with this number for the sake of its limits."""
-        if ticket > self._lowered_at:
-            self._lowered_at = newest_ticket
-            self._allowed = max(1.0, self._allowed / 2)
+    def refused(self) -> None:
+        """A call was refused for the sake of the provider's limits."""
+        self._results += 1
+        self._refused += 1
+        self._end_of_round()
+
+    def _end_of_round(self) -> None:
+        if self._results < self.allowed:
+            return
+        share = self._refused / self._results
+        wanted = self._allowed * (1 - share) + self._step if share < HALF else self._allowed * HALF
+        self._allowed = max(1.0, min(self._ceiling, wanted))
+        self._results = self._refused = 0
 
 
 class Pause:
-    """Until when nothing is sent with one key to one host, by whichever model."""
+    """Until when nothing is sent with one key to one host, by whichever model.
+
+    An answer to a call that was sent after the refused one shows that the provider takes
+    others: the pause is lifted, and only the refused call waits.
+    """
 
     def __init__(self) -> None:
         self._until = 0.0
+        self._refused_sent = 0.0
         self.streak = 0
         """Pauses since the last answer."""
+        self.when_lifted: list[Callable[[], None]] = []
+        """Told when a pause ends before its time."""
 
     def left_s(self, now: float) -> float:
         """Seconds of the pause that are left."""
         return max(0.0, self._until - now)
 
-    def hold(self, seconds: float, now: float) -> None:
-        """Pause, or pause longer; a pause never gets shorter."""
+    def hold(self, seconds: float, now: float, sent: float) -> None:
+        """Pause, or pause longer, for a call sent then; a pause never gets shorter by another."""
         if not self.left_s(now):
             self.streak += 1
         self._until = max(self._until, now + seconds)
+        self._refused_sent = max(self._refused_sent, sent)
 
-    def answered(self) -> None:
-        """The key works again."""
+    def answered(self, sent: float) -> None:
+        """A call sent then was answered."""
         self.streak = 0
+        if self._until and sent > self._refused_sent:
+            self._until = 0.0
+            for tell in self.when_lifted:
+                tell()

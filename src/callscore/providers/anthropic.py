@@ -14,12 +14,14 @@ from callscore.providers.dialect import (
     CARRIER,
     CARRIER_DESCRIPTION,
     Body,
-    SchemaPart,
+    PerSchema,
     Unreadable,
     carried_and_called,
     checked_params,
     declared_max,
     decoded,
+    encoded,
+    held_by,
     merged,
     renamed,
     structured_mode,
@@ -74,10 +76,11 @@ class Messages:
 
     def __init__(self, model: str, params: JsonObject) -> None:
         self._model = model
-        self._structured, params = structured_mode(params, default="format")
+        chosen, params = structured_mode(params, default="format")
         self._params = renamed(checked_params(params, _RESERVED), _NAMES)
-        self._format = SchemaPart(lambda schema: {"type": "json_schema", "schema": schema})
-        self._tool = SchemaPart(_answer_tool)
+        self._held_by = PerSchema(lambda schema: held_by(chosen, schema))
+        self._format = PerSchema(_format)
+        self._tool = PerSchema(_answer_tool)
 
     def path(self, model: str) -> str:
         """What follows the base URL; the model stands in the body."""
@@ -86,6 +89,7 @@ class Messages:
     def body(self, prompt: Prompt) -> Body:
         """The request; system messages stand apart from the turns."""
         system, turns = system_and_turns(prompt.messages)
+        held = self._held_by(prompt.schema) if prompt.schema is not None else "none"
         built: Body = {
             "model": self._model,
             "max_tokens": ASSUMED_MAX_OUTPUT_TOKENS,
@@ -97,13 +101,13 @@ class Messages:
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in prompt.tools
         ]
-        if prompt.schema is not None and self._structured == "tool" and not tools:
+        if prompt.schema is not None and held == "tool" and not tools:
             tools = [self._tool(prompt.schema)]
             built["tool_choice"] = {"type": "tool", "name": CARRIER}
         if tools:
             built["tools"] = tools
         body = merged(built, self._params)
-        if prompt.schema is not None and self._structured == "format":
+        if prompt.schema is not None and held == "format":
             # beside what the user says about the output, for instance its effort
             body["output_config"] = {
                 "format": self._format(prompt.schema),
@@ -130,8 +134,13 @@ class Messages:
         return Reply(text, finish, *_usage(answer.usage), None, calls, answer.model)
 
 
-def _answer_tool(schema: JsonObject) -> JsonObject:
-    return {"name": CARRIER, "description": CARRIER_DESCRIPTION, "input_schema": schema}
+def _format(schema: JsonObject) -> msgspec.Raw:
+    return encoded({"type": "json_schema", "schema": schema})
+
+
+def _answer_tool(schema: JsonObject) -> msgspec.Raw:
+    tool = {"name": CARRIER, "description": CARRIER_DESCRIPTION, "input_schema": schema}
+    return encoded(tool)
 
 
 def _usage(usage: object) -> tuple[int | None, int | None]:

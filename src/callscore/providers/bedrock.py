@@ -15,11 +15,13 @@ from callscore.providers.dialect import (
     CARRIER,
     CARRIER_DESCRIPTION,
     Body,
+    PerSchema,
     Unreadable,
     carried_and_called,
     checked_params,
     declared_max,
     decoded,
+    held_by,
     merged,
     renamed,
     structured_mode,
@@ -96,7 +98,8 @@ class Converse:
     limit_headers = None
 
     def __init__(self, params: JsonObject) -> None:
-        self._structured, params = structured_mode(params, default="tool")
+        chosen, params = structured_mode(params, default="tool")
+        self._held_by = PerSchema(lambda schema: held_by(chosen, schema))
         checked = renamed(checked_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
         self._beside = {k: v for k, v in checked.items() if k in _BESIDE}
@@ -118,7 +121,7 @@ class Converse:
         if self._inference:
             built["inferenceConfig"] = merged({}, self._inference)
         built |= self._tools(prompt)
-        if prompt.schema is not None and self._structured == "format":
+        if prompt.schema is not None and self._held_by(prompt.schema) == "format":
             built["outputConfig"] = {"textFormat": _text_format(prompt.schema)}
         return merged(built, self._beside)
 
@@ -126,7 +129,7 @@ class Converse:
         if prompt.tools:
             tools = [_tool(t.name, t.description, t.parameters) for t in prompt.tools]
             return {"toolConfig": {"tools": tools}}
-        if prompt.schema is None or self._structured != "tool":
+        if prompt.schema is None or self._held_by(prompt.schema) != "tool":
             return {}
         carrier = _tool(CARRIER, CARRIER_DESCRIPTION, prompt.schema)
         choice = {"tool": {"name": CARRIER}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -11,6 +11,7 @@ from callscore.core import strict_json
 from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
+from callscore.providers.schemas import fits_output_format
 from callscore.providers.waiting import LimitHeaders
 
 ASSUMED_MAX_OUTPUT_TOKENS = 8_192
@@ -87,6 +88,11 @@ def structured_mode(params: JsonObject, default: Structured) -> tuple[Structured
     return chosen, {key: value for key, value in params.items() if key != STRUCTURED}
 
 
+def held_by(chosen: Structured, schema: JsonObject) -> Structured:
+    """How an answer is held to this schema: a format that would refuse it gives way to a tool."""
+    return "tool" if chosen == "format" and not fits_output_format(schema) else chosen
+
+
 def system_and_turns(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
     """System messages as one text, and the rest, for APIs that keep them apart."""
     system = [message.content for message in messages if message.role == "system"]
@@ -102,23 +108,28 @@ def declared_max(*values: object) -> int:
     return ASSUMED_MAX_OUTPUT_TOKENS
 
 
-class SchemaPart:
-    """The part of a request that holds a schema, encoded once per schema."""
+class PerSchema(Generic[T]):
+    """Something that follows from a schema, worked out once per schema."""
 
-    def __init__(self, build: Callable[[JsonObject], JsonObject]) -> None:
-        self._build = build
-        self._kept: dict[int, tuple[JsonObject, msgspec.Raw]] = {}
+    def __init__(self, work_out: Callable[[JsonObject], T]) -> None:
+        self._work_out = work_out
+        self._kept: dict[int, tuple[JsonObject, T]] = {}
 
-    def __call__(self, schema: JsonObject) -> msgspec.Raw:
-        """The encoded part; the schema itself is kept too, so that its id stays its own."""
+    def __call__(self, schema: JsonObject) -> T:
+        """What follows; the schema itself is kept too, so that its id stays its own."""
         kept = self._kept.get(id(schema))
         if kept is not None:
             return kept[1]
         if len(self._kept) >= MOST_SCHEMAS_KEPT:
             self._kept.clear()
-        part = msgspec.Raw(msgspec.json.encode(self._build(schema)))
-        self._kept[id(schema)] = (schema, part)
-        return part
+        result = self._work_out(schema)
+        self._kept[id(schema)] = (schema, result)
+        return result
+
+
+def encoded(value: object) -> msgspec.Raw:
+    """JSON that goes into a request as it is."""
+    return msgspec.Raw(msgspec.json.encode(value))
 
 
 class Unreadable(ValueError):

@@ -12,12 +12,13 @@ from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
 from callscore.providers.dialect import (
     ANSWER_NAME,
     Body,
-    SchemaPart,
+    PerSchema,
     Unreadable,
     arguments_text,
     checked_params,
     declared_max,
     decoded,
+    encoded,
     merged,
     token_count,
 )
@@ -89,7 +90,7 @@ class ChatCompletions:
     def __init__(self, model: str, params: JsonObject) -> None:
         self._model = model
         self._params = checked_params(params, _RESERVED)
-        self._response_format = SchemaPart(_response_format)
+        self._response_format = PerSchema(_response_format)
 
     def path(self, model: str) -> str:
         """What follows the base URL; the model stands in the body."""
@@ -161,9 +162,9 @@ def _finish(reason: str | None, *, refused: bool, called: bool) -> str | None:
     return "tool_calls" if called and known in ("stop", None) else known
 
 
-def _response_format(schema: JsonObject) -> JsonObject:
+def _response_format(schema: JsonObject) -> msgspec.Raw:
     held = {"name": ANSWER_NAME, "strict": fits_strict_mode(schema), "schema": schema}
-    return {"type": "json_schema", "json_schema": held}
+    return encoded({"type": "json_schema", "json_schema": held})
 
 
 def _tools(tools: Sequence[Tool]) -> list[Body]:

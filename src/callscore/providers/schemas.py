@@ -7,6 +7,22 @@ from typing import Any
 
 from callscore.core.case import JsonObject
 
+_BOUNDS = frozenset(
+    (
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+    )
+)
 _UNSUPPORTED = frozenset(("allOf", "not", "if", "oneOf", "patternProperties", "dependentSchemas"))
 
 
@@ -16,6 +32,11 @@ def fits_strict_mode(schema: JsonObject) -> bool:
     Providers refuse a request whose schema breaks this, so such a schema is sent as a hint.
     """
     return schema.get("type") == "object" and all(_is_strict(part) for part in _parts(schema))
+
+
+def fits_output_format(schema: JsonObject) -> bool:
+    """Whether an output format takes the schema: as in strict mode, and without any bounds."""
+    return fits_strict_mode(schema) and not any(_BOUNDS & part.keys() for part in _parts(schema))
 
 
 def _is_strict(part: Mapping[str, Any]) -> bool:

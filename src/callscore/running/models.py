@@ -11,6 +11,8 @@ from callscore.core.calling import Provider
 from callscore.core.run_words import ModelSpec, Price
 from callscore.eval_config import EvalConfig
 from callscore.eval_file import OFFLINE
+from callscore.providers.replay import ReplayProvider
+from callscore.running.recordings import Recordings
 
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
@@ -25,6 +27,8 @@ class Reached(msgspec.Struct, frozen=True):
 
     spec: ModelSpec
     provider: Provider
+    recordings: Recordings | None = None
+    """The files a replaying model reads from."""
 
     @property
     def online(self) -> bool:
@@ -37,12 +41,17 @@ def open_models(config: EvalConfig, environment: Mapping[str, str] = os.environ)
     online = _Online(config, environment)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
-        provider = _offline(config, spec) or online.provider(spec)
-        reached.append(Reached(msgspec.structs.replace(spec, price=_price(spec)), provider))
+        priced = msgspec.structs.replace(spec, price=_price(spec))
+        if spec.provider == "replay":
+            recordings = Recordings(spec.name, spec.model, config.recordings[spec.name])
+            provider: Provider = ReplayProvider(spec.name, recordings)
+            reached.append(Reached(priced, provider, recordings))
+        else:
+            reached.append(Reached(priced, _offline(spec) or online.provider(spec)))
     return reached
 
 
-def _offline(config: EvalConfig, spec: ModelSpec) -> Provider | None:
+def _offline(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 
@@ -51,12 +60,6 @@ def _offline(config: EvalConfig, spec: ModelSpec) -> Provider | None:
         from callscore.providers.baseline.provider import BaselineProvider
 
         return BaselineProvider(spec.name)
-    if spec.provider == "replay":
-        from callscore.providers.replay import ReplayProvider
-        from callscore.running.recordings import Recordings
-
-        recorded = Recordings(spec.name, spec.model, config.recordings[spec.name])
-        return ReplayProvider(spec.name, recorded)
     return None
 
 

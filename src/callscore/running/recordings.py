@@ -44,6 +44,10 @@ class Recordings:
             found = reply_of(record)
         return found
 
+    def close(self) -> None:
+        """Close the files."""
+        self._lines.close()
+
 
 def _chosen(name: str, model: str, models: set[str]) -> str:
     """The recorded model meant: the one named by `model`, by `name`, or the only one."""

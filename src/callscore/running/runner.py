@@ -50,6 +50,12 @@ class Prepared(msgspec.Struct, frozen=True):
     survey: Survey
     options: RunOptions
 
+    def close(self) -> None:
+        """Give back the files that models read from."""
+        for model in self.models:
+            if model.recordings is not None:
+                model.recordings.close()
+
     @property
     def budget_usd(self) -> float | None:
         """The budget of the command line, else of the file.

@@ -104,7 +104,8 @@ class GroupCommit:
             rows, self._rows = self._rows, []
             waiting, self._waiting = self._waiting, []
             try:
-                await loop.run_in_executor(self._thread, self._write, rows)
+                # Shielded: rows that were taken from the list are written, whoever is cancelled.
+                await asyncio.shield(loop.run_in_executor(self._thread, self._write, rows))
             except StoreError as error:
                 self._fail(error, rows, waiting)
                 return

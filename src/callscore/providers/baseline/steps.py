@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,7 @@ from callscore.core.case import Message, Tool, ToolCall
 from callscore.providers.baseline.words import overlap, topic_words, words
 
 _AGENT = re.compile(r"^\*\*(.+?) \(([\w.-]+)\)\*\*$", re.MULTILINE)
-_CODE = re.compile(r"\b(?=\w*\d)[\w.:-]+\b")
+_PUNCTUATION = ".,;:!?()[]{}\"'"
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ASKS_BACK = "<response><status>AWAITING_USER_INPUT</status></response>"
 ENOUGH = 1 / 4
@@ -56,7 +56,7 @@ def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
     """Choices that are named, and for the rest whatever in the text has digits in it, in order."""
     properties = parameters.get("properties")
     spoken = set(words(said))
-    codes = iter(dict.fromkeys(_CODE.findall(said)))
+    codes = iter(dict.fromkeys(_codes(said)))
     found: dict[str, Any] = {}
     for name, schema in properties.items() if isinstance(properties, Mapping) else ():
         choices = schema.get("enum") if isinstance(schema, Mapping) else None
@@ -67,3 +67,11 @@ def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
             code = next(codes, None)
             found |= {name: code} if code is not None else {}
     return found
+
+
+def _codes(said: str) -> Iterator[str]:
+    """Whatever has a digit in it: numbers, dates, references."""
+    for piece in said.split():
+        code = piece.strip(_PUNCTUATION)
+        if any(letter.isdigit() for letter in code):
+            yield code

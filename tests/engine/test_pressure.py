@@ -1,0 +1,335 @@
+"""Storms, money, interrupts, size: what a run does when things press."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import signal
+import threading
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import callscore.engine
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Reply
+from callscore.core.run_words import Event, Limits, Outcome, Price, Progress, Work
+from callscore.engine import loop
+from callscore.engine.plan import EngineOptions
+from callscore.engine.stopping import Stop
+from callscore.providers.scripted import ScriptedProvider, answer_ok
+from engine_runs import attempt_failed, carry_out, planned, scripted
+from run_cases import work_for
+
+
+class Storm:
+    """Refuses everything for a while, with or without saying how long to wait."""
+
+    def __init__(self, until_s: float, retry_after_s: float | None) -> None:
+        self._ends = time.monotonic() + until_s
+        self._retry_after_s = retry_after_s
+        self.sent: list[float] = []
+
+    def __call__(self, call: Call, attempt: int) -> Answered | AttemptFailed:
+        self.sent.append(time.monotonic())
+        if time.monotonic() < self._ends:
+            return attempt_failed("rate_limited", "429", self._retry_after_s)
+        return answer_ok(call, attempt)
+
+
+@pytest.mark.parametrize("retry_after_s", [0.05, None])
+def test_a_storm_of_429_pauses_the_key_and_raises_no_herd(
+    tmp_path: Path, retry_after_s: float | None
+) -> None:
+    storm = Storm(0.3, retry_after_s)
+    provider = ScriptedProvider(storm, latency_s=0.005)
+    options = EngineOptions(backoff_first_s=0.02, backoff_cap_s=0.1)
+    ran = carry_out(tmp_path, [planned(provider, 60, limits=Limits(32))], options)
+    assert ran.summary.models["m"].answered == 60
+    assert provider.most_under_way <= 32
+    # 32 in the first volley, then half of it after every pause.
+    refused = provider.attempts.total() - 60
+    assert 32 <= refused < 32 * 2 + 20
+
+
+def test_an_absurd_retry_after_is_capped(tmp_path: Path) -> None:
+    provider = scripted({1: attempt_failed("rate_limited", "429", 1e9)})
+    began = time.monotonic()
+    ran = carry_out(tmp_path, [planned(provider, 5)], EngineOptions(retry_after_cap_s=0.1))
+    assert ran.summary.models["m"].answered == 5
+    assert time.monotonic() - began >= 0.1
+
+
+def test_models_with_the_same_key_pause_together_others_do_not(tmp_path: Path) -> None:
+    stormy = scripted({1: attempt_failed("rate_limited", "429", 0.3)})
+    sibling = ScriptedProvider(latency_s=0.02)
+    stranger = ScriptedProvider(latency_s=0.001)
+    finished: dict[str, float] = {}
+
+    def listen(event: Event, stop: Stop) -> None:
+        if isinstance(event, Outcome):
+            finished[event.work.model] = time.monotonic()
+
+    began = time.monotonic()
+    carry_out(
+        tmp_path,
+        [
+            planned(stormy, 4, name="stormy", account="one"),
+            planned(sibling, 40, name="sibling", account="one"),
+            planned(stranger, 40, name="stranger", account="two"),
+        ],
+        on_event=listen,
+    )
+    assert finished["stranger"] < finished["sibling"]
+    assert finished["sibling"] - began >= 0.3
+
+
+def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def refuse_beyond_four(call: Call, attempt: int) -> Answered | AttemptFailed:
+        if len(seen) < 30 and provider.under_way > 4:
+            return attempt_failed("overloaded", "529", 0.001)
+        return answer_ok(call, attempt)
+
+    def listen(event: Event, stop: Stop) -> None:
+        if isinstance(event, Progress):
+            seen.append(event.concurrency)
+
+    provider = ScriptedProvider(refuse_beyond_four, latency_s=0.002)
+    options = EngineOptions(progress_s=0.005)
+    ran = carry_out(
+        tmp_path, [planned(provider, 1_500, limits=Limits(32))], options, on_event=listen
+    )
+    assert ran.summary.models["m"].answered == 1_500
+    assert min(seen) <= 8
+    assert seen[0] == 32
+    assert seen[-1] > 2 * min(seen)
+
+
+def test_headers_that_announce_the_end_of_the_quota_are_heeded(tmp_path: Path) -> None:
+    answers: list[float] = []
+
+    def last_one(call: Call, attempt: int) -> Answered:
+        answers.append(time.monotonic())
+        left = 0 if len(answers) == 1 else 10
+        return Answered(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=0.4)
+
+    carry_out(tmp_path, [planned(ScriptedProvider(last_one), 3, limits=Limits(1))])
+    assert answers[1] - answers[0] >= 0.4
+    assert answers[2] - answers[1] < 0.4
+
+
+def test_a_slow_model_holds_up_no_other(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def listen(event: Event, stop: Stop) -> None:
+        if isinstance(event, Outcome):
+            order.append(event.work.model)
+
+    slow = planned(ScriptedProvider(latency_s=0.5), 4, name="slow", limits=Limits(2))
+    quick = planned(ScriptedProvider(latency_s=0.001), 100, name="quick", limits=Limits(2))
+    carry_out(tmp_path, [slow, quick], on_event=listen)
+    assert order[-2:] == ["slow", "slow"]
+
+
+def test_equal_models_come_along_together(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def listen(event: Event, stop: Stop) -> None:
+        if isinstance(event, Outcome):
+            order.append(event.work.model)
+
+    models = [planned(ScriptedProvider(latency_s=0.002), 100, name=name) for name in ("a", "b")]
+    carry_out(tmp_path, models, on_event=listen)
+    assert 30 <= order[:100].count("a") <= 70
+
+
+MOST = Price(1.0, 1.0).of(100, 50)
+
+
+@pytest.mark.parametrize("calls_worth", [0.5, 1, 7.5, 20])
+def test_the_budget_is_never_exceeded_counting_what_is_under_way(
+    tmp_path: Path, calls_worth: float
+) -> None:
+    def all_tokens(call: Call, attempt: int) -> Answered:
+        return Answered(Reply("ok", "stop", call.input_tokens, call.max_output_tokens))
+
+    provider = ScriptedProvider(all_tokens, latency_s=0.002)
+    model = planned(provider, 100, price=Price(1.0, 1.0), limits=Limits(50))
+    ran = carry_out(tmp_path, [model], EngineOptions(budget_usd=calls_worth * MOST * 1.000001))
+    assert provider.paid.total() == int(calls_worth)
+    assert ran.summary.status == "budget"
+    assert ran.summary.models["m"].not_run == 100 - int(calls_worth)
+    assert ran.summary.spend_usd <= calls_worth * MOST * 1.000001
+
+
+def test_cheaper_answers_leave_money_for_more(tmp_path: Path) -> None:
+    provider = ScriptedProvider(latency_s=0.001)
+    model = planned(provider, 100, price=Price(0.0, 1.0), limits=Limits(50))
+    most, cost = 50 / 1e6, 1 / 1e6
+    carry_out(tmp_path, [model], EngineOptions(budget_usd=most + 20 * cost))
+    assert 20 <= provider.paid.total() <= 21
+
+
+def test_what_earlier_sessions_paid_counts(tmp_path: Path) -> None:
+    provider = ScriptedProvider()
+    options = EngineOptions(budget_usd=1.0, already_spent_usd=1.0)
+    ran = carry_out(tmp_path, [planned(provider, 10, price=Price(1, 1))], options)
+    assert provider.attempts.total() == 0
+    assert ran.summary.status == "budget"
+
+
+def test_stored_answers_are_used_beyond_the_budget(tmp_path: Path) -> None:
+    carry_out(tmp_path, [planned(ScriptedProvider(), 10, price=Price(1, 1))])
+    some = [work_for(n) for n in (50, 51, 0, 1, 2)]
+    model = planned(ScriptedProvider(), some, price=Price(1, 1), limits=Limits(1))
+    ran = carry_out(tmp_path, [model], EngineOptions(budget_usd=0.0))
+    assert (ran.summary.models["m"].cached, ran.summary.models["m"].not_run) == (3, 2)
+
+
+class StopAt:
+    """Asks to stop when so many outcomes were told."""
+
+    def __init__(self, number: int, times: int) -> None:
+        self._number = number
+        self._times = times
+        self._outcomes = 0
+        self.asked_at = 0.0
+
+    def __call__(self, event: Event, stop: Stop) -> None:
+        self._outcomes += isinstance(event, Outcome)
+        if self._outcomes == self._number and not self.asked_at:
+            self.asked_at = time.monotonic()
+            for _ in range(self._times):
+                stop.ask()
+
+
+def test_an_interrupt_keeps_what_arrives_and_sends_nothing_more(tmp_path: Path) -> None:
+    provider = ScriptedProvider(latency_s=0.05)
+    asked = StopAt(10, times=1)
+    ran = carry_out(tmp_path, [planned(provider, 500, limits=Limits(10))], on_event=asked)
+    assert ran.summary.status == "interrupted"
+    assert provider.paid.total() == len(ran.answers()) == ran.summary.models["m"].answered
+    assert 10 <= provider.paid.total() <= 20
+    assert time.monotonic() - asked.asked_at < 5
+
+
+class Hanging(ScriptedProvider):
+    """Answers so many calls, then nothing for ten minutes."""
+
+    def __init__(self, answers: int) -> None:
+        super().__init__()
+        self._answers = answers
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        self._answers -= 1
+        await asyncio.sleep(0.001 if self._answers >= 0 else 600)
+        return await super().attempt(call)
+
+
+def test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over(tmp_path: Path) -> None:
+    asked = StopAt(5, times=1)
+    model = planned(Hanging(5), 50, price=Price(1.0, 1.0))
+    ran = carry_out(tmp_path, [model], EngineOptions(grace_s=0.2), on_event=asked)
+    assert 0.2 <= time.monotonic() - asked.asked_at < 5
+    assert EngineOptions().grace_s < 5
+    assert ran.summary.status == "interrupted"
+    assert 3 * MOST < ran.summary.models["m"].uncertain_usd * 1.001 < 8.1 * MOST
+
+
+def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
+    asked = StopAt(5, times=2)
+    ran = carry_out(tmp_path, [planned(Hanging(5), 50)], EngineOptions(grace_s=30), on_event=asked)
+    assert time.monotonic() - asked.asked_at < 5
+    assert ran.summary.status == "interrupted"
+    assert len(ran.answers()) == 5
+
+
+def test_an_interrupt_does_not_wait_for_pauses_or_backoff(tmp_path: Path) -> None:
+    def only_two(call: Call, attempt: int) -> Answered | AttemptFailed:
+        if provider.paid.total() < 2:
+            return answer_ok(call, attempt)
+        return attempt_failed("rate_limited", "429", 50.0)
+
+    provider = ScriptedProvider(only_two, latency_s=0.005)
+    asked = StopAt(2, times=1)
+    carry_out(tmp_path, [planned(provider, 50, limits=Limits(4))], on_event=asked)
+    assert time.monotonic() - asked.asked_at < 5
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    first = ScriptedProvider(latency_s=0.005)
+    carry_out(tmp_path, [planned(first, 60)], on_event=StopAt(20, times=1))
+    second = ScriptedProvider()
+    ran = carry_out(tmp_path, [planned(second, 60)])
+    assert ran.summary.status == "complete"
+    assert not set(first.paid) & set(second.paid)
+    assert first.paid.total() + second.paid.total() == 60
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_ask_to_stop_instead_of_killing(number: signal.Signals) -> None:
+    async def main(stop: Stop) -> str:
+        threading.Timer(0.02, os.kill, (os.getpid(), number)).start()
+        await stop.wait()
+        return "stopped"
+
+    before = signal.getsignal(number)
+    assert loop.run(main) == "stopped"
+    assert signal.getsignal(number) == before
+
+
+def test_memory_stays_flat_whatever_the_number_of_cases(tmp_path: Path) -> None:
+    def large(count: int) -> Iterator[Work]:
+        for number in range(count):
+            work = work_for(number)
+            call = Call(work.call.key, "m", bytes(20_000), 100, 50)
+            yield Work(work.case_id, "m", 1, call, "qa")
+
+    def peak(count: int) -> int:
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        tracemalloc.start()
+        carry_out(
+            folder,
+            [planned(ScriptedProvider(), large(count), total=count, limits=Limits(50))],
+            keep_events=False,
+        )
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(4_000) < 1.5 * peak(400) + 1_000_000
+
+
+@pytest.mark.slow
+def test_twenty_thousand_cases_hold_no_more_memory_than_one_thousand(tmp_path: Path) -> None:
+    provider = ScriptedProvider()
+    peaks = []
+    for count in (1_000, 20_000):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        tracemalloc.start()
+        carry_out(folder, [planned(provider, count, limits=Limits(100))], keep_events=False)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        provider = ScriptedProvider()
+    # The provider itself remembers every key: two counters, some 250 bytes a case.
+    assert peaks[1] - peaks[0] < 19_000 * 400
+
+
+def test_the_engine_looks_at_no_clock_that_can_jump() -> None:
+    imported = set()
+    for path in Path(callscore.engine.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module or "")
+    assert "asyncio" in imported
+    assert not imported & {"time", "datetime"}
