@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("start", "score", "embeddings", "offline_judge")
+BENCHES = ("start", "score", "orchestration", "embeddings", "offline_judge")
 
 
 def main() -> None:
