@@ -14,8 +14,8 @@ MODEL = "universal-sentence-encoder-multilingual-3"
 _TAGS = "ar de en es fr it ja ko nl pl pt ru th tr zh"
 LANGUAGES = frozenset(_TAGS.split())
 MOST_UNKNOWN = 0.3
-"""Share of unknown pieces from which a text is not read. French has none, Korean sentences have
-up to 0.27, Hindi ones 0.36 to 0.8: the limit stands in the gap between them."""
+"""Share of unknown pieces above which a text is not read. In 706 sentences each, French has none,
+Korean up to 0.27; of the Hindi ones 99.7 % have more than 0.3, the middle one 0.56."""
 UNKNOWN_PIECE = 0
 
 

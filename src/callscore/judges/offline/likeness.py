@@ -15,9 +15,13 @@ ALIKE = 0.6
 
 
 def word_f1(one: Wording, other: Wording) -> float:
-    """2 · shared content words / content words of both"""
-    both = len(one.content) + len(other.content)
-    return 2 * len(one.content & other.content) / both if both else 0.0
+    """2 · shared content words / content words of both, numbers left out
+
+    Numbers are held against each other by `agree`; only where there is nothing else they count.
+    """
+    left, right = one.spoken or one.content, other.spoken or other.content
+    both = len(left) + len(right)
+    return 2 * len(left & right) / both if both else 0.0
 
 
 def agree(one: Wording, other: Wording) -> bool:

@@ -69,7 +69,7 @@ class Support(NamedTuple):
 def support(claim: str, page: Page, lang: str | None) -> Support:
     """What the call and the reference say about a claim."""
     wording = Wording(claim, lang)
-    best = nearest(wording, page.passages)
+    best = nearest(wording, page)
     findings = [
         *_numbers(wording, page),
         *_names(wording, page),
@@ -88,11 +88,15 @@ def coverage(wording: Wording, page: Page) -> float:
     return len(wording.content & page.content) / len(wording.content)
 
 
-def nearest(wording: Wording, passages: Iterable[Passage]) -> Passage | None:
-    """The passage that shares most content words, the shortest of those."""
-    shared = [(len(wording.content & p.wording.content), -len(p.wording.run), p) for p in passages]
-    best = max(shared, key=lambda found: found[:2], default=None)
-    return best[2] if best and best[0] else None
+def nearest(wording: Wording, page: Page) -> Passage | None:
+    """The passage that shares most content words; a turn before a reference, then the shortest"""
+    ranked = [
+        (len(wording.content & p.wording.content), is_turn, -len(p.wording.run), p)
+        for is_turn, passages in ((1, page.turns), (0, page.reference))
+        for p in passages
+    ]
+    best = max(ranked, key=lambda found: found[:3], default=None)
+    return best[3] if best and best[0] else None
 
 
 def _numbers(wording: Wording, page: Page) -> Iterator[Finding]:

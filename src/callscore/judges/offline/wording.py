@@ -53,6 +53,11 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
         return frozenset(self.run)
 
     @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The content words without digits."""
+        return frozenset(form for form in self.content if not _NUMERIC.search(form))
+
+    @cached_property
     def facts(self) -> Sequence[Fact]:
         """What it states in digits."""
         return extract(self.text, self.lang)
