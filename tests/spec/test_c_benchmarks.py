@@ -242,10 +242,10 @@ def test_c92_a_lexical_likeness_is_not_held_against_the_limit(tmp_path: Path) ->
     assert criterion(found, "bench.answer_relevancy").value is None
 
 
-def test_c93_w_bm_2_three_of_four_facts_and_one_wrong() -> None:
+def test_w_bm_2_three_of_four_facts_and_one_wrong() -> None:
     facts = [True, True, True, False]
     assert formulas.fact_f1(facts, facts).value == pytest.approx(0.75)
-    value = formulas.answer_correctness(facts, facts, 0.9).value
+    value = formulas.answer_correctness(formulas.fact_f1(facts, facts), 0.9).value
     assert value == pytest.approx(0.825)
     assert not passes("bench.answer_correctness", 0.825)
 
@@ -308,7 +308,7 @@ def test_c94_turns_judged_by_people_need_no_judge(tmp_path: Path) -> None:
     assert criterion(found, "bench.contextual_relevancy").value == 0.0
 
 
-def test_c95_w_bm_3_steps_and_their_mean() -> None:
+def test_w_bm_3_steps_and_their_mean() -> None:
     assert formulas.argument_correctness([1, 1, 0.5]).value == pytest.approx(5 / 6)
     assert formulas.argument_correctness([0.5]).value == 0.5
     assert not passes("bench.argument_correctness", 5 / 6)
@@ -369,7 +369,7 @@ def test_c96_free_instructions_are_put_to_the_judge(tmp_path: Path) -> None:
     assert criterion(open_, "bench.instruction_following").value is None
 
 
-def test_c97_w_bm_4_leaving_a_label_out_cannot_help(tmp_path: Path) -> None:
+def test_w_bm_4_leaving_a_label_out_cannot_help(tmp_path: Path) -> None:
     labels = [{"sentence_id": i, "text": "t", "label": "negative"} for i in range(1, 5)]
     parts = {"emotion": "absent", "summary": "absent"}
     case = text_case({"sentiment": labels}, expected_parts=parts)
@@ -408,7 +408,7 @@ def test_c97_entities_are_sets_under_n2(tmp_path: Path) -> None:
         ([0.5], 1, None),
     ],
 )
-def test_c98_w_bm_5_consistency(scores: Sequence[float], ddof: int, value: float | None) -> None:
+def test_w_bm_5_consistency(scores: Sequence[float], ddof: int, value: float | None) -> None:
     found = formulas.consistency(scores, ddof).value
     assert found == (None if value is None else pytest.approx(value, abs=1e-12))
 
@@ -445,6 +445,7 @@ def test_c98_one_run_is_not_run(tmp_path: Path) -> None:
 
 
 def test_c99_w_bm_6_nine_of_eleven_meet_the_advice_and_eight_do_not() -> None:
+    # W-BM-6
     nine, eight = binaries(*[True] * 9, False, False), binaries(*[True] * 8, False, False, False)
     assert [nine.score, eight.score] == [pytest.approx(9 / 11), pytest.approx(8 / 11)]
     assert (nine.meets_recommended, eight.meets_recommended) == (True, False)

@@ -37,9 +37,8 @@ def answer_relevancy(cosine: float | None) -> Measure:
     return NO_SIMILARITY if cosine is None else ratio(_clamped(cosine), 1)
 
 
-def answer_correctness(expected: Findings, given: Findings, cosine: float | None) -> Measure:
+def answer_correctness(f1: Measure, cosine: float | None) -> Measure:
     """F1 × 0.50 + semantic_similarity × 0.50        003 Answer Correctness, C-93"""
-    f1 = fact_f1(expected, given)
     if f1.value is None:
         return f1
     if cosine is None:

@@ -79,7 +79,7 @@ def measure(subject: Subject, verdicts: Verdicts) -> Benchmarked:
         FAITHFULNESS: formulas.faithfulness(view.supported),
         HALLUCINATION: formulas.hallucination_rate(view.supported),
         RELEVANCY: _relevancy(subject, verdicts),
-        CORRECTNESS: formulas.answer_correctness(view.facts.expected, view.facts.given, cosine),
+        CORRECTNESS: formulas.answer_correctness(formulas.fact_f1(*view.facts), cosine),
         ARGUMENT: formulas.argument_correctness(view.steps),
         INSTRUCTIONS: formulas.instruction_following(
             instructions.followed(subject, view.rules, verdicts, flags)

@@ -82,9 +82,9 @@ def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> 
     """
     numbers = range(1, len(found) + 1)
     still_open = [
-        f"{_PREFIX}{n}" for n, stands in zip(numbers, found, strict=True) if stands is None
+        f"{CLAIM_PREFIX}{n}" for n, stands in zip(numbers, found, strict=True) if stands is None
     ]
-    from_one = [f"{_PREFIX}{n}" for n in range(1, len(given) + 1)]
+    from_one = [f"{CLAIM_PREFIX}{n}" for n in range(1, len(given) + 1)]
     if len(given) == len(found):
         answers = list(given.values())
     elif len(given) == len(still_open) and list(given) in (still_open, from_one):
