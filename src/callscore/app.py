@@ -53,19 +53,39 @@ def score(
             verdicts=_as_files(verdicts, folder / "verdicts.jsonl"),
             **options,
         )
-        return score_files(config, _path(results), progress, _path(records))
+        return score_files(config, Targets(_path(results), _path(records)), progress)
+
+
+class Targets(msgspec.Struct, frozen=True):
+    """The files that a job writes; each appears whole or not at all."""
+
+    results: Path | None = None
+    """One line a case, model and run."""
+    records: Path | None = None
+    """One line a case, model, run and metric (C-100)."""
+    verdicts: Path | None = None
+    """What judge and embedder said, as a verdicts file."""
+
+
+NO_FILES = Targets()
 
 
 def score_files(
-    config: ScoreConfig,
-    results: Path | None = None,
-    progress: Progress = no_progress,
-    records: Path | None = None,
+    config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
 ) -> Scorecard:
-    """Score the files of a config; the results file appears whole or not at all."""
-    with line_writer(results) as on_result, line_writer(records) as on_record:
-        told = on_record if records is not None else None
-        return score_answers(config, Outlets(on_result, told, progress))
+    """Score the files of a config, and write what is asked for."""
+    with (
+        line_writer(targets.results) as on_result,
+        line_writer(targets.records) as on_record,
+        line_writer(targets.verdicts) as on_verdict,
+    ):
+        outlets = Outlets(
+            on_result,
+            on_record if targets.records is not None else None,
+            on_verdict if targets.verdicts is not None else None,
+            progress,
+        )
+        return score_answers(config, outlets)
 
 
 def score_answers(

@@ -25,6 +25,7 @@ from callscore.scoring import (
     GivenVerdicts,
     OnRecord,
     OnResult,
+    OnVerdict,
     ReadCase,
     Scorer,
     ScoringOptions,
@@ -68,6 +69,8 @@ class _Index(msgspec.Struct):
     verdicts: LinesByKey | None = None
     judges: set[str] = set()
     unused_verdicts: int = 0
+    estimates: bool = False
+    """Whether a verdict is the word of a built-in substitute."""
     benchmarks_judged: bool = False
     """Whether a verdict speaks about a benchmark: then they are wanted."""
 
@@ -77,6 +80,7 @@ class Outlets(msgspec.Struct, frozen=True):
 
     on_result: OnResult
     on_record: OnRecord | None = None
+    on_verdict: OnVerdict | None = None
     progress: Progress = no_progress
     examiner: Examiner | None = None
 
@@ -132,6 +136,8 @@ class _Job:
             ScoringOptions(
                 on_result=outlets.on_result,
                 on_record=outlets.on_record,
+                on_verdict=outlets.on_verdict,
+                estimates=index.estimates,
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=outlets.examiner is not None,
             ),
@@ -207,6 +213,7 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
             index.unused_verdicts += 1
             continue
         index.judges.add(record.by or "unnamed")
+        index.estimates = index.estimates or record.approximate
         index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
         verdicts.add(position, line)
 
@@ -239,6 +246,7 @@ def _given(index: _Index, position: int) -> GivenVerdicts:
             quote=record.quote,
             source=record.source,
             by=record.by,
+            approximate=record.approximate,
         )
         items = found.setdefault((record.model, record.run), {})
         items.setdefault(Item(metric, verdict.item), []).append(verdict)

@@ -9,11 +9,12 @@ import msgspec
 
 from callscore.cases import Opened
 from callscore.core.case import Case, Failed, Malformed, Reply
-from callscore.core.judging import NO_VERDICTS, Question, Verdicts
+from callscore.core.judging import NO_VERDICTS, Question, Verdict, Verdicts
 from callscore.core.measure import Measure, failed
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
 from callscore.examining import NOTHING_FOUND, Examined, Examiner
+from callscore.store.records import VerdictRecord
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import RELIES_ON, mark_approximate
 from callscore.suites.calls.asking import left_open
@@ -28,6 +29,7 @@ from callscore.suites.calls.tally import Answer, TaskTally
 
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
+OnVerdict = Callable[[VerdictRecord], None]
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """What files say, by model and run; None stands for every model."""
@@ -88,7 +90,10 @@ class ScoringOptions(msgspec.Struct, frozen=True):
 
     on_result: OnResult
     on_record: OnRecord | None = None
+    on_verdict: OnVerdict | None = None
     benchmarks: bool = False
+    estimates: bool = False
+    """Whether verdicts in files may be estimates."""
     asks: bool = False
     """Whether anybody is there to answer questions."""
 
@@ -110,6 +115,8 @@ class Scorer:
         self._asked = {name for name in self._formulas if options.asks and criteria_of(name)}
         self._on_result = options.on_result
         self._on_record = options.on_record
+        self._on_verdict = options.on_verdict
+        self._estimates = options.estimates
         self.tallies: Tallies = {model: {} for model in models}
 
     def read(
@@ -166,6 +173,7 @@ class Scorer:
             {**examined.frozen.verdicts, **read.given} if read.given else examined.frozen.verdicts,
             examined.frozen.failures,
         )
+        self._keep(case, None, examined.frozen.verdicts)
         for model in self._models:
             tally = self.tallies[model].setdefault(read.opened.task.name, TaskTally())
             runs = read.answers.get(model)
@@ -209,7 +217,16 @@ class Scorer:
         score = score_case(self._formulas[opened.task.name], measured)
         scored = Answer(measured, score, layer_two)
         self._tell(opened.case, answer, scored, verdicts)
+        self._keep(opened.case, answer, found.verdicts)
         return scored
+
+    def _keep(self, case: Case, answer: ReadAnswer | None, verdicts: Verdicts) -> None:
+        """Hand on what judge and embedder said, in the form of a verdicts file."""
+        if self._on_verdict is None:
+            return
+        for given in verdicts.values():
+            for verdict in given:
+                self._on_verdict(_verdict_record(case, answer, verdict))
 
     def _tell(self, case: Case, answer: ReadAnswer, scored: Answer, verdicts: Verdicts) -> None:
         self._on_result(_result(case, answer, scored, self._models[answer.model]))
@@ -223,7 +240,7 @@ class Scorer:
         self, opened: Opened, output: Any, verdicts: Verdicts, found: Examined
     ) -> Measured:
         measured = opened.task.measure(opened.reference, output, verdicts)
-        if found is NOTHING_FOUND:
+        if found is NOTHING_FOUND and not self._estimates:
             return measured
         measures = _with_failures(mark_approximate(measured.measures, verdicts), found.failures)
         flags = sorted({*measured.flags, *found.flags})
@@ -260,6 +277,24 @@ def _result(case: Case, answer: ReadAnswer, scored: Answer, label: str | None) -
         reasons=score.reasons,
         flags=flags if label is None else sorted({*flags, label}),
         metrics={slug: measure.value for slug, measure in measures.items()},
+    )
+
+
+def _verdict_record(case: Case, answer: ReadAnswer | None, verdict: Verdict) -> VerdictRecord:
+    """A verdict with whose answer it is about; without one it is about the case itself."""
+    return VerdictRecord(
+        case_id=case.id,
+        metric=verdict.metric,
+        item=verdict.item,
+        model=answer.model if answer is not None else None,
+        run=answer.run if answer is not None else 1,
+        verdict=verdict.verdict,
+        value=verdict.value,
+        text=verdict.text,
+        quote=verdict.quote,
+        source=verdict.source,
+        by=verdict.by,
+        approximate=verdict.approximate,
     )
 
 

@@ -62,6 +62,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
+@click.option(
+    "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+)
 @click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
@@ -78,6 +81,7 @@ def score(
     json_file: Path | None,
     results: Path | None,
     records: Path | None,
+    save_verdicts: Path | None,
     weights: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
@@ -94,7 +98,7 @@ def score(
     callscore score cases.jsonl --outputs a.jsonl --judge offline
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     """
-    from callscore.app import score_files
+    from callscore.app import Targets, score_files
     from callscore.cli import output
     from callscore.cli.progress import ProgressLine
     from callscore.config import ScoreConfig
@@ -116,7 +120,7 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        card = score_files(config, results, progress, records)
+        card = score_files(config, Targets(results, records, save_verdicts), progress)
     finally:
         progress.close()
     output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)

@@ -13,6 +13,7 @@ from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.qa.task import QATask
 from callscore.suites.calls.spec import Settings, slug_of
 from callscore.suites.calls.text import task as text
+from callscore.suites.calls.text.summary import CALL_INTENT, OTHER_GOAL
 from callscore.suites.calls.text.task import TextTask
 from callscore.suites.calls.translation import task as translation
 from callscore.suites.calls.translation.task import TranslationTask
@@ -41,6 +42,13 @@ def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
         "text": TextTask(settings),
         "translation": TranslationTask(settings),
     }
+
+
+def offered_for(metric: str, item: str) -> tuple[str, ...]:
+    """The words that may answer one item; the intent has two questions with words of their own."""
+    if metric == CALL_INTENT:
+        return text.ANY_OTHER_GOAL if item == OTHER_GOAL else text.SAME_GOAL
+    return OFFERED.get(metric, ())
 
 
 def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
