@@ -246,7 +246,7 @@ def _is_breached(slug: str, pool: Pool, cases: Sequence[Case], over_tolerance: b
     if GATES[slug].is_of_call:
         has_breach = any(slug in run.call_breaches for case in cases for run in case.runs)
         return has_breach and over_tolerance
-    value = _of_pool(slug, pool.unblocked)
+    value = None if pool.is_waiting else _of_pool(slug, pool.unblocked)
     return value is not None and GATES[slug].is_breached(value)
 
 

@@ -21,6 +21,13 @@ FILE = click.Path(path_type=Path)
 @click.command()
 @click.argument("eval_file", metavar="EVAL.yaml", type=FILE)
 @click.option("--resume", is_flag=True, help="Go on with the unfinished run of this file.")
+@click.option(
+    "--engine",
+    type=click.Choice(["local"]),
+    default="local",
+    show_default=True,
+    help="Where the work is done: in this process.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
@@ -33,6 +40,7 @@ FILE = click.Path(path_type=Path)
 def run(
     eval_file: Path,
     resume: bool,
+    engine: str,
     limit: int | None,
     budget: float | None,
     dry_run: bool,

@@ -138,6 +138,9 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
             total=sum(model.total for model in plan.models.values()),
         )
         ledger = journal.open_run(header, resume=prepared.options.resume)
+        spent = journal.run(ledger.id).cost_usd
+        options = msgspec.structs.replace(plan.options, already_spent_usd=spent)
+        plan = msgspec.structs.replace(plan, options=options)
         status: RunStatus = "interrupted"
         try:
             asked = _wanting(prepared, journal) if prepared.options.preflight else {}

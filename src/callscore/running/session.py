@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
 
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import Ledger, OnEvent, RunSummary
@@ -29,12 +31,26 @@ async def _ask_all(
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
         providers = {name: model.provider for name, model in first.items()}
-        preflights = await preflight(providers, timeout)
+        preflights = await _unless_stopped(preflight(providers, timeout), stop)
         _refuse(preflights)
+        if stop.asked:
+            return preflights, RunSummary("interrupted", {})
         return preflights, await generate(plan, ledger, on_event, stop)
     finally:
         for model in plan.models.values():
             await model.provider.close()
+
+
+async def _unless_stopped(
+    asking: Coroutine[Any, Any, list[Preflight]], stop: Stop
+) -> list[Preflight]:
+    """What the models said; nothing where an interrupt came first."""
+    asked, stopped = asyncio.create_task(asking), asyncio.create_task(stop.wait())
+    await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
+    for task in (asked, stopped):
+        task.cancel()
+    await asyncio.gather(asked, stopped, return_exceptions=True)
+    return [] if asked.cancelled() else asked.result()
 
 
 def _refuse(preflights: Sequence[Preflight]) -> None:
