@@ -127,6 +127,15 @@ def _other_word(dice: Random, word: str) -> str:
     return dice.choice((word.lower(), word.upper(), f"{word}s", "mas"))
 
 
+def reword_outcomes(answer: Json) -> None:
+    """Say what came of the call in other words."""
+    for item in answer.get("sentence_translations", ()):
+        for outcome in OUTCOMES:
+            if isinstance(item["translated_text"], str):
+                other = item["translated_text"].replace(outcome, "arreglado")
+                item["translated_text"] = other
+
+
 def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
     if "sentence_translations" not in answer:
         return None

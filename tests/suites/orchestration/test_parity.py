@@ -152,7 +152,9 @@ def _number_of(row: Mapping[str, Any]) -> int:
 
 
 @pytest.mark.parametrize(("model", "lang", "suffix"), FIXTURES)
-def test_every_row_agrees_with_the_public_evaluator(model: str, lang: str, suffix: str) -> None:
+def test_c_128_every_row_agrees_with_the_public_evaluator(
+    model: str, lang: str, suffix: str
+) -> None:
     pairs = _rows(model, lang, suffix)
     totals = overall([row for _, row in pairs], len(pairs))
     written = document("d", totals, [row for _, row in pairs], as_calculated)

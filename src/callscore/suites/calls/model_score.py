@@ -104,7 +104,12 @@ def _worst(metric: MetricTally, gate: Gate) -> float:
 
 
 def _gate_value(metric: MetricTally, *, pooled: bool) -> float | None:
-    """The value that a rate gate looks at: calls already blocked are left out (C-03)."""
+    """The value that a rate gate looks at: calls already blocked are left out (C-03).
+
+    While answers await their verdict the rate is not known, so no breach of it is proven.
+    """
+    if metric.waiting:
+        return None
     if pooled:
         if not metric.gate_denominator:
             return None
