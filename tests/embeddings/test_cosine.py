@@ -73,7 +73,7 @@ def test_half_a_character_is_replaced_and_a_long_text_cut() -> None:
     assert likeness("ab\ud800", "b" * 30_000, Cosine(table)) == 0.0
 
 
-def test_c_68_only_labse_and_muse_are_official() -> None:
+def test_only_labse_and_muse_are_official() -> None:
     pair = [("east", "west")]
     assert not found(Cosine(Table(VECTORS)), pair)[0].approximate
     assert found(Cosine(Table(VECTORS, official=False)), pair)[0].approximate

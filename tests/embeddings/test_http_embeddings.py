@@ -105,7 +105,7 @@ def test_whatever_a_server_sends_nothing_is_raised(answer: bytes) -> None:
     assert isinstance(asyncio.run(encoder(Server(answer).post).encode(["a"])), Failed)
 
 
-def test_c_68_only_labse_and_muse_are_official_wherever_they_are_served() -> None:
+def test_only_labse_and_muse_are_official_wherever_they_are_served() -> None:
     post = Server().post
     assert encoder(post).is_official
     assert HttpEncoder("universal-sentence-encoder-multilingual", "h", post).is_official

@@ -74,7 +74,7 @@ def test_meaning_crosses_languages(muse: Muse) -> None:
     assert near.value > 0.7 > far.value
 
 
-def test_c_68_a_hindi_call_with_muse_only_is_approximate_and_named_chrf(muse: Muse) -> None:
+def test_a_hindi_call_with_muse_only_is_approximate_and_named_chrf(muse: Muse) -> None:
     found = measured(muse, "रिफंड मंजूर हुआ", "रिफंड स्वीकृत हुआ", "hi")
     assert found.approximate
     assert found.by == SIGNATURE

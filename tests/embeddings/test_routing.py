@@ -29,13 +29,13 @@ def measured(
     return found
 
 
-def test_c_68_what_the_preferred_embedder_reads_is_its_own() -> None:
+def test_what_the_preferred_embedder_reads_is_its_own() -> None:
     (only,) = measured(router(Table(VECTORS, languages=["en"])), [("one", "two")], "en")
     assert only.by.startswith("table:1")
     assert not only.approximate
 
 
-def test_c_68_another_language_is_compared_by_chrf_and_says_so() -> None:
+def test_another_language_is_compared_by_chrf_and_says_so() -> None:
     (only,) = measured(router(Table(VECTORS, languages=["en"])), [("one", "two")], "hi")
     assert only.by == SIGNATURE
     assert only.approximate

@@ -83,6 +83,7 @@ def test_an_estimate_says_what_it_rests_on_and_why() -> None:
         ]
     )
     assert only.approximate
+    assert only.text == "approved a refund of $99"
     assert only.source == "t2"
     assert only.quote == "I have approved a refund of $49."
     assert only.note == "number: $99"
