@@ -133,7 +133,7 @@ def test_a_lasting_failure_is_not_repeated(kind: FailureKind) -> None:
 
 
 def test_attempts_end() -> None:
-    provider = Failing(*["server"] * 9)
+    provider = Failing("server", "server", "server", "server", "server")
     call = provider.call(Prompt((Message("user", "x"),)), 0)
     assert isinstance(asyncio.run(patiently(provider, call)), AttemptFailed)
     assert provider.attempts == llm.ATTEMPTS
