@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("start", "score")
+BENCHES = ("start", "score", "orchestration")
 
 
 def main() -> None:

@@ -17,9 +17,9 @@ from callscore.core.errors import DataError
 from callscore.core.scorecard import BenchmarkScore, CaseResult, ModelScore, Scorecard
 from callscore.pipeline import Progress, Tallied, duplicate_id, open_case, tally_cases
 from callscore.store.files import lines_of, written_whole
-from callscore.suites.calls import catalog, spec
+from callscore.suites import catalog
+from callscore.suites.calls import spec
 from callscore.suites.calls.final import final_score, option_weights
-from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.ranking import cost_of, rank
 from callscore.suites.calls.tally import TaskTally
@@ -149,8 +149,8 @@ def _model_score(
     model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, settings: spec.Settings
 ) -> ModelScore:
     scored = {
-        task: score_task(formula_for(task, settings), tallies[task], settings)
-        for task in spec.load().tasks
+        task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
+        for task in catalog.tasks(settings)
         if task in tallies
     }
     tasks = {task: entry.score for task, entry in scored.items()}

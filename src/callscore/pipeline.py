@@ -28,9 +28,8 @@ from callscore.store.records import (
     read_verdict,
     reply_of,
 )
-from callscore.suites.calls import catalog
+from callscore.suites import catalog
 from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.tally import Answer, TaskTally
 
 EMBEDDED_MODEL = "model_output"
@@ -197,7 +196,9 @@ class _Scorer:
         self._index = index
         self._on_result = on_result
         settings = config.checked_settings()
-        self._formulas = {name: formula_for(name, settings) for name in catalog.tasks(settings)}
+        self._formulas = {
+            name: catalog.formula_for(name, settings) for name in catalog.tasks(settings)
+        }
         self.tallies: Tallies = {model: {} for model in index.models}
 
     def score(self, position: int, opened: Opened) -> None:

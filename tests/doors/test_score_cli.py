@@ -268,3 +268,31 @@ def test_every_command_explains_itself(command: list[str]) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("Usage: ")
     assert len(done.stdout.splitlines()) > 5
+
+
+def test_orchestration_cases_of_other_origin_are_scored_beside_calls(tmp_path: Path) -> None:
+    tools = [{"name": "find", "parameters": {"type": "object", "properties": {}}}]
+    case = {
+        "id": "o1",
+        "task": "orchestration",
+        "transcript": "Customer: find rs1",
+        "config": {"tools": tools},
+        "expected_outcome": {"calls": [{"find": {"id": ["rs1"]}}]},
+    }
+    given = write(
+        tmp_path / "o.jsonl",
+        output("o1", {"calls": [{"name": "find", "arguments": {"id": "rs1"}}]}, "right"),
+        output("o1", {"calls": [{"name": "find", "arguments": {"id": "x"}}]}, "wrong value"),
+        output("o1", "no idea", "wrong shape"),
+    )
+    path = write(tmp_path / "c.jsonl", case)
+    done = run("score", path, "--outputs", given, "--json", "-")
+    scores = {
+        m["model"]: m["tasks"]["orchestration"]["score"] for m in json.loads(done.stdout)["models"]
+    }
+    assert scores["right"] == 1.0
+    assert 0 < scores["wrong value"] < 1
+    assert scores["wrong shape"] == 0.0
+    shown = run("score", path, "--outputs", given).stdout
+    assert "Function Name F1" in shown
+    assert "QA TASK METRICS" not in shown

@@ -102,6 +102,20 @@ def test_c03_one_broken_json_counts_as_zero(tmp_path: Path, tolerance: float, st
     assert task.ungated_score == pytest.approx(0.99)
 
 
+def test_c03_a_rate_that_is_half_judged_proves_no_breach(tmp_path: Path) -> None:
+    other = text_outcome()
+    other["summary"] = {**other["summary"], "highlights": ["Something new was said"]}
+    scored = score(
+        [text_case(case_id=i) for i in "ab"],
+        [output("a", text_outcome()), output("b", other)],
+        tmp_path,
+        claims("a", 4, fabricated=1),
+    )
+    assert scored.results[0]["status"] == "invalid"
+    assert scored.task("text").status == "incomplete"
+    assert scored.rating("text.fabrication_free") is None
+
+
 def test_c04_an_invalid_score_keeps_what_could_be_computed(tmp_path: Path) -> None:
     expected = [question(f"Q{i}", 0 if i == 1 else 5, kind="SCORE") for i in range(1, 20)]
     pass_fail = [question("P1", 0)] + [question(f"P{i}") for i in range(2, 21)]

@@ -17,17 +17,20 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
     "--results", type=click.Path(path_type=Path), help="Write one JSON line a case, model and run."
 )
 def demo(json_file: Path | None, results: Path | None) -> None:
-    """Score the bundled sample calls, offline: the quickest look at Callscore.
+    """Score the bundled samples of both suites, offline: the quickest look at Callscore.
 
     Eight made-up calls in English, Spanish and Hindi, four tasks each, with recorded outputs of
-    four sample models and recorded verdicts. Nothing is sent anywhere.
+    four sample models and recorded verdicts; then six made-up agent scenarios with two sample
+    models. Nothing is sent anywhere.
     """
     from callscore.app import score_files
     from callscore.cli import output
+    from callscore.cli.orchestration import show_samples
     from callscore.demo import sample_calls
 
     with sample_calls() as config:
         card = score_files(config, results)
         output.show_scorecard(card, TITLE, json_file)
     if json_file != output.STANDARD_OUTPUT:
+        show_samples()
         click.echo("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

@@ -12,8 +12,9 @@ from callscore import __version__
 from callscore.core.errors import CallscoreError
 
 COMMANDS: Mapping[str, str] = {
-    "demo": "Score the bundled sample calls, offline: the quickest look at Callscore.",
+    "demo": "Score the bundled samples of both suites, offline: the quickest look.",
     "score": "Score stored model outputs against their cases.",
+    "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
 INTERRUPTED = 130

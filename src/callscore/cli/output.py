@@ -30,7 +30,7 @@ def print_card(card: Scorecard, title: str) -> None:
     from rich.console import Console
 
     from callscore.report.terminal import print_scorecard
-    from callscore.suites.calls.template import template
+    from callscore.suites.catalog import template
 
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     console = Console(width=width, highlight=False, markup=False, emoji=False)

@@ -41,15 +41,19 @@ def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
         raise DataError(
             f"{metric!r} is not a judged metric; expected one of {judged}", field="metric"
         )
-    words = OFFERED[slug]
+    check_word(slug, OFFERED[slug], word)
+    if value is not None:
+        _check_value(slug, value)
+    return slug
+
+
+def check_word(slug: str, words: tuple[str, ...], word: str | None) -> None:
+    """Raise where a verdict is a word that was not offered."""
     if word is not None and word not in words:
         expected = f"one of {', '.join(words)}" if words else "a `value`, not a word"
         raise DataError(
             f"{word!r} was not offered for {slug}; expected {expected}", field="verdict"
         )
-    if value is not None:
-        _check_value(slug, value)
-    return slug
 
 
 def _check_value(slug: str, value: float) -> None:

@@ -8,7 +8,15 @@ from functools import cache
 
 import msgspec
 
-from callscore.suites.calls.spec import Gate, Part, ScoreSpec, Settings, load, names
+from callscore.suites.calls.spec import (
+    Gate,
+    MetricSpec,
+    Part,
+    ScoreSpec,
+    Settings,
+    load,
+    names,
+)
 
 ValueOf = Callable[[str], float | None]
 
@@ -48,6 +56,7 @@ class TaskFormula(msgspec.Struct, frozen=True):
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
+    specs: Mapping[str, MetricSpec]
 
 
 @cache
@@ -66,7 +75,7 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     active.sort(key=lambda entry: not entry[0].endswith(".structure"))
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
-    return TaskFormula(task, slugs, score, weighted, complements, tuple(active))
+    return TaskFormula(task, slugs, score, weighted, complements, tuple(active), spec.metrics)
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

@@ -37,13 +37,20 @@ def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -
             flags.add("unexpected_item")
         elif key not in by_id:
             by_id[key] = item
-        elif by_id[key] != item:
+        elif not _is_identical(by_id[key], item):
             conflicting.add(key)
     for key in conflicting:
         del by_id[key]
     if conflicting:
         flags.add("conflicting_duplicate")
     return Matched(by_id, tuple(flags))
+
+
+def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two items say the same; Python takes true for 1, JSON does not        C-19"""
+    return one == other and all(
+        isinstance(value, bool) == isinstance(other[key], bool) for key, value in one.items()
+    )
 
 
 def number(value: object) -> float | None:

@@ -31,9 +31,8 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
     blockers = _blockers(formula, tally, settings)
     breached = frozenset(blocker.metric for blocker in blockers)
     active = frozenset(slug for slug, _ in formula.gates)
-    spec = load()
     metrics = {
-        slug: _metric_score(slug, spec.metrics[slug], tally, breached, active)
+        slug: _metric_score(slug, formula.specs[slug], tally, breached, active)
         for slug in formula.slugs
     }
 
@@ -94,7 +93,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
             if cases and over_tolerance:
                 found.append(Blocker(formula.task, slug, _worst(metric, gate), gate.limit, cases))
         else:
-            value = _gate_value(metric, pooled=load().metrics[slug].pooled)
+            value = _gate_value(metric, pooled=formula.specs[slug].pooled)
             if value is not None and gate.breached(value):
                 found.append(Blocker(formula.task, slug, value, gate.limit, cases))
     return found
@@ -105,7 +104,12 @@ def _worst(metric: MetricTally, gate: Gate) -> float:
 
 
 def _gate_value(metric: MetricTally, *, pooled: bool) -> float | None:
-    """The value that a rate gate looks at: calls already blocked are left out (C-03)."""
+    """The value that a rate gate looks at: calls already blocked are left out (C-03).
+
+    While answers await their verdict the rate is not known, so no breach of it is proven.
+    """
+    if metric.waiting:
+        return None
     if pooled:
         if not metric.gate_denominator:
             return None

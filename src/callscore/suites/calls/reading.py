@@ -9,6 +9,8 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Malformed, Reply
+from callscore.suites.calls import structure
+from callscore.suites.calls.structure import Shape
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
 _REFUSAL = re.compile(
@@ -30,6 +32,17 @@ class Parsed(msgspec.Struct, frozen=True):
 
     value: dict[str, Any]
     flags: tuple[str, ...] = ()
+
+
+def read_shaped(
+    reply: Reply, shape: Shape, parse: Literal["fenced", "strict"]
+) -> Parsed | Malformed:
+    """The one JSON object of a reply, in the shape that the expected outcome has (C-23)."""
+    parsed = read_object(reply, parse)
+    if isinstance(parsed, Malformed):
+        return parsed
+    fault = structure.fault(parsed.value, shape)
+    return Malformed("structure", fault) if fault else parsed
 
 
 def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Malformed:

@@ -174,10 +174,13 @@ class TaskTally(msgspec.Struct):
                 tally.add_gate(case)
 
     def __add__(self, other: TaskTally) -> TaskTally:
-        """Both tallies together."""
-        metrics = dict(self.metrics)
-        for slug, tally in other.metrics.items():
-            metrics[slug] = metrics[slug] + tally if slug in metrics else tally
+        """Both tallies together; the sum shares nothing with its parts, which may yet grow."""
+        slugs = [*self.metrics, *(slug for slug in other.metrics if slug not in self.metrics)]
+        nothing = MetricTally()
+        metrics = {
+            slug: self.metrics.get(slug, nothing) + other.metrics.get(slug, nothing)
+            for slug in slugs
+        }
         breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
         for slug, ids in other.breaches.items():
             breaches.setdefault(slug, []).extend(ids)

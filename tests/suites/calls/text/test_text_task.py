@@ -249,6 +249,22 @@ def test_a_verdict_that_repeats_our_claim_answers_it_and_the_others_still_count(
     assert (found.numerator, found.denominator) == (4, 5)
 
 
+def test_code_decides_a_claim_of_the_reference_whatever_a_verdict_says() -> None:
+    given = verdicts(
+        verdict(
+            "fabrication_free", "claim:1", "not_found", text=outcome()["summary"]["call_purpose"]
+        )
+    )
+    assert values(text_case(), outcome(), given)["fabrication_free"] == 1
+
+
+def test_verdicts_with_a_gap_answer_no_claim() -> None:
+    answer = outcome(summary=summary(highlights=["Charged twice", "Refund given", "Call back"]))
+    given = verdicts(*(verdict("fabrication_free", f"claim:{n}", "not_found") for n in (1, 3, 4)))
+    assert values(text_case(), answer, given)["fabrication_free"] is None
+    assert "claims_unmatched" in flags(text_case(), answer, given)
+
+
 @pytest.mark.parametrize(
     ("words", "value"),
     [

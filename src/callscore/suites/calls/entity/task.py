@@ -12,7 +12,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.task import Measured
 from callscore.metrics.sets import counts
-from callscore.suites.calls import spec, structure
+from callscore.suites.calls import spec
 from callscore.suites.calls.entity import measures as formulas
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
@@ -28,7 +28,7 @@ from callscore.suites.calls.entity.reference import (
     read_reference,
 )
 from callscore.suites.calls.prompting import build_prompt
-from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
 
 STRUCTURE = "entity.structure"
@@ -65,12 +65,9 @@ class EntityTask:
 
     def read(self, reference: EntityReference, reply: Reply) -> EntityOutput | Malformed:
         """The model's entities, or why they cannot be scored."""
-        parsed = read_object(reply, self.settings.parse)
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        fault = structure.fault(parsed.value, reference.shape)
-        if fault:
-            return Malformed("structure", fault)
         keywords = distinct(_given(KEYWORDS, parsed.value, reference), reference.aliases)
         topics = distinct(_given(TOPICS, parsed.value, reference), reference.aliases)
         flags = {*parsed.flags, *keywords.flags, *topics.flags, *reference.flags}

@@ -14,14 +14,13 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.rating import TOLERANCE, holds
 from callscore.core.task import Measured
 from callscore.metrics.text import n1
-from callscore.suites.calls import structure
 from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference, read_reference
-from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
 
 EVIDENCE = "qa.evidence_backed_reasoning"
@@ -67,12 +66,9 @@ class QATask:
 
     def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
         """The model's form, or why it cannot be scored."""
-        parsed = read_object(reply, self.settings.parse)
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        fault = structure.fault(parsed.value, reference.shape)
-        if fault:
-            return Malformed("structure", fault)
         matched = match(parsed.value.get("questions", []), "question_id", reference.questions)
         return QAOutput(matched.by_id, (*parsed.flags, *matched.flags))
 

@@ -36,11 +36,11 @@ def supported(
     if not given:
         return found
     if not any(verdict.text for answers in given.values() for verdict in answers):
-        return _in_order(found, list(given.values()), flags)
+        return _in_order(found, given, flags)
     if not _are_ours(given, claims):
         return [by_verdicts(answers, flags) for answers in given.values()]
     return [
-        by_verdicts(given[claim.item], flags) if claim.item in given else stands
+        by_verdicts(given.get(claim.item, ()), flags) if stands is None else stands
         for claim, stands in zip(claims, found, strict=True)
     ]
 
@@ -68,17 +68,26 @@ def _are_ours(given: GivenClaims, claims: Sequence[Claim]) -> bool:
     )
 
 
-def _in_order(
-    found: list[bool | None], given: Sequence[Sequence[Verdict]], flags: set[str]
-) -> list[bool | None]:
-    """Verdicts on all claims, or on all that code left open; any other number fits nothing."""
+def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> list[bool | None]:
+    """Verdicts on all claims, or on all that code left open; any others fit nothing.
+
+    Those on open claims carry the numbers of these claims, or count from 1. Verdicts with a
+    gap would answer a claim that they are not about.
+    """
+    numbers = range(1, len(found) + 1)
+    still_open = [
+        f"{_PREFIX}{n}" for n, stands in zip(numbers, found, strict=True) if stands is None
+    ]
+    from_one = [f"{_PREFIX}{n}" for n in range(1, len(given) + 1)]
     if len(given) == len(found):
-        return [
-            by_verdicts(answers, flags) if stands is None else stands
-            for stands, answers in zip(found, given, strict=True)
-        ]
-    if len(given) != found.count(None):
+        answers = list(given.values())
+    elif len(given) == len(still_open) and list(given) in (still_open, from_one):
+        left = iter(given.values())
+        answers = [next(left) if stands is None else () for stands in found]
+    else:
         flags.add("claims_unmatched")
         return found
-    left = iter(given)
-    return [by_verdicts(next(left), flags) if stands is None else stands for stands in found]
+    return [
+        by_verdicts(words, flags) if stands is None else stands
+        for stands, words in zip(found, answers, strict=True)
+    ]

@@ -12,10 +12,9 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.rating import holds
 from callscore.core.task import Measured
-from callscore.suites.calls import structure
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
-from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
@@ -77,13 +76,10 @@ class TextTask:
 
     def read(self, reference: TextReference, reply: Reply) -> TextOutput | Malformed:
         """The model's answer in its parts, or why it cannot be scored."""
-        parsed = read_object(reply, self.settings.parse)
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         value = parsed.value
-        fault = structure.fault(value, reference.shape)
-        if fault:
-            return Malformed("structure", fault)
         matched = match(
             value.get("sentiment", []) if reference.sentences else [],
             "sentence_id",

@@ -23,16 +23,26 @@ def extract(text: str, lang: str | None) -> list[Fact]:
     Digits may be of any script; marks, months and units are read by the language, and by all
     languages together where it is unknown.
     """
-    if not _DIGIT_OF_ANY_SCRIPT.search(text):
-        return []
-    page = Page(digits_to_ascii(text), lexicon(lang), marks(lang))
+    facts: list[Fact] = []
+    start = 0
+    for line in text.split("\n"):
+        if _DIGIT_OF_ANY_SCRIPT.search(line):
+            facts += _facts_of_line(line, start, lang)
+        start += len(line) + 1
+    return facts
+
+
+def _facts_of_line(line: str, start: int, lang: str | None) -> list[Fact]:
+    """A line is a sentence: a number at its end has nothing to do with the words of the next"""
+    page = Page(digits_to_ascii(line), lexicon(lang), marks(lang))
     facts: list[Fact] = []
     at = 0
     while digits := _DIGITS.search(page.text, at):
         kind, keys, span, is_bare = _reading(page, at, digits.span())
-        at = span[1]
+        words, at = line[span[0] : span[1]], span[1]
         if keys:
-            facts.append(Fact(kind, keys[0], text[span[0] : at], span, keys[1:], is_bare))
+            place = (start + span[0], start + span[1])
+            facts.append(Fact(kind, keys[0], words, place, keys[1:], is_bare))
     return facts
 
 

@@ -184,9 +184,14 @@ def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:
 
 
 def _pair(lost: list[tuple[Fact, ...]], added: list[Fact]) -> tuple[set[int], list[Fact]]:
-    """An altered fact is not also added: a lost fact takes what replaced it        C-75"""
+    """An altered fact is not also added: a lost fact takes what replaced it        C-75
+
+    Both are taken in the order of their keys, so that the order of sentences decides nothing.
+    """
     altered: set[int] = set()
     parts = [(place, fact) for place, facts in enumerate(lost) for fact in facts]
+    parts.sort(key=lambda part: part[1].key)
+    added = sorted(added, key=lambda fact: fact.key)
     for alike in (_same_kind, _share_a_number):
         remaining: list[Fact] = []
         for fact in added:

@@ -12,10 +12,9 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
-from callscore.suites.calls import structure
 from callscore.suites.calls.items import match
 from callscore.suites.calls.prompting import build_prompt
-from callscore.suites.calls.reading import read_object
+from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.translation import critical, judged
 from callscore.suites.calls.translation import measures as formulas
@@ -78,12 +77,9 @@ class TranslationTask:
 
     def read(self, reference: TranslationReference, reply: Reply) -> TranslationOutput | Malformed:
         """The model's translation, or why it cannot be scored."""
-        parsed = read_object(reply, self.settings.parse)
+        parsed = read_shaped(reply, reference.shape, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        fault = structure.fault(parsed.value, reference.shape)
-        if fault:
-            return Malformed("structure", fault)
         flags = set(parsed.flags)
         full = parsed.value.get("full_translation")
         return TranslationOutput(

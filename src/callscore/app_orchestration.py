@@ -1,0 +1,282 @@
+"""The orchestration suite, wired: folders in, outcomes or a data report out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore import __version__
+from callscore.core.errors import DataError, UsageError
+from callscore.core.judging import Verdict
+from callscore.store.files import lines_of
+from callscore.store.orchestration_files import (
+    card_files,
+    output_files,
+    read_text,
+    read_whole,
+    scenario_files,
+)
+from callscore.store.records import read_verdict
+from callscore.suites.orchestration import outcome as outcomes
+from callscore.suites.orchestration.call.questions import (
+    METRIC,
+    OFFERED,
+    Answers,
+    Recorded,
+    Unanswered,
+)
+from callscore.suites.orchestration.compat.evaluation import evaluate_file
+from callscore.suites.orchestration.outcome import About, Mode, Outcome
+from callscore.suites.orchestration.result_format import natural_order
+from callscore.suites.orchestration.rows import FailedRow
+from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+from callscore.suites.orchestration.scenario.reading import Place, read_scenario
+from callscore.suites.orchestration.scenario.recording import decode_file, read_recording
+from callscore.suites.orchestration.scenario.values import Finding, Scenario
+from callscore.suites.orchestration.standard import evaluate
+
+UNKNOWN_LANGUAGE = "und"
+_LANGUAGE = re.compile(r"[A-Za-z]{2}(?:-[A-Za-z]{2,4})?")
+_FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
+_SUFFIX = "_out.json"
+
+
+class OrchestrationJob(msgspec.Struct, frozen=True):
+    """What to score: one folder of outputs a language, and the cards of each."""
+
+    outputs: tuple[Path, ...]
+    cards: tuple[Path, ...]
+    mode: Mode = "standard"
+    verdicts: tuple[Path, ...] = ()
+    model: str = ""
+
+
+class ScenarioCheck(msgspec.Struct, frozen=True):
+    """What a look at scenario files found."""
+
+    scenarios: int
+    plan_steps: int
+    agent_steps: int
+    findings: tuple[Finding, ...]
+    problems: tuple[DataError, ...]
+
+
+class _Language(msgspec.Struct, frozen=True):
+    """One folder of outputs with what belongs to it."""
+
+    folder: Path
+    name: str
+    model: str
+    cards: Cards
+    cards_hash: str
+
+
+def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
+    """Score every folder of the job; raises where a folder, a card or a verdict is unusable."""
+    languages = [_language(job, folder, cards) for folder, cards in _paired(job)]
+    names = [language.name for language in languages]
+    if len(set(names)) < len(names):
+        raise UsageError(
+            f"two folders of the language {names[0]}; expected one folder a language, "
+            "and one model at a time"
+        )
+    return tuple(_score(job, language) for language in languages)
+
+
+def result_document(scored: Sequence[Outcome]) -> dict[str, Any]:
+    """The result file of one language, or of several with their mean."""
+    return outcomes.together(scored)
+
+
+def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> ScenarioCheck:
+    """Read every scenario as a run would, without stopping at the first problem."""
+    scenarios: list[Scenario] = []
+    problems: list[DataError] = []
+    for folder in folders:
+        known = _read_cards(cards[0] if cards else folder / "multiagent_cards")[0]
+        lang = _language_name(folder)
+        for path in _in_order(scenario_files(folder)):
+            try:
+                scenarios.append(read_scenario(read_text(path), Place(lang, path.stem), known))
+            except DataError as error:
+                problems.append(error.located(str(path)))
+    return ScenarioCheck(
+        len(scenarios),
+        sum(len(scenario.plans) for scenario in scenarios),
+        sum(len(scenario.agent_steps) for scenario in scenarios),
+        tuple(finding for scenario in scenarios for finding in scenario.findings),
+        tuple(problems),
+    )
+
+
+def _in_order(paths: Iterable[Path]) -> list[Path]:
+    return sorted(paths, key=lambda path: natural_order(path.as_posix()))
+
+
+def _paired(job: OrchestrationJob) -> list[tuple[Path, Path]]:
+    """Outputs with their cards: one for all, by language where both tell it, else in order."""
+    if len(job.cards) == 1:
+        return [(folder, job.cards[0]) for folder in job.outputs]
+    if len(job.cards) != len(job.outputs):
+        raise UsageError(
+            f"{len(job.cards)} card folders for {len(job.outputs)} output folders; "
+            "expected one, or one for each"
+        )
+    by_language = {_language_name(cards): cards for cards in job.cards}
+    if {_language_name(folder) for folder in job.outputs} == set(by_language):
+        return [(folder, by_language[_language_name(folder)]) for folder in job.outputs]
+    return list(zip(job.outputs, job.cards, strict=True))
+
+
+def _language(job: OrchestrationJob, folder: Path, cards: Path) -> _Language:
+    known, digest = _read_cards(cards)
+    name = _language_name(folder)
+    if name == UNKNOWN_LANGUAGE:
+        name = _language_name(cards)
+    return _Language(folder, name, job.model or _model_name(folder), known, digest)
+
+
+def _language_name(folder: Path) -> str:
+    """The last part of the path that looks like a language tag."""
+    parts = reversed(folder.resolve().parts[-3:])
+    return next((part for part in parts if _LANGUAGE.fullmatch(part)), UNKNOWN_LANGUAGE)
+
+
+def _model_name(folder: Path) -> str:
+    parts = reversed(folder.resolve().parts)
+    names = (part for part in parts if not _LANGUAGE.fullmatch(part))
+    return next((name for name in names if name not in _FOLDERS_WITHOUT_A_NAME), "model")
+
+
+def _read_cards(folder: Path) -> tuple[Cards, str]:
+    digest = hashlib.sha256()
+    cards = []
+    for path in card_files(folder):
+        raw = read_whole(path)
+        digest.update(raw)
+        try:
+            cards.append(read_card(raw))
+        except DataError as error:
+            raise error.located(str(path)) from None
+    return collect(cards), digest.hexdigest()
+
+
+def _score(job: OrchestrationJob, language: _Language) -> Outcome:
+    answers = _answers(job, language)
+    directory = shown_path(language.folder)
+    found = _in_order(output_files(language.folder))
+    _refuse_two_of_a_scenario(found)
+    files = [
+        (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
+    ]
+    evaluated, failed, digest = _evaluate_all(files, job.mode, language, answers)
+    about = About(
+        directory=directory,
+        language=language.name,
+        model=language.model,
+        judge="verdicts" if job.verdicts else "none",
+        data=digest,
+        version=__version__,
+    )
+    if job.mode == "compat":
+        scored = outcomes.compat_outcome(about, evaluated, failed)
+    else:
+        scored = outcomes.standard_outcome(about, evaluated, failed)
+    return _with_unused_verdicts(scored, answers)
+
+
+def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
+    """Scenario 1 of one language is not scenario 1 of another."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path.name in seen:
+            raise UsageError(
+                f"{path} and {seen[path.name]} are outputs of one scenario; "
+                "expected one folder a model and language"
+            )
+        seen[path.name] = path
+
+
+def _with_unused_verdicts(scored: Outcome, answers: Answers) -> Outcome:
+    unused = answers.unused if isinstance(answers, Recorded) else 0
+    if not unused:
+        return scored
+    warning = f"{unused} verdicts name no open item of this model and language"
+    return msgspec.structs.replace(scored, warnings=(*scored.warnings, warning))
+
+
+def _evaluate_all(
+    files: Iterable[tuple[str, Path]], mode: Mode, language: _Language, answers: Answers
+) -> tuple[list[Any], list[FailedRow], str]:
+    """One evaluated value a file, the files that could not be, and the hash of the gold data."""
+    evaluate_one = _evaluator(mode, language, answers)
+    digest = hashlib.sha256(language.cards_hash.encode())
+    evaluated: list[Any] = []
+    failed: list[FailedRow] = []
+    for shown, path in files:
+        try:
+            data = decode_file(read_whole(path))
+            evaluated.append(evaluate_one(data, path.name.removesuffix(_SUFFIX), shown))
+            digest.update(repr(_gold(data)).encode("utf-8", "backslashreplace"))
+        except DataError as error:
+            failed.append(FailedRow(shown, error.problem))
+    return evaluated, failed, digest.hexdigest()[:12]
+
+
+def _gold(data: Any) -> Any:
+    """The part of an output file that is not the model's."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("history"), Mapping):
+        return data.get("scenario") if isinstance(data, Mapping) else None
+    runs = data["history"].values()
+    return next((run.get("label") for run in runs if isinstance(run, Mapping)), None)
+
+
+def _evaluator(mode: Mode, language: _Language, answers: Answers) -> Callable[[Any, str, str], Any]:
+    if mode == "compat":
+        schemas = {name: tool.parameters for name, tool in language.cards.tools.items()}
+        return lambda data, scenario, shown: evaluate_file(
+            data, shown, schemas, answers, f"{language.name}/{scenario}"
+        )
+    return lambda data, scenario, shown: evaluate(
+        read_recording(data, scenario),
+        Place(language.name, scenario),
+        language.cards,
+        answers,
+        shown,
+    )
+
+
+def _answers(job: OrchestrationJob, language: _Language) -> Answers:
+    """Recorded verdicts on this model; those on other metrics or models are not ours."""
+    if not job.verdicts:
+        return Unanswered()
+    verdicts: dict[tuple[str, int, str], Verdict] = {}
+    for line in lines_of(job.verdicts):
+        record = read_verdict(line)
+        if record.metric != METRIC or record.model not in (None, language.model):
+            continue
+        if record.verdict not in OFFERED:
+            raise DataError(
+                f"{record.verdict!r}; expected one of {', '.join(OFFERED)}",
+                field="verdict",
+                place=line.place,
+            )
+        if record.case_id.partition("/")[0] == language.name:
+            item = str(record.item)
+            key = (record.case_id, record.run, item)
+            verdicts[key] = Verdict(METRIC, item, verdict=record.verdict, by=record.by)
+    return Recorded(verdicts)
+
+
+def shown_path(path: Path) -> str:
+    """The path as results print it: as given, or without what only this machine knows  C-121"""
+    if not path.is_absolute():
+        return path.as_posix()
+    if path.is_relative_to(Path.cwd()):
+        return path.relative_to(Path.cwd()).as_posix()
+    return Path(*path.parts[-2:]).as_posix() if len(path.parts) > 2 else path.name

@@ -1,0 +1,26 @@
+"""Sample runs of the orchestration suite: two made-up models on six made-up scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+
+from callscore.app_orchestration import OrchestrationJob
+
+MODELS = ("sample-large", "sample-small")
+
+
+@contextmanager
+def sample_runs() -> Iterator[tuple[OrchestrationJob, ...]]:
+    """One scoring job a sample model; every line of them is made up."""
+    with resources.as_file(resources.files(__package__)) as folder:
+        yield tuple(
+            OrchestrationJob(
+                outputs=(folder / "outputs" / model / "EN",),
+                cards=(folder / "cards" / "EN",),
+                verdicts=(folder / "verdicts.jsonl",),
+                model=model,
+            )
+            for model in MODELS
+        )

@@ -1,0 +1,54 @@
+"""The folders of the orchestration suite: recorded outputs, agent cards, scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from callscore.core.errors import DataError, UsageError
+
+MAX_FILE_BYTES = 64_000_000
+
+
+def output_files(folder: Path) -> list[Path]:
+    """Every `*_out.json` below the folder."""
+    return _found(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
+
+
+def card_files(folder: Path) -> list[Path]:
+    """The agent cards in the folder, or in its `multiagent_cards`."""
+    return _found(folder, ["*.json"], ("multiagent_cards",), "agent cards (*.json)")
+
+
+def scenario_files(folder: Path) -> list[Path]:
+    """The scenarios in the folder, or in its `scenario_data`."""
+    return _found(folder, ["*.yaml", "*.yml"], ("scenario_data",), "scenarios (*.yaml)")
+
+
+def _found(folder: Path, patterns: Sequence[str], inside: Sequence[str], what: str) -> list[Path]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; expected {what}")
+    for place in (*(folder / name for name in inside), folder):
+        found = [path for pattern in patterns for path in place.rglob(pattern) if path.is_file()]
+        if found:
+            return sorted(found)
+    raise UsageError(f"{folder}: holds no {what}")
+
+
+def read_whole(path: Path) -> bytes:
+    """The bytes of a file that is not unreasonably large; raises DataError."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise DataError(f"{size} bytes; expected at most {MAX_FILE_BYTES}", place=str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", place=str(path)) from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; raises DataError where it is not UTF-8."""
+    try:
+        return read_whole(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} is not UTF-8", place=str(path)) from None

@@ -1,0 +1,48 @@
+"""All tasks that a case file may name, with their formulas, written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from callscore.core.scorecard import TemplateRow
+from callscore.core.task import Task
+from callscore.suites.calls import catalog as calls
+from callscore.suites.calls import formula as calls_formula
+from callscore.suites.calls.formula import TaskFormula
+from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.template import template as calls_template
+from callscore.suites.orchestration.foreign import scoring as orchestration
+from callscore.suites.orchestration.foreign.task import VERDICT_WORDS, OrchestrationTask
+
+OTHER_ORIGIN = OrchestrationTask.name
+"""The task of orchestration cases that are not scenarios: calls, actions, graphs."""
+
+
+def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
+    """The four tasks of document 003, and orchestration cases of other origin."""
+    return {**calls.tasks(settings), OTHER_ORIGIN: OrchestrationTask()}
+
+
+def formula_for(task: str, settings: Settings) -> TaskFormula:
+    """How the measures of a task become its score."""
+    if task == OTHER_ORIGIN:
+        return orchestration.formula()
+    return calls_formula.formula_for(task, settings)
+
+
+def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
+    """The slug of the metric; raises DataError where metric, word or value is not offered."""
+    if metric in VERDICT_WORDS:
+        calls.check_word(metric, VERDICT_WORDS[metric], word)
+        return metric
+    return calls.checked_verdict(metric, word, value)
+
+
+@cache
+def template() -> Sequence[TemplateRow]:
+    """The framework's template, with the rows of orchestration cases behind the four tasks."""
+    rows = list(calls_template())
+    place = next(i for i, row in enumerate(rows) if row.key == "benchmarks")
+    return (*rows[:place], *orchestration.template(), *rows[place:])

@@ -1,0 +1,1 @@
+"""Function calls: paired, then compared by name, key and value."""

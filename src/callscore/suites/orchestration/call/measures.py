@@ -1,0 +1,162 @@
+"""Name, key and value F1 of one step where a call was due and made        001 FC, C-115"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from callscore.core.case import Tool
+from callscore.core.judging import Question
+from callscore.metrics.sets import Counts
+from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
+from callscore.suites.orchestration.call.questions import DIFFERENT, SAME, same_meaning
+from callscore.suites.orchestration.call.values import Accepted, Match, compare
+from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.scenario.cards import argument_schema
+from callscore.suites.orchestration.scenario.values import Call
+
+Tools = Mapping[str, Tool]
+Ask = Callable[[Question], str | None]
+"""A question → the word that answers it, or None."""
+
+
+class Difference(NamedTuple):
+    """One thing wrong with a call: a taxonomy word and where."""
+
+    kind: str
+    detail: str
+
+
+class CallMeasured(NamedTuple):
+    """The three F1 scores of a step, the items nobody decided, and what differs."""
+
+    name: float
+    key: float
+    value: float
+    undecided: tuple[Question, ...] = ()
+    differences: tuple[Difference, ...] = ()
+
+
+class _Values(NamedTuple):
+    equal: int
+    undecided: list[Question]
+    differences: list[Difference]
+
+
+def measure_calls(
+    predicted: Sequence[Call],
+    expected: Sequence[Call],
+    malformed: Sequence[str],
+    tools: Tools,
+    ask: Ask,
+) -> CallMeasured:
+    """F1 of names, of keys and of (key, value) pairs, over paired calls        001 FC, C-115
+
+    A malformed call beside well-formed ones counts as one more predicted name.
+    """
+    paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
+    pairs = [_without_omitted(pair) for pair in paired]
+    names = [*(call.name for call in predicted), *malformed]
+    keys = key_counts(pairs)
+    values = _values(pairs, tools, ask)
+    unequal = keys.tp - values.equal
+    return CallMeasured(
+        name=f1_or_one(multiset_counts((call.name for call in expected), names)),
+        key=f1_or_one(keys),
+        value=f1_or_one(Counts(values.equal, keys.fp + unequal, keys.fn + unequal)),
+        undecided=tuple(values.undecided),
+        differences=(*_name_differences(pairs), *values.differences),
+    )
+
+
+def _without_omitted(pair: CallPair) -> CallPair:
+    """The pair without optional arguments that the prediction rightly left out."""
+    mine, due = pair
+    if due is None or not any(isinstance(value, Accepted) for value in due.arguments.values()):
+        return pair
+    given = mine.arguments if mine is not None else {}
+    kept = {
+        key: value
+        for key, value in due.arguments.items()
+        if key in given or not (isinstance(value, Accepted) and value.optional)
+    }
+    return CallPair(mine, Call(due.name, kept))
+
+
+def key_counts(pairs: Sequence[CallPair]) -> Counts:
+    """Argument keys, call by call        C-115"""
+    shared = predicted = expected = 0
+    for mine, due in pairs:
+        predicted += len(mine.arguments) if mine else 0
+        expected += len(due.arguments) if due else 0
+        if mine and due:
+            shared += len(mine.arguments.keys() & due.arguments.keys())
+    return Counts(shared, predicted - shared, expected - shared)
+
+
+def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
+    tool = tools.get(due.name)
+    return sum(
+        compare(mine.arguments[key], due.arguments[key], argument_schema(tool, key)) is Match.EQUAL
+        for key in due.arguments
+        if key in mine.arguments
+    )
+
+
+def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
+    """Every argument that both sides give, equal by comparison or by a verdict."""
+    equal = 0
+    undecided: list[Question] = []
+    differences: list[Difference] = []
+    for place, (mine, due) in enumerate(pairs):
+        if mine is None or due is None:
+            continue
+        differences += _key_differences(place, mine, due)
+        tool = tools.get(due.name)
+        for key in due.arguments:
+            if key not in mine.arguments:
+                continue
+            given, wanted = mine.arguments[key], due.arguments[key]
+            match = compare(given, wanted, argument_schema(tool, key))
+            if match is Match.EQUAL:
+                equal += 1
+                continue
+            question = same_meaning(f"calls[{place}].{key}", _shown(given), _shown(wanted))
+            answer = ask(question) if match is Match.OPEN else DIFFERENT
+            if answer == SAME:
+                equal += 1
+                continue
+            undecided += [question] if answer is None else []
+            differences.append(_value_difference(question, decided=answer is not None))
+    return _Values(equal, undecided, differences)
+
+
+def _value_difference(question: Question, *, decided: bool) -> Difference:
+    detail = f"{question.item}: {question.text[:80]!r} for {question.reference[:80]!r}"
+    return Difference("wrong_value" if decided else "undecided_value", detail)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Accepted):
+        return " | ".join(_shown(alternative) for alternative in value.values)
+    return value if isinstance(value, str) else repr(value)
+
+
+def _name_differences(pairs: Sequence[CallPair]) -> list[Difference]:
+    differences = []
+    for mine, due in pairs:
+        if mine is None and due is not None:
+            differences.append(Difference("missing_call", due.name))
+        elif due is None and mine is not None:
+            differences.append(Difference("surplus_call", mine.name))
+        elif mine is not None and due is not None and mine.name != due.name:
+            differences.append(Difference("wrong_tool", f"{mine.name} for {due.name}"))
+    return differences
+
+
+def _key_differences(place: int, mine: Call, due: Call) -> list[Difference]:
+    missing = [k for k in due.arguments if k not in mine.arguments]
+    surplus = [k for k in mine.arguments if k not in due.arguments]
+    return [Difference("missing_argument", f"calls[{place}].{key}") for key in missing] + [
+        Difference("surplus_argument", f"calls[{place}].{key}") for key in surplus
+    ]

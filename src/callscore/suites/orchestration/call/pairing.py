@@ -1,0 +1,63 @@
+"""Which predicted call answers which expected call: the best assignment        C-115, Q21, Q22"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from callscore.metrics.graphs.assignment import Assignment
+from callscore.suites.orchestration.scenario.values import Call
+
+Agreement = Callable[[Call, Call], int]
+
+
+class CallPair(NamedTuple):
+    """A predicted call and the expected one it answers; one of them is None where unpaired."""
+
+    predicted: Call | None
+    expected: Call | None
+
+
+def pair_calls(
+    predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
+) -> list[CallPair]:
+    """Maximise names, then shared keys, then equal values, summed over the pairs        C-115
+
+    The third only breaks ties: five calls of one tool share all their keys. Pairs come in the
+    order of the expected calls, surplus predictions last.
+    """
+    if len(predicted) == len(expected) == 1:
+        return [CallPair(predicted[0], expected[0])]
+    weights = _weights(predicted, expected, equal_values)
+    partner = _assign(weights, len(predicted), len(expected))
+    pairs = [
+        CallPair(predicted[partner[j]] if j in partner else None, call)
+        for j, call in enumerate(expected)
+    ]
+    taken = set(partner.values())
+    return pairs + [CallPair(call, None) for i, call in enumerate(predicted) if i not in taken]
+
+
+def _weights(
+    predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
+) -> list[list[int]]:
+    """One whole number a pair, so scaled that a name outweighs all keys, a key all values."""
+    scale = 1 + sum(len(call.arguments) for call in expected)
+    return [
+        [
+            scale * (scale * (mine.name == due.name) + len(mine.arguments.keys() & due.arguments))
+            + equal_values(mine, due)
+            for due in expected
+        ]
+        for mine in predicted
+    ]
+
+
+def _assign(weights: list[list[int]], rows: int, columns: int) -> dict[int, int]:
+    """Expected index → predicted index, of greatest total weight."""
+    size = max(rows, columns)
+    padded = [row + [0] * (size - columns) for row in weights]
+    assignment = Assignment(padded + [[0] * size for _ in range(size - rows)])
+    assignment.settle(0)
+    partners = {assignment.column_of[row]: row for row in range(rows)}
+    return {column: row for column, row in partners.items() if column < columns}

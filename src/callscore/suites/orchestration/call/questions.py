@@ -1,0 +1,55 @@
+"""What is asked about an argument value that code cannot decide, and who may answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from callscore.core.judging import Question, Verdict
+
+METRIC = "orchestration.argument_value"
+SAME = "same"
+DIFFERENT = "different"
+OFFERED = (SAME, DIFFERENT)
+
+
+class Answers(Protocol):
+    """Something that may know whether two argument values mean the same."""
+
+    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """The verdict on this question, or None where nobody gave one."""
+        ...
+
+
+class Unanswered:
+    """Nobody is asked."""
+
+    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """Always None."""
+        return None
+
+
+class Recorded:
+    """Verdicts that stand in a file, by case, run and item."""
+
+    def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
+        self._verdicts = verdicts
+        self._used: set[tuple[str, int, str]] = set()
+
+    @property
+    def unused(self) -> int:
+        """Verdicts that answered nothing so far."""
+        return len(self._verdicts) - len(self._used)
+
+    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """The verdict recorded for this item, if any."""
+        key = (case_id, run, question.item)
+        verdict = self._verdicts.get(key)
+        if verdict is not None:
+            self._used.add(key)
+        return verdict
+
+
+def same_meaning(item: str, predicted: str, expected: str) -> Question:
+    """Do these two values of one argument mean the same?"""
+    return Question(METRIC, item, text=predicted, reference=expected, offered=OFFERED)

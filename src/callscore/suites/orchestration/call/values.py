@@ -1,0 +1,171 @@
+"""Two values of one argument: equal, different, or open to a judge        C-115
+
+Numbers, booleans, dates, times, enums and identifiers are decided here; arrays element by
+element in any order, objects key by key. Only a difference between free texts is open.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+
+
+class Match(IntEnum):
+    """How two values compare; of several parts the least one decides."""
+
+    DIFFERENT = 0
+    OPEN = 1
+    EQUAL = 2
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """An expected value with alternatives; where it is `optional` the argument may be left out."""
+
+    values: tuple[Any, ...]
+    optional: bool = False
+
+
+_NUMBER = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NO_SCHEMA: Mapping[str, Any] = {}
+_NONE = Match.DIFFERENT
+
+
+def compare(predicted: Any, expected: Any, schema: Mapping[str, Any] = _NO_SCHEMA) -> Match:
+    """Typed comparison of one argument value        C-115, Q23"""
+    if type(predicted) is type(expected) and predicted == expected:
+        return Match.EQUAL
+    if isinstance(expected, Accepted):
+        return max((compare(predicted, value, schema) for value in expected.values), default=_NONE)
+    if isinstance(expected, bool) or isinstance(predicted, bool):
+        return _decided(_boolean(predicted), _boolean(expected))
+    if isinstance(expected, Mapping) or isinstance(predicted, Mapping):
+        return _objects(predicted, expected, schema)
+    if isinstance(expected, list) or isinstance(predicted, list):
+        return _arrays(predicted, expected, schema)
+    if isinstance(expected, (int, float)) or isinstance(predicted, (int, float)):
+        return _decided(_number(predicted), _number(expected))
+    if isinstance(expected, str) and isinstance(predicted, str):
+        return _texts(predicted, expected, schema)
+    return Match.DIFFERENT
+
+
+def _decided(predicted: Any, expected: Any) -> Match:
+    equal = predicted is not None and expected is not None and predicted == expected
+    return Match.EQUAL if equal else Match.DIFFERENT
+
+
+def _boolean(value: Any) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().casefold())
+    return value if isinstance(value, bool) else None
+
+
+def _number(value: Any) -> int | float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        text = value.strip()
+        if len(text) > 400 or not _NUMBER.fullmatch(text):
+            return None
+        plain = text.replace(",", "")
+        number = float(plain)
+        return int(plain) if plain.lstrip("+-").isdigit() else number
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, (int, float)) else None
+
+
+def _texts(predicted: str, expected: str, schema: Mapping[str, Any]) -> Match:
+    mine, theirs = folded(predicted), folded(expected)
+    if mine == theirs:
+        return Match.EQUAL
+    if not mine or not theirs or "enum" in schema:
+        return Match.DIFFERENT
+    for typed in (_number, _moment):
+        first, second = typed(mine), typed(theirs)
+        if first is not None and second is not None:
+            return Match.EQUAL if first == second else Match.DIFFERENT
+    if schema.get("format") in ("date", "date-time"):
+        return Match.DIFFERENT
+    if _is_identifier(mine) and _is_identifier(theirs):
+        return Match.DIFFERENT
+    return Match.OPEN
+
+
+def folded(text: str) -> str:
+    """The text without case and without spaces too many."""
+    return " ".join(text.casefold().split())
+
+
+def _moment(text: str) -> datetime | date | time | None:
+    """An ISO date, time or both; a moment with a zone never equals one without."""
+    if len(text) > 40 or not text[:2].isdigit():
+        return None
+    upper = text.upper()
+    for read in (date.fromisoformat, datetime.fromisoformat, time.fromisoformat):
+        try:
+            return read(upper)
+        except ValueError:
+            continue
+    return None
+
+
+def _is_identifier(text: str) -> bool:
+    """One word with a digit in it: an order number is not a matter of opinion."""
+    return " " not in text and any(character.isdigit() for character in text)
+
+
+def _objects(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
+    if not isinstance(predicted, Mapping) or not isinstance(expected, Mapping):
+        return Match.DIFFERENT
+    missing = [key for key in expected if key not in predicted]
+    if predicted.keys() - expected.keys() or not all(_is_optional(expected[k]) for k in missing):
+        return Match.DIFFERENT
+    properties = schema.get("properties", _NO_SCHEMA)
+    return min(
+        (compare(value, expected[k], _part(properties, k)) for k, value in predicted.items()),
+        default=Match.EQUAL,
+    )
+
+
+def _is_optional(value: Any) -> bool:
+    return isinstance(value, Accepted) and value.optional
+
+
+def _part(properties: Any, key: str) -> Mapping[str, Any]:
+    part = properties.get(key) if isinstance(properties, Mapping) else None
+    return part if isinstance(part, Mapping) else _NO_SCHEMA
+
+
+def _arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
+    """Equal where the elements can be paired; order carries no meaning in these tools."""
+    if not isinstance(predicted, list) or not isinstance(expected, list):
+        return Match.DIFFERENT
+    if len(predicted) != len(expected):
+        return Match.DIFFERENT
+    items = _part(schema, "items")
+    left = list(expected)
+    unpaired = []
+    for element in predicted:
+        place = _place_of(element, left, items)
+        if place is None:
+            unpaired.append(element)
+        else:
+            del left[place]
+    if not unpaired:
+        return Match.EQUAL
+    towards = [max(compare(one, other, items) for other in left) for one in unpaired]
+    back = [max(compare(one, other, items) for one in unpaired) for other in left]
+    return min(*towards, *back)
+
+
+def _place_of(element: Any, among: Sequence[Any], schema: Mapping[str, Any]) -> int | None:
+    return next(
+        (i for i, other in enumerate(among) if compare(element, other, schema) is Match.EQUAL), None
+    )

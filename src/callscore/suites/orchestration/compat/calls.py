@@ -1,0 +1,220 @@
+"""Calls as the public evaluator scores them: ORCHESTRATIONBENCH.md §5 and §6, quirks included.
+
+All calls of a step are merged into one map from argument to list of values, and compared as
+sets. Values stay as decoded: a wrong type raises, and the error costs the whole file (Q25).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from callscore.metrics.sets import counts
+from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.compat.plan import CRASHES
+from callscore.suites.orchestration.compat.values import Judged, ToolSchemas, compare
+from callscore.suites.orchestration.overlap import f1_or_one
+from callscore.suites.orchestration.spec import spec
+
+AWAITING = "AWAITING_USER_INPUT"
+VIOLATION = "TOOL_CONSTRAINT_VIOLATION"
+FC = "FC"
+
+
+class Step(NamedTuple):
+    """A step as the public evaluator sees it: the merged calls, or text where there are none."""
+
+    names: Any
+    arguments: Any
+
+
+class Pair(NamedTuple):
+    """A prediction and its label."""
+
+    step_id: Any
+    predicted: Step
+    actual: Step
+
+    def both_call(self) -> bool:
+        """Whether neither side is a rejection: only such pairs have F1 scores."""
+        return self.actual.names != "" and not _rejects(self.predicted)
+
+
+class CallRun(NamedTuple):
+    """What one run of a scenario adds."""
+
+    name: float
+    key: float
+    value: float
+    confusion: Confusion
+    rejection_cases: int
+    call_cases: int
+    perfect: int
+    name_of_run: str
+    has_values: bool
+
+
+def score_runs(
+    history: Mapping[str, Any], tools: ToolSchemas, answers: Answers, case_prefix: str
+) -> list[CallRun] | str:
+    """Every run, or the error at which the public evaluator gives the whole file up."""
+    try:
+        return [
+            _score_run(name, run, Judged(tools, answers, case_prefix, number))
+            for number, (name, run) in enumerate(history.items(), 1)
+        ]
+    except CRASHES as error:
+        return str(error)
+
+
+def _score_run(name: str, run: Mapping[str, Any], judged: Judged) -> CallRun:
+    label = run["label"]
+    _ = label["1"]["role"]  # the public code reads the first step before anything else
+    pairs = [
+        Pair(entry["step_id"], _predicted(entry), _actual(entry["step_id"], label))
+        for entry in run["sub_agent_history"]
+    ]
+    keys = [_key_f1(pair) if pair.both_call() else 0.0 for pair in pairs]
+    names = [_name_f1(pair) for pair in pairs if pair.both_call()]
+    values, has_values = _value_scores(pairs, judged)
+    positive = [value for value in values if value > 0]
+    digits = spec().compat.decimals
+    return CallRun(
+        name=round(_mean(names), digits),
+        key=round(
+            _mean([k for k, pair in zip(keys, pairs, strict=True) if pair.both_call()]), digits
+        ),
+        value=_mean(positive),
+        confusion=sum((_cell(pair) for pair in pairs), Confusion()),
+        rejection_cases=_label_cases(label, with_call=False),
+        call_cases=_label_cases(label, with_call=True),
+        perfect=sum(
+            key == value == 1.0 and pair.actual.names != ""
+            for key, value, pair in zip(keys, values, pairs, strict=True)
+        ),
+        name_of_run=name,
+        has_values=has_values,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _predicted(entry: Mapping[str, Any]) -> Step:
+    calls = entry.get("tool_calls", [])
+    if len(calls) == 0:
+        content = entry.get("content", "")
+        for word in (AWAITING, VIOLATION):
+            if word in content:
+                return Step("rejection", {word: "true"})
+        return Step("", {})
+    functions = [call["function"] for call in calls]
+    return _merged([(function["name"], function["arguments"]) for function in functions])
+
+
+def _actual(step_id: Any, label: Mapping[str, Any]) -> Step:
+    key = f"{step_id}-1" if f"{step_id}-1" in label else step_id
+    if key not in label:
+        return Step("", "no label found")
+    entry = label[key]
+    if "tool_calls" not in entry:
+        return Step("", entry.get("content", ""))
+    functions = [call.get("function", {}) for call in entry["tool_calls"]]
+    return _merged([(f.get("name", ""), f.get("arguments", {})) for f in functions])
+
+
+def _merged(calls: Sequence[tuple[Any, Any]]) -> Step:
+    """All calls of a step as one: arguments that are no JSON become a text under `error` (Q24)."""
+    merged: dict[str, Any] = {}
+    for _, arguments in calls:
+        if not isinstance(arguments, dict):
+            try:
+                arguments = json.loads(arguments)
+            except json.JSONDecodeError:
+                merged["error"] = f"Invalid JSON in arguments: {arguments}"
+                continue
+        for key, value in arguments.items():
+            if key in merged:
+                merged[key].append(value)
+            else:
+                merged[key] = [value]
+    return Step([name for name, _ in calls], merged)
+
+
+def _rejects(predicted: Step) -> bool:
+    return VIOLATION in predicted.arguments or AWAITING in predicted.arguments
+
+
+def _kind(step: Step, *, rejects: bool) -> str:
+    if not rejects:
+        return FC
+    return next((word for word in (AWAITING, VIOLATION) if word in step.arguments), "GENERAL")
+
+
+def _cell(pair: Pair) -> Confusion:
+    """One count a step; nothing is ever FAILED (Q28)        §6"""
+    actual = _kind(pair.actual, rejects=pair.actual.names == "")
+    predicted = _kind(pair.predicted, rejects=_rejects(pair.predicted))
+    if actual == FC:
+        return Confusion(fc_fc=1) if predicted == FC else Confusion(fc_reject=1)
+    if predicted == FC:
+        return Confusion(reject_fc=1)
+    if predicted == actual:
+        return Confusion(reject_same_type=1)
+    return Confusion(reject_other_type=1)
+
+
+def _label_cases(label: Mapping[str, Any], *, with_call: bool) -> int:
+    return sum(
+        "-" not in key
+        and isinstance(entry, dict)
+        and "agent_id" in entry
+        and (f"{key}-1" in label) is with_call
+        for key, entry in label.items()
+    )
+
+
+def _set_f1(predicted: set[Any], actual: set[Any]) -> float:
+    """F1 of two sets; both empty 1, one empty 0        §5.2"""
+    return f1_or_one(counts(actual, predicted))
+
+
+def _name_f1(pair: Pair) -> float:
+    return _set_f1(_names(pair.predicted), _names(pair.actual))
+
+
+def _names(step: Step) -> set[Any]:
+    names = [step.names] if isinstance(step.names, str) else step.names
+    return {tuple(name) if isinstance(name, list) else name for name in names}
+
+
+def _key_f1(pair: Pair) -> float:
+    return _set_f1(set(pair.predicted.arguments), set(pair.actual.arguments))
+
+
+def _value_scores(pairs: Sequence[Pair], judged: Judged) -> tuple[list[float], bool]:
+    """Value F1 in the places where the public evaluator puts them (Q27), and if it has any.
+
+    Steps with a question are scored before steps without, and the results are handed out by
+    position, so only their mean can be trusted. An error inside gives the key F1 instead.
+    """
+    places = [index for index, pair in enumerate(pairs) if pair.both_call()]
+    try:
+        found = [
+            compare(pairs[index].predicted, pairs[index].actual, judged, str(pairs[index].step_id))
+            for index in places
+        ]
+        in_order = [r.f1 for r in found if r.asked and judged.asks] + [
+            r.f1 for r in found if not (r.asked and judged.asks)
+        ]
+        has_values = bool(found)
+    except CRASHES:
+        has_values = False
+        in_order = [_key_f1(pairs[index]) for index in places]
+    scores = [0.0] * len(pairs)
+    for index, score in zip(places, in_order, strict=True):
+        scores[index] = score
+    return scores, has_values

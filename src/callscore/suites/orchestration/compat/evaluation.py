@@ -1,0 +1,140 @@
+"""A file, and a folder of files, as the public evaluator sums them up: §4.5, §5.4, §7."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from callscore.core.measure import Measure, ratio
+from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.choice.confusion import (
+    Confusion,
+    call_decision,
+    error_patterns,
+    or_zero,
+    reject_decision,
+    rejection_type_accuracy,
+)
+from callscore.suites.orchestration.compat import calls, plan
+from callscore.suites.orchestration.compat.our_form import public_form
+from callscore.suites.orchestration.compat.values import ToolSchemas
+from callscore.suites.orchestration.final import KeyMetrics, Overall
+from callscore.suites.orchestration.plan.similarity import step_score
+from callscore.suites.orchestration.rows import CallRow, PlanRow, Row, mean_call, mean_plan
+from callscore.suites.orchestration.scenario.recording import OUR_FORM, read_recording
+from callscore.suites.orchestration.spec import spec
+
+ZERO = Measure(0.0)
+_NO_CALLS = CallRow(ZERO, ZERO, ZERO, ZERO)
+
+
+def _over(total: float, number: int) -> Measure:
+    """total / number, and the 0 that the public evaluator writes where there is nothing"""
+    return ratio(total, number) if number else ZERO
+
+
+def evaluate_file(
+    data: Any, file_path: str, tools: ToolSchemas, answers: Answers, case_prefix: str
+) -> Row:
+    """One decoded `*_out.json`."""
+    if isinstance(data, Mapping) and data.get("callscore") == OUR_FORM:
+        data = public_form(read_recording(data, case_prefix))
+    history = data.get("history", {}) if isinstance(data, Mapping) else {}
+    runs = plan.score_runs(history) if isinstance(history, Mapping) else []
+    called = calls.score_runs(history, tools, answers, case_prefix)
+    if isinstance(called, str) or not called:
+        crash = called if isinstance(called, str) else "float division by zero"
+        return Row(file_path, _plan_row(runs), _NO_CALLS, Confusion(), 0, 0, crash)
+    return Row(
+        file_path,
+        _plan_row(runs),
+        _call_row(called),
+        sum((run.confusion for run in called), Confusion()),
+        call_cases=sum(run.call_cases for run in called),
+        rejection_cases=sum(run.rejection_cases for run in called),
+    )
+
+
+def _plan_row(runs: Sequence[plan.PlanRun]) -> PlanRow:
+    """Σ/(n+f), Σ/n over all rows, zero rows included (Q2 … Q4)        §4.5"""
+    steps = [step for run in runs for step in run.steps]
+    failures = sum(run.failures for run in runs)
+    total = sum(step_score(step.structural, step.component) for step in steps)
+    return PlanRow(
+        with_failure=_over(total, len(steps) + failures),
+        without_failure=_over(total, len(steps)),
+        structural=_over(sum(step.structural for step in steps), len(steps)),
+        component=_over(sum(step.component for step in steps), len(steps)),
+        failed=failures,
+        evaluated=len(steps),
+    )
+
+
+def _call_row(runs: Sequence[calls.CallRun]) -> CallRow:
+    """round4(Σ runs / number of runs)        §5.4"""
+    digits = spec().compat.decimals
+
+    def mean(read: Callable[[calls.CallRun], float]) -> Measure:
+        return Measure(round(sum(map(read, runs)) / len(runs), digits))
+
+    value = mean(lambda run: run.value)
+    return CallRow(
+        name=mean(lambda run: run.name),
+        key=mean(lambda run: run.key),
+        value=value,
+        value_positive_only=value,
+        perfect=sum(run.perfect for run in runs),
+        without_values=tuple(run.name_of_run for run in runs if not run.has_values),
+    )
+
+
+def overall(rows: Sequence[Row], total_files: int) -> Overall:
+    """Plain means over all evaluated files; type mismatches are lost on the way (Q17, Q29)  §7"""
+    plan_row, call_row = mean_plan(rows, _mean), mean_call(rows, _mean)
+    confusion = _without_types(sum((row.confusion for row in rows), Confusion()))
+    cases = sum(row.call_cases for row in rows)
+    return Overall(
+        total_files=total_files,
+        evaluated_files=len(rows),
+        key_metrics=_key_metrics(plan_row, call_row, confusion),
+        plan=plan_row,
+        call=call_row,
+        confusion=confusion,
+        call_cases=cases,
+        rejection_cases=sum(row.rejection_cases for row in rows),
+        successful_calls=confusion.tn_reject,
+        failed_rate=_rounded(_over(cases - confusion.tn_reject, cases)),
+        reject_decision=reject_decision(confusion),
+        call_decision=call_decision(confusion),
+        error_patterns=error_patterns(confusion),
+        type_accuracy=rejection_type_accuracy(confusion),
+    )
+
+
+def _without_types(confusion: Confusion) -> Confusion:
+    return Confusion(
+        fc_fc=confusion.fc_fc,
+        fc_reject=confusion.fc_reject,
+        reject_fc=confusion.reject_fc,
+        reject_same_type=confusion.tp_reject,
+    )
+
+
+def _rounded(measure: Measure) -> Measure:
+    return Measure(round(or_zero(measure), spec().compat.decimals))
+
+
+def _key_metrics(plan_row: PlanRow, call_row: CallRow, confusion: Confusion) -> KeyMetrics:
+    """Average = mean of the three ROUNDED numbers (Q38)        §7"""
+    decisions = (reject_decision(confusion).f1, call_decision(confusion).f1)
+    classification = _rounded(_over(sum(map(or_zero, decisions)), 2))
+    fc = _rounded(_over(sum(map(or_zero, (call_row.name, call_row.key, call_row.value))), 3))
+    headline = _rounded(plan_row.with_failure)
+    average = _rounded(_over(sum(map(or_zero, (classification, fc, headline))), 3))
+    return KeyMetrics(average, classification, fc, headline)
+
+
+def _mean(measures: Iterable[Measure]) -> Measure:
+    """Plain mean over all files, those without a case counting 0 (Q17)"""
+    values = [or_zero(measure) for measure in measures]
+    return _over(sum(values), len(values))

@@ -1,0 +1,164 @@
+"""Plans as the public evaluator scores them: ORCHESTRATIONBENCH.md §4, quirks included.
+
+Values stay as they were decoded, because what the public code does with a wrong type (an
+error that drops the whole run, Q5) is part of what is reproduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from callscore.metrics.graphs import Graph
+from callscore.suites.orchestration.compat.plan_text import extract
+from callscore.suites.orchestration.plan.similarity import component_distance, structural_distance
+
+CRASHES = (TypeError, AttributeError, KeyError, ValueError, IndexError, RecursionError)
+"""Errors of the public code that end a run (plans) or a file (calls)."""
+
+
+class StepScore(NamedTuple):
+    """Both similarities of one gold plan step; zeros where there was no prediction."""
+
+    structural: float
+    component: float
+
+
+class PlanRun(NamedTuple):
+    """What one run of a scenario adds."""
+
+    steps: tuple[StepScore, ...] = ()
+    failures: int = 0
+
+
+def score_runs(history: Mapping[str, Any]) -> list[PlanRun]:
+    """Every run named `run #1` … `run #n`; one that the public code stumbles over is left out."""
+    runs = []
+    for number in range(1, len(history) + 1):
+        try:
+            runs.append(_score_run(history[f"run #{number}"]))
+        except CRASHES:
+            continue
+    return runs
+
+
+def _score_run(run: Mapping[str, Any]) -> PlanRun:
+    """Scores against every gold step; an unreadable answer fails twice (Q2)        §4.2"""
+    predicted, failures = _predicted(run.get("main_agent_history", []))
+    gold = _gold(run.get("label", {}))
+    steps = []
+    for step_id in sorted(gold):
+        plan = predicted.get(step_id)
+        if plan is None:
+            failures += 1
+            steps.append(StepScore(0.0, 0.0))
+        else:
+            steps.append(_compare(plan, gold[step_id]))
+    return PlanRun(tuple(steps), failures)
+
+
+def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, dict[Any, Any]], int]:
+    plans: dict[Any, dict[Any, Any]] = {}
+    failures = 0
+    for entry in entries:
+        step_id = entry.get("step_id")
+        if step_id is None:
+            continue
+        content = entry.get("content")
+        plan = extract(content) if content is not None else {}
+        if plan:
+            plans[step_id] = plan
+        else:
+            failures += 1
+    return plans, failures
+
+
+def _gold(label: Mapping[str, Any]) -> dict[int, dict[Any, Any]]:
+    plans = {}
+    for key, entry in label.items():
+        try:
+            step_id = int(key)
+            content = entry.get("content", "")
+            plan = extract(content) if isinstance(content, str) and "workflow_" in content else {}
+        except (ValueError, TypeError):
+            continue
+        if plan:
+            plans[step_id] = plan
+    return plans
+
+
+def _compare(predicted: dict[Any, Any], gold: dict[Any, Any]) -> StepScore:
+    plans = [{k: v for k, v in plan.items() if "workflow" in k} for plan in (predicted, gold)]
+    structural = structural_distance(*(structural_graph(plan) for plan in plans))
+    component = component_distance(*(component_graph(plan) for plan in plans))
+    return StepScore(structural.similarity, component.similarity)
+
+
+class _Drawing:
+    """A graph under construction: nodes are numbered as they are first seen."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[Hashable, int] = {}
+        self.edges: set[tuple[int, int]] = set()
+
+    def node(self, label: Hashable) -> int:
+        if label is None:
+            raise ValueError("the public graph library refuses None as a node")
+        return self.nodes.setdefault(label, len(self.nodes))
+
+    def edge(self, source: Hashable, target: Hashable) -> None:
+        self.edges.add((self.node(source), self.node(target)))
+
+    def graph(self) -> Graph:
+        return Graph(tuple(self.nodes), frozenset(self.edges))
+
+
+def structural_graph(plan: Mapping[Any, Any]) -> Graph:
+    """Workflows, and an edge for each element of `depends_on` alone (Q1, Q9)        §4.3"""
+    drawing = _Drawing()
+    for workflow, attributes in plan.items():
+        drawing.node(workflow)
+        for dependency in attributes.get("depends_on", []) or []:
+            drawing.edge(dependency, workflow)
+    return drawing.graph()
+
+
+def component_graph(plan: Mapping[Any, Any]) -> Graph:
+    """Distinct (agent, status) pairs; steps in sequence, and last → first over dependencies §4.3"""
+    drawing = _Drawing()
+    sequences = {name: _pairs(attributes.get("steps")) for name, attributes in plan.items()}
+    for pairs in sequences.values():
+        for pair in pairs:
+            drawing.node(pair)
+    for pairs in sequences.values():
+        for before, after in zip(pairs, pairs[1:], strict=False):
+            if before != after:
+                drawing.edge(before, after)
+    for name, attributes in plan.items():
+        if not sequences[name]:
+            continue
+        for dependency in _dependencies(attributes):
+            pairs = sequences.get(dependency, [])
+            if pairs:
+                drawing.edge(pairs[-1], sequences[name][0])
+    return drawing.graph()
+
+
+def _pairs(steps: Any) -> list[tuple[Hashable, Hashable]]:
+    pairs = []
+    for step in steps or []:
+        agent = step.get("agent_id") or step.get("name")
+        status = step.get("status", "UNK")
+        if agent:
+            pairs.append((agent, status))
+    return pairs
+
+
+def _dependencies(attributes: Mapping[str, Any]) -> Iterable[Any]:
+    plural = attributes.get("depends_on", []) or []
+    if plural:
+        return plural
+    singular = attributes.get("depend_on")
+    if not singular:
+        return ()
+    return [singular] if isinstance(singular, str) else singular

@@ -1,0 +1,122 @@
+"""Finding a plan in text as the public evaluator does: ORCHESTRATIONBENCH.md §4.1.
+
+Its patterns are followed by plain searches, so that hostile text costs linear time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from callscore.suites.orchestration.yaml_text import YamlFault, read_public
+
+_JSON_FENCE = re.compile(r"```json\s*\{")
+_YAML_FENCE = re.compile(r"```yaml\s*workflow_")
+_CLOSE_AFTER_BRACE = re.compile(r"\}\s*```")
+_NAMED_OBJECT = re.compile(r'"workflow_\d+":\s*\{')
+
+
+def extract(content: object) -> dict[Any, Any]:
+    """The first reading that is a mapping with a key `workflow_…`, else {}        §4.1"""
+    if not isinstance(content, str):
+        return {}
+    text = content.rsplit("</think>", 1)[-1]
+    for read, candidate in _candidates(text):
+        try:
+            value = read(candidate)
+        except (json.JSONDecodeError, YamlFault):
+            continue
+        if isinstance(value, dict) and any(key.startswith("workflow_") for key in value):
+            return value
+    return {}
+
+
+def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
+    if "{" in text:
+        for find in (_fenced_json, _flat_object, _balanced_object):
+            found = find(text)
+            if found is not None:
+                yield json.loads, found
+        yield json.loads, text
+    fenced = _fenced_yaml(text)
+    if fenced is not None:
+        yield read_public, fenced
+    if "workflow_" in text:
+        yield read_public, text
+        reindented = _reindented(text)
+        if reindented is not None:
+            yield read_public, reindented
+
+
+def _fenced_json(text: str) -> str | None:
+    """The body of the first ```json fence that begins with a brace, up to a brace and a fence.
+
+    Only the first such opening can succeed: a close that follows a later one follows it, too.
+    """
+    opening = _JSON_FENCE.search(text)
+    closing = _CLOSE_AFTER_BRACE.search(text, opening.end()) if opening is not None else None
+    if opening is None or closing is None:
+        return None
+    return text[opening.end() - 1 : closing.start() + 1]
+
+
+def _fenced_yaml(text: str) -> str | None:
+    opening = _YAML_FENCE.search(text)
+    close = text.find("```", opening.end()) if opening is not None else -1
+    if opening is None or close < 0:
+        return None
+    return text[opening.end() - len("workflow_") : close].rstrip()
+
+
+def _flat_object(text: str) -> str | None:
+    """The first stretch `{ … "workflow_ … }` without a closing brace inside.
+
+    Where another such object follows after a comma the public pattern takes both, and two
+    objects are no JSON.
+    """
+    parts = text.split("}")
+    for index, part in enumerate(parts[:-1]):
+        brace = part.find("{")
+        if brace < 0 or part.rfind('"workflow_') < brace:
+            continue
+        following = parts[index + 1].lstrip() if index + 2 < len(parts) else ""
+        two_objects = following.startswith(",") and following[1:].lstrip().startswith("{")
+        if two_objects and '"workflow_' in following:
+            return None
+        return part[brace:] + "}"
+    return None
+
+
+def _balanced_object(text: str) -> str | None:
+    """From the brace before the first `"workflow_` to its partner, strings not respected."""
+    named = _NAMED_OBJECT.search(text)
+    if named is None or text.find("}", named.end()) < 0:
+        return None
+    opening = text.rfind("{", 0, text.find('"workflow_'))
+    if opening < 0:
+        return None
+    depth = 0
+    for brace in re.finditer(r"[{}]", text[opening:]):
+        depth += 1 if brace.group() == "{" else -1
+        if depth == 0:
+            return text[opening : opening + brace.end()]
+    return None
+
+
+def _reindented(text: str) -> str | None:
+    """The public repair of lost indentation: it doubles the colon of every workflow line."""
+    lines = text.strip().split("\n")
+    if not lines[0].startswith("workflow_"):
+        return None
+    repaired = []
+    for line in lines:
+        bare = line.strip()
+        if bare.startswith("workflow_"):
+            repaired.append(line + ":")
+        elif ":" in line and not bare.startswith("-"):
+            repaired.append("  " + bare)
+        else:
+            repaired.append(("    " if bare.startswith("-") else "      ") + bare)
+    return "\n".join(repaired) + "\n"

@@ -1,0 +1,143 @@
+"""Argument values as the public evaluator compares them: ORCHESTRATIONBENCH.md §5.2, §5.3."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from callscore.metrics.sets import Counts, f1
+from callscore.suites.orchestration.call.questions import SAME, Answers, Unanswered, same_meaning
+from callscore.suites.orchestration.choice.confusion import or_zero
+
+ToolSchemas = Mapping[str, Mapping[str, Any]]
+"""Tool name → JSON schema of its parameters."""
+
+_TYPES: Mapping[str, type] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+
+
+class Called(Protocol):
+    """The merged calls of a step."""
+
+    @property
+    def names(self) -> Any:
+        """Tool names, in the order of the calls."""
+        ...
+
+    @property
+    def arguments(self) -> Any:
+        """Argument → list of the values that the calls gave it."""
+        ...
+
+
+class Judged(NamedTuple):
+    """What a comparison may look up: tool schemas, and a judge for one run of one scenario."""
+
+    tools: ToolSchemas
+    answers: Answers
+    case_prefix: str
+    run: int
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is anybody to ask."""
+        return not isinstance(self.answers, Unanswered)
+
+
+class Compared(NamedTuple):
+    """Value F1 of a step, and whether a judge was needed for it."""
+
+    f1: float
+    asked: bool
+
+
+def compare(predicted: Called, actual: Called, judged: Judged, step: str) -> Compared:
+    """F1 of Σtp, Σfp, Σfn over the keys of both sides        §5.2"""
+    schemas = [judged.tools[name] for name in predicted.names if name in judged.tools]
+    total, asked = [0, 0, 0], False
+    for key in predicted.arguments.keys() | actual.arguments.keys():
+        if key not in predicted.arguments:
+            counts = Counts(0, 0, len(actual.arguments[key]))
+        elif key not in actual.arguments:
+            counts = Counts(0, len(predicted.arguments[key]), 0)
+        else:
+            mine, theirs = _texts(predicted.arguments[key]), _texts(actual.arguments[key])
+            counts = Counts(len(mine & theirs), len(mine - theirs), len(theirs - mine))
+            if (
+                counts.fp
+                and counts.fn
+                and _is_for_the_judge(mine - theirs, theirs - mine, key, schemas)
+            ):
+                asked = True
+                counts = _judge(sorted(mine - theirs), sorted(theirs - mine), key, judged, step)
+        total = [total[0] + counts.tp, total[1] + counts.fp, total[2] + counts.fn]
+    return Compared(or_zero(f1(Counts(*total))), asked)
+
+
+def _texts(values: Any) -> set[str]:
+    return {_text(value) for value in (values if isinstance(values, list) else [values])}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return str(sorted(_text(element) for element in value))
+    if isinstance(value, dict):
+        return str({str(key): _text(value[key]) for key in sorted(value)})
+    return str(value)
+
+
+def _is_for_the_judge(
+    fp: set[str], fn: set[str], key: str, schemas: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Whether the schema leaves the difference open; by then every value is a text (Q23)."""
+    properties = [s["properties"][key] for s in schemas if key in s.get("properties", {})]
+    kind = next((_type_of(p["type"]) for p in properties if "type" in p), None)
+    if any(not _has_type(value, kind) for value in fp):
+        return False
+    if len(fp) == len(fn) and any("enum" in p or "enum" in p.get("items", {}) for p in properties):
+        return False
+    pattern = next((p["pattern"] for p in properties if "pattern" in p), None)
+    if pattern is None:
+        return True
+    return all(re.match(pattern.replace("\\\\", "\\"), value) for value in fp)
+
+
+def _type_of(declared: Any) -> Any:
+    if isinstance(declared, list):
+        declared = declared[0] if declared else "string"
+    return _TYPES.get(declared, declared)
+
+
+def _has_type(value: str, kind: Any) -> bool:
+    if kind is int:
+        try:
+            int(value)
+        except ValueError:
+            return False
+        return True
+    return not kind or isinstance(value, kind)
+
+
+def _judge(fp: list[str], fn: list[str], key: str, judged: Judged, step: str) -> Counts:
+    """One-to-one matches that the judge accepts, first come first served.
+
+    What was equal already is dropped from the counts, with or without a verdict (Q16).
+    """
+    open_rows = list(enumerate(fn))
+    tp = 0
+    for i, mine in enumerate(fp):
+        for place, (j, theirs) in enumerate(open_rows):
+            question = same_meaning(f"{key}[{i}~{j}]", mine, theirs)
+            verdict = judged.answers.answer(f"{judged.case_prefix}#{step}", judged.run, question)
+            if verdict is not None and verdict.verdict == SAME:
+                tp += 1
+                del open_rows[place]
+                break
+    return Counts(tp, len(fp) - tp, len(fn) - tp)

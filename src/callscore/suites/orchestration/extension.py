@@ -1,0 +1,155 @@
+"""What the document does not ask for and people do: `x_extension` of the standard reading."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from math import comb
+from statistics import fmean
+from typing import Any
+
+from callscore.suites.orchestration.choice.confusion import Confusion, or_zero, recall_strict
+from callscore.suites.orchestration.records import StepRecord
+
+Json = dict[str, Any]
+EVIDENCE_SHOWN = 50
+"""Examples kept for each kind of error; the count is always complete."""
+
+
+def mean_or_none(values: Iterable[float]) -> float | None:
+    """The mean, or None where there is nothing to average"""
+    listed = list(values)
+    return fmean(listed) if listed else None
+
+
+def plan_extension(records: Sequence[StepRecord]) -> Json:
+    """Node F1, edge F1, exact-plan rate over all due plans; flags; intervals of the search"""
+    due = [record for record in records if record.kind == "plan"]
+    scored = [(record, record.plan) for record in due if record.plan is not None]
+    return {
+        "node_f1": mean_or_none(plan.node_f1 for _, plan in scored),
+        "edge_f1": mean_or_none(plan.edge_f1 for _, plan in scored),
+        "exact_plan_rate": mean_or_none(record.success for record in due),
+        "flags": {
+            flag: [record.case_id for record, plan in scored if flag in plan.flags]
+            for flag in ("cycle", "dangling_dependency")
+        },
+        "approximate": [
+            {
+                "case_id": record.case_id,
+                "run": record.run,
+                "structural": [plan.structural.low, plan.structural.high],
+                "component": [plan.component.low, plan.component.high],
+            }
+            for record, plan in scored
+            if plan.approximate
+        ],
+    }
+
+
+def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
+    """FAILED by what was due, strict recall, answers that both call and reject  C-105, C-107"""
+    return {
+        "failed_on_fc": confusion.fc_failed,
+        "failed_on_reject": confusion.reject_failed,
+        "reject_recall_strict": or_zero(recall_strict(confusion)),
+        "call_and_reject": [r.case_id for r in records if "call_and_reject" in r.flags],
+        "malformed_call": [r.case_id for r in records if "malformed_call" in r.flags],
+    }
+
+
+def undecided(records: Sequence[StepRecord]) -> list[Json]:
+    """Argument values that only a judge could compare, and nobody did        C-115"""
+    return [
+        {
+            "case_id": record.case_id,
+            "run": record.run,
+            "metric": question.metric,
+            "item": question.item,
+            "text": question.text,
+            "reference": question.reference,
+        }
+        for record in records
+        if record.call is not None
+        for question in record.call.undecided
+    ]
+
+
+def repeated_runs(records: Sequence[StepRecord]) -> Json:
+    """pass^k over scenarios, flip rate over steps, whole-scenario success"""
+    by_run: dict[tuple[str, int], list[bool]] = defaultdict(list)
+    by_step: dict[str, list[bool]] = defaultdict(list)
+    for record in records:
+        by_run[record.scenario, record.run].append(record.success)
+        by_step[record.case_id].append(record.success)
+    outcomes: dict[str, list[bool]] = defaultdict(list)
+    for (scenario, _), successes in by_run.items():
+        outcomes[scenario].append(all(successes))
+    return {
+        "scenario_success": mean_or_none(won for runs in outcomes.values() for won in runs),
+        "pass_hat_k": pass_hat_k(list(outcomes.values())),
+        "flip_rate": flip_rate(list(by_step.values())),
+    }
+
+
+def pass_hat_k(outcomes: Sequence[Sequence[bool]]) -> dict[str, float]:
+    """mean of C(successes, k) / C(runs, k), for every k that each scenario has runs for"""
+    runs = min((len(scenario) for scenario in outcomes), default=0)
+    return {
+        str(k): fmean(comb(sum(scenario), k) / comb(len(scenario), k) for scenario in outcomes)
+        for k in range(1, runs + 1)
+    }
+
+
+def flip_rate(outcomes: Sequence[Sequence[bool]]) -> float | None:
+    """Steps that are right in one run and wrong in another / steps with several runs"""
+    return mean_or_none(len(set(step)) > 1 for step in outcomes if len(step) > 1)
+
+
+def breakdowns(records: Sequence[StepRecord]) -> Json:
+    """Success by agent, tool, rejection type and plan size"""
+    calls = [record for record in records if record.kind == "call"]
+    return {
+        "by_agent": _by([r for r in records if r.kind != "plan"], lambda r: r.agent),
+        "by_tool": _by(calls, lambda r: r.tool),
+        "by_rejection_type": _by([r for r in records if r.kind == "rejection"], lambda r: r.tool),
+        "by_plan_size": _by([r for r in records if r.kind == "plan"], lambda r: str(r.size)),
+    }
+
+
+def _by(records: Sequence[StepRecord], key: Callable[[StepRecord], str]) -> Json:
+    groups: dict[str, list[StepRecord]] = defaultdict(list)
+    for record in records:
+        groups[key(record)].append(record)
+    return {name: _group(groups[name]) for name in sorted(groups, key=lambda n: (len(n), n))}
+
+
+def _group(records: Sequence[StepRecord]) -> Json:
+    confusion = sum((record.confusion for record in records), Confusion())
+    measured = [record.call for record in records if record.call is not None]
+    plans = [record.plan for record in records if record.plan is not None]
+    shown: Json = {"steps": len(records), "success": fmean(r.success for r in records)}
+    if confusion.call_cases:
+        shown["called"] = confusion.fc_fc / confusion.call_cases
+    if measured:
+        shown["value_f1"] = fmean(call.value for call in measured)
+    if plans:
+        shown["plan_score"] = fmean(plan.score for plan in plans)
+    return shown
+
+
+def error_taxonomy(records: Sequence[StepRecord]) -> Json:
+    """Every kind of error with its number and the steps where it stands"""
+    counts: Counter[str] = Counter()
+    evidence: dict[str, list[Json]] = defaultdict(list)
+    for record in records:
+        for kind, detail in record.differences:
+            counts[kind] += 1
+            if len(evidence[kind]) < EVIDENCE_SHOWN:
+                evidence[kind].append(
+                    {"case_id": record.case_id, "run": record.run, "detail": detail}
+                )
+    return {
+        kind: {"count": number, "evidence": evidence[kind]}
+        for kind, number in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    }

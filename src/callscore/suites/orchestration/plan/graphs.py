@@ -1,0 +1,63 @@
+"""The two graphs of a plan (C-117): workflows with dependencies, and (agent, status) pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from callscore.metrics.graphs import Graph
+from callscore.suites.orchestration.plan.values import Plan, PlannedStep
+
+
+def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> Graph:
+    """A graph of named nodes; equal names are one node, an edge may name a new one."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(nodes))}
+    numbered = {
+        (numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b in edges
+    }
+    return Graph(tuple(numbers), frozenset(numbered))
+
+
+def structural_graph(plan: Plan) -> Graph:
+    """Workflows and dep → workflow; a dangling dependency is a node of its own        C-117"""
+    return draw([workflow.name for workflow in plan.workflows], _dependencies(plan))
+
+
+def _dependencies(plan: Plan) -> Iterator[tuple[Hashable, Hashable]]:
+    for workflow in plan.workflows:
+        for dependency in workflow.depends_on:
+            yield dependency, workflow.name
+
+
+def component_graph(plan: Plan) -> Graph:
+    """Distinct (agent, status) pairs; consecutive steps, and last → first over dependencies
+
+    §4.3, C-117: equal pairs collapse, so two neighbouring equal steps draw no edge, while a
+    dependency between equal pairs draws a loop.
+    """
+    pairs: list[Hashable] = [step.pair for flow in plan.workflows for step in flow.steps]
+    return draw(pairs, ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=False)))
+
+
+def follow_ups(plan: Plan, *, keep_equal: bool) -> Iterator[tuple[PlannedStep, PlannedStep]]:
+    """Every step with the step that comes after it, inside a workflow and over dependencies."""
+    by_name = {workflow.name: workflow for workflow in plan.workflows}
+    for workflow in plan.workflows:
+        for before, after in zip(workflow.steps, workflow.steps[1:], strict=False):
+            if keep_equal or before.pair != after.pair:
+                yield before, after
+    for workflow in plan.workflows:
+        for name in workflow.depends_on:
+            source = by_name.get(name)
+            if source is not None and source.steps and workflow.steps:
+                yield source.steps[-1], workflow.steps[0]
+
+
+def dangling_dependencies(plan: Plan) -> tuple[str, ...]:
+    """Dependencies on a workflow that the plan does not have        C-117 (flag)"""
+    names = {workflow.name for workflow in plan.workflows}
+    return tuple(
+        dependency
+        for workflow in plan.workflows
+        for dependency in workflow.depends_on
+        if dependency not in names
+    )

@@ -1,0 +1,75 @@
+"""One predicted plan against its gold plan: the document's similarities, and ours beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import msgspec
+
+from callscore.metrics.graphs import has_cycle
+from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
+from callscore.suites.orchestration.plan.graphs import (
+    component_graph,
+    dangling_dependencies,
+    follow_ups,
+    structural_graph,
+)
+from callscore.suites.orchestration.plan.similarity import (
+    Nearness,
+    component_distance,
+    step_score,
+    structural_distance,
+)
+from callscore.suites.orchestration.plan.values import Plan
+
+
+class PlanMeasured(msgspec.Struct, frozen=True):
+    """Everything measured on one plan step."""
+
+    structural: Nearness
+    component: Nearness
+    node_f1: float
+    edge_f1: float
+    flags: tuple[str, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """Mean of both similarities        C-118"""
+        return step_score(self.structural.similarity, self.component.similarity)
+
+    @property
+    def exact_plan(self) -> bool:
+        """Nothing at all differs, repeated steps included        extension of C-117"""
+        nothing_to_edit = self.structural.similarity == self.component.similarity == 1.0
+        return nothing_to_edit and self.node_f1 == self.edge_f1 == 1.0
+
+    @property
+    def approximate(self) -> bool:
+        """Whether a search ran out of budget        C-117"""
+        return not (self.structural.exact and self.component.exact)
+
+
+def measure_plan(predicted: Plan, gold: Plan) -> PlanMeasured:
+    """Structural and component similarity        C-117; node F1, edge F1, flags (extensions)"""
+    drawn = structural_graph(predicted)
+    flags = []
+    if has_cycle(drawn):
+        flags.append("cycle")
+    if dangling_dependencies(predicted):
+        flags.append("dangling_dependency")
+    return PlanMeasured(
+        structural=structural_distance(drawn, structural_graph(gold)),
+        component=component_distance(component_graph(predicted), component_graph(gold)),
+        node_f1=f1_or_one(multiset_counts(_nodes(gold), _nodes(predicted))),
+        edge_f1=f1_or_one(multiset_counts(_edges(gold), _edges(predicted))),
+        flags=tuple(flags),
+    )
+
+
+def _nodes(plan: Plan) -> Iterator[Hashable]:
+    """Agent steps by (agent, status), repeated ones counted (Q8)"""
+    return (step.pair for workflow in plan.workflows for step in workflow.steps)
+
+
+def _edges(plan: Plan) -> Iterator[Hashable]:
+    return ((a.pair, b.pair) for a, b in follow_ups(plan, keep_equal=True))

@@ -1,0 +1,142 @@
+"""Model text or gold text → Plan: fenced, bare, YAML, after a think block (C-118, Q5, Q9, Q12)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from callscore.core.case import Malformed
+from callscore.suites.orchestration.plan.values import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.think import without_think
+from callscore.suites.orchestration.yaml_text import read_strict
+
+UNKNOWN_STATUS = "UNK"
+MAX_FENCES = 8
+
+_FIRST_WORKFLOW_LINE = re.compile(r"^\w*workflow_[\w-]*\s*:", re.MULTILINE)
+_UNESCAPED_QUOTE = re.compile(r'^(\s*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
+_CONTROL_ESCAPE = re.compile(r"_x[0-9A-Fa-f]{4}_")
+_STATUS_SPELLINGS = {"canceled": "cancelled", "competed": "completed"}
+_DECODER = json.JSONDecoder()
+
+
+def read_plan(text: str) -> Plan | Malformed:
+    """The plan that the text holds, or why there is none."""
+    answer = without_think(text)
+    if "workflow_" not in answer:
+        return Malformed("no_plan", "the text names no workflow")
+    why = Malformed("unreadable_plan", "no reading of the text is a plan")
+    for read, candidate, repair in _candidates(answer):
+        try:
+            value = read(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, Mapping) and any("workflow_" in str(key) for key in value):
+            plan = plan_of(value, repair)
+            if isinstance(plan, Plan):
+                return plan
+            why = plan
+    return why
+
+
+def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str, tuple[str, ...]]]:
+    for body in _fenced(text):
+        yield (_leading_json if body.startswith("{") else read_strict), body, ()
+    if "{" in text:
+        first = text.find("{")
+        yield _leading_json, text[first:], ()
+        nearest = text.rfind("{", 0, text.find("workflow_"))
+        if nearest > first:
+            yield _leading_json, text[nearest:], ()
+    bare = _FIRST_WORKFLOW_LINE.search(text)
+    if bare is not None:
+        yaml_text = text[bare.start() :]
+        yield read_strict, yaml_text, ()
+        yield read_strict, _UNESCAPED_QUOTE.sub(_escape_quotes, yaml_text), ("unescaped_quote",)
+
+
+def _fenced(text: str) -> Iterator[str]:
+    parts = text.split("```", 2 * MAX_FENCES)
+    for part in parts[1::2]:
+        tag, _, body = part.partition("\n")
+        yield (body if "{" not in tag and ":" not in tag else part.removeprefix("json")).strip()
+
+
+def _leading_json(text: str) -> Any:
+    return _DECODER.raw_decode(text)[0]
+
+
+def _escape_quotes(line: re.Match[str]) -> str:
+    inside = re.sub(r'(?<!\\)"', r"\"", line.group(2))
+    return f'{line.group(1)}"{inside}"'
+
+
+def plan_of(value: Mapping[Any, Any], repairs: tuple[str, ...] = ()) -> Plan | Malformed:
+    """A decoded mapping as a plan; a wrong type anywhere makes this one plan malformed (Q5)."""
+    found: set[str] = set(repairs)
+    workflows = []
+    for name, attributes in value.items():
+        if not isinstance(name, str) or "workflow" not in name:
+            continue
+        if not isinstance(attributes, Mapping):
+            return Malformed("workflow_not_a_mapping", name)
+        steps = _steps(attributes.get("steps"), found)
+        if isinstance(steps, Malformed):
+            return steps
+        dependencies = _dependencies(attributes)
+        if dependencies is None:
+            return Malformed("dependencies_not_names", name)
+        status = _status(attributes.get("status"), found)
+        workflows.append(Workflow(name, steps, dependencies, status))
+    return Plan(tuple(workflows), tuple(sorted(found)))
+
+
+def _steps(steps: Any, found: set[str]) -> tuple[PlannedStep, ...] | Malformed:
+    if steps is None:
+        return ()
+    if not isinstance(steps, list):
+        return Malformed("steps_not_a_list", type(steps).__name__)
+    planned = []
+    for step in steps:
+        if not isinstance(step, Mapping):
+            return Malformed("step_not_a_mapping", type(step).__name__)
+        agent = step.get("agent_id") or step.get("name")
+        if agent is None or agent == "":
+            found.add("step_without_agent")
+            continue
+        if not isinstance(agent, str):
+            return Malformed("agent_not_a_name", type(agent).__name__)
+        query = step.get("refined_query")
+        planned.append(
+            PlannedStep(
+                agent.strip(),
+                _status(step.get("status"), found),
+                query if isinstance(query, str) else "",
+            )
+        )
+    return tuple(planned)
+
+
+def _status(status: Any, found: set[str]) -> str:
+    """The status word in one spelling: case, `canceled`, and the typos of the gold plans."""
+    if status is None:
+        return UNKNOWN_STATUS
+    word = _CONTROL_ESCAPE.sub("", str(status)).strip().lower()
+    spelling = _STATUS_SPELLINGS.get(word, word)
+    if spelling != status:
+        found.add("status_spelling")
+    return spelling
+
+
+def _dependencies(attributes: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Both spellings, a name or a list of names (Q1, Q9); None where it is neither."""
+    names: list[str] = []
+    for key in ("depends_on", "depend_on"):
+        given = attributes.get(key)
+        listed = [given] if isinstance(given, str) else given or []
+        if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+            return None
+        names += [name.strip() for name in listed if name.strip()]
+    return tuple(dict.fromkeys(names))

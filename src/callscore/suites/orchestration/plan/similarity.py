@@ -1,0 +1,66 @@
+"""How near two plans are: 1 - cost / (|V1|+|E1|+|V2|+|E2|) on two graphs        001, C-117"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple, cast
+
+from callscore.metrics.graphs import Graph, Substitution, edit_distance, similarity
+from callscore.suites.orchestration.spec import spec
+
+
+class Nearness(NamedTuple):
+    """A similarity; where the search ran out of budget it lies in [low, high]."""
+
+    similarity: float
+    low: float
+    high: float
+    exact: bool
+
+
+IDENTICAL = Nearness(1.0, 1.0, 1.0, exact=True)
+
+
+def structural_distance(first: Graph, second: Graph) -> Nearness:
+    """Workflows and dependencies, unlabelled: substitution is free        C-117"""
+    bare = [Graph((0,) * len(graph.labels), graph.edges) for graph in (first, second)]
+    return _nearness(bare[0], bare[1], _free)
+
+
+def component_distance(first: Graph, second: Graph) -> Nearness:
+    """(agent, status) pairs; 0.8 if only the agent differs, 0.2 if only the status   C-117"""
+    return _nearness(first, second, component_cost)
+
+
+def _free(_first: Hashable, _second: Hashable) -> float:
+    return 0.0
+
+
+def component_cost(first: Hashable, second: Hashable) -> float:
+    """0 equal, 1 both differ, else the weight of what changed        C-117"""
+    if first == second:
+        return 0.0
+    weights = spec().plan
+    agent, status = cast(tuple[Hashable, Hashable], first)
+    other_agent, other_status = cast(tuple[Hashable, Hashable], second)
+    if agent == other_agent:
+        return weights.status_changed
+    return weights.agent_changed if status == other_status else weights.both_changed
+
+
+def _nearness(first: Graph, second: Graph, substitution: Substitution) -> Nearness:
+    if first == second:
+        return IDENTICAL
+    found = edit_distance(first, second, substitution, budget=spec().plan.budget)
+    return Nearness(
+        similarity(found.cost, first, second),
+        similarity(found.high, first, second),
+        similarity(found.low, first, second),
+        found.exact,
+    )
+
+
+def step_score(structural: float, component: float) -> float:
+    """0.5 · structural + 0.5 · component        C-118"""
+    weights = spec().plan
+    return weights.structural_weight * structural + weights.component_weight * component

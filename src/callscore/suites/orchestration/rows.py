@@ -1,0 +1,88 @@
+"""One scenario's line of the result, in both readings: what `detailed_results` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from callscore.core.measure import Measure, undefined
+from callscore.suites.orchestration.choice.confusion import Confusion
+
+NONE_DUE = undefined("no step of this kind")
+
+
+class PlanRow(msgspec.Struct, frozen=True):
+    """The plan scores of one scenario, all runs pooled        C-118"""
+
+    with_failure: Measure = NONE_DUE
+    without_failure: Measure = NONE_DUE
+    structural: Measure = NONE_DUE
+    component: Measure = NONE_DUE
+    failed: int = 0
+    evaluated: int = 0
+
+
+class CallRow(msgspec.Struct, frozen=True):
+    """The call scores of one scenario        C-115
+
+    `without_values` names the runs for which the public evaluator has no value score.
+    """
+
+    name: Measure = NONE_DUE
+    key: Measure = NONE_DUE
+    value: Measure = NONE_DUE
+    value_positive_only: Measure = NONE_DUE
+    perfect: int = 0
+    without_values: tuple[str, ...] = ()
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One evaluated output file.
+
+    `call_cases` and `rejection_cases` stand apart from the confusion because the public
+    evaluator takes them from the label, whatever was answered. `crash` is the error at which
+    it gives up a file's calls while still counting the file as evaluated.
+    """
+
+    file_path: str
+    plan: PlanRow
+    call: CallRow
+    confusion: Confusion
+    call_cases: int
+    rejection_cases: int
+    crash: str = ""
+
+
+class FailedRow(msgspec.Struct, frozen=True):
+    """An output file that could not be evaluated, and why        C-119"""
+
+    file_path: str
+    error: str
+
+
+Mean = Callable[[Iterable[Measure]], Measure]
+"""How a reading averages over scenarios."""
+
+
+def mean_plan(rows: Sequence[Row], mean: Mean) -> PlanRow:
+    """The plan scores over all scenarios; counts are summed."""
+    return PlanRow(
+        with_failure=mean(row.plan.with_failure for row in rows),
+        without_failure=mean(row.plan.without_failure for row in rows),
+        structural=mean(row.plan.structural for row in rows),
+        component=mean(row.plan.component for row in rows),
+        failed=sum(row.plan.failed for row in rows),
+        evaluated=sum(row.plan.evaluated for row in rows),
+    )
+
+
+def mean_call(rows: Sequence[Row], mean: Mean) -> CallRow:
+    """The call scores over all scenarios."""
+    return CallRow(
+        name=mean(row.call.name for row in rows),
+        key=mean(row.call.key for row in rows),
+        value=mean(row.call.value for row in rows),
+        value_positive_only=mean(row.call.value_positive_only for row in rows),
+        perfect=sum(row.call.perfect for row in rows),
+    )

@@ -1,0 +1,1 @@
+"""What the annotators wrote: scenarios, agent cards, and the steps that a model is asked."""

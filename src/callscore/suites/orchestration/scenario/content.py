@@ -1,0 +1,111 @@
+"""What a sub-agent step says: calls in any shape annotators used, or a rejection (§1.2, Q19)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from callscore.suites.orchestration.scenario.values import (
+    AWAITING,
+    GENERAL,
+    VIOLATION,
+    Action,
+    Call,
+    CallsDue,
+    RejectionDue,
+    RejectionType,
+)
+from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
+
+_CALL_KEY = re.compile(
+    r"^(?:- )?(?:tool|tool_call|tool_call_result|arguments|parameters)[ \t]*:", re.MULTILINE
+)
+_RESULT_LINE = "\ntool_call_result:"
+_TOOL_LINE = re.compile(r"^[ -]*(?:tool|name)[ \t]*:[ \t]*[\"']?([\w.-]+)", re.MULTILINE)
+_STATUS_LINE = re.compile(r"^\s*status:\s*\"?(\w+)", re.MULTILINE)
+
+
+class Note(NamedTuple):
+    """A finding without its place."""
+
+    kind: str
+    action: Action
+    detail: str = ""
+
+
+class Said(NamedTuple):
+    """What was due at a step, None where the annotation does not tell, and the notes on it."""
+
+    due: CallsDue | RejectionDue | None
+    notes: tuple[Note, ...] = ()
+
+
+def read_content(content: str) -> Said:
+    """A tool call where a key of one stands at the margin, else a rejection."""
+    if _CALL_KEY.search(content) is None:
+        return _rejection(content)
+    # The result is not needed to know the call, and is where most of the text and of the
+    # broken YAML is.
+    call_text = content.split(_RESULT_LINE, 1)[0] if not content.startswith("- ") else content
+    try:
+        value = read_strict(call_text)
+    except YamlFault as fault:
+        return _unreadable(content, str(fault))
+    return _calls(value, content)
+
+
+def _rejection(content: str) -> Said:
+    kind = rejection_type(content)
+    if kind == GENERAL:
+        return Said(RejectionDue(GENERAL), (Note("untyped_rejection", "noted", content[:80]),))
+    return Said(RejectionDue(kind))
+
+
+def rejection_type(content: str) -> RejectionType:
+    """The type in the status line, else the first of the two words that occurs        §1.2"""
+    stated = _STATUS_LINE.search(content)
+    for word in (AWAITING, VIOLATION):
+        if stated is not None and stated.group(1) == word:
+            return word
+    for word in (AWAITING, VIOLATION):
+        if word in content:
+            return word
+    return GENERAL
+
+
+def _unreadable(content: str, why: str) -> Said:
+    named = _TOOL_LINE.search(content)
+    if named is None:
+        return Said(None, (Note("unreadable_call", "set_aside", why),))
+    note = Note("unreadable_arguments", "set_aside", f"a call of {named.group(1)} was due; {why}")
+    return Said(CallsDue(tool=named.group(1)), (note,))
+
+
+def _calls(value: Any, content: str) -> Said:
+    notes = []
+    if isinstance(value, list):
+        notes.append(Note("list_shaped_call", "repaired"))
+        items = value
+    else:
+        inner = value.get("tool_call") if isinstance(value, Mapping) else None
+        items = inner if isinstance(inner, list) else [inner or value]
+    calls = []
+    for item in items:
+        call = _call(item)
+        if call is None:
+            return Said(None, (Note("call_without_name", "set_aside", content[:80]),))
+        if "tool" not in item:
+            notes.append(Note("name_instead_of_tool", "repaired", call.name))
+        calls.append(call)
+    return Said(CallsDue(tuple(calls), calls[0].name) if calls else None, tuple(notes))
+
+
+def _call(item: Any) -> Call | None:
+    if not isinstance(item, Mapping):
+        return None
+    name = item.get("tool") or item.get("name")
+    arguments = item.get("arguments") or item.get("parameters") or {}
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        return None
+    return Call(name.strip(), {str(key): argument for key, argument in arguments.items()})

@@ -1,0 +1,122 @@
+"""Scenario YAML, or the label of a recorded run → Scenario with its data report (§1.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.core.case import Malformed
+from callscore.core.errors import DataError
+from callscore.suites.orchestration.plan.graphs import dangling_dependencies
+from callscore.suites.orchestration.plan.reading import read_plan
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.content import Note, read_content
+from callscore.suites.orchestration.scenario.values import (
+    AgentStep,
+    CallsDue,
+    Finding,
+    PlanStep,
+    RawStep,
+    Scenario,
+    case_id,
+)
+from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
+
+_PLAN_START = re.compile(r"\s*(?:interrupt(?:ed)?_)?workflow_")
+
+
+class _StepData(msgspec.Struct):
+    content: str
+
+
+class _Step(msgspec.Struct):
+    step_id: int
+    agent: str
+    data: _StepData
+    workflow_id: str | None = None
+    agent_type: str | None = None
+
+
+class _ScenarioFile(msgspec.Struct):
+    steps: list[_Step]
+
+
+class Place(NamedTuple):
+    """Where a scenario belongs."""
+
+    lang: str
+    scenario: str
+
+
+def read_scenario(text: str, place: Place, cards: Cards) -> Scenario:
+    """One scenario file; raises DataError where it is no scenario at all."""
+    try:
+        value = read_strict(text)
+        file = msgspec.convert(value, _ScenarioFile)
+    except (YamlFault, msgspec.ValidationError) as error:
+        raise DataError(f"{error}; expected a scenario with steps") from None
+    return interpret([_raw(step) for step in file.steps], place, cards)
+
+
+def _raw(step: _Step) -> RawStep:
+    agent = "system" if step.workflow_id == "system" else step.agent
+    if step.agent_type in ("main", "user") and agent != "system":
+        agent = step.agent_type
+    return RawStep(step.step_id, agent, step.data.content, step.workflow_id or "")
+
+
+def interpret(steps: Sequence[RawStep], place: Place, cards: Cards) -> Scenario:
+    """What was due at every step, and the data report."""
+    plans: list[PlanStep] = []
+    agent_steps: list[AgentStep] = []
+    findings: list[Finding] = []
+    for step in steps:
+        if step.by_sub_agent:
+            found, notes = _agent_step(step, cards)
+            agent_steps += found
+        elif step.agent == "main" and _PLAN_START.match(step.content):
+            gold, notes = _plan_step(step)
+            plans += gold
+        else:
+            continue
+        where = case_id(place.lang, place.scenario, step.step_id)
+        findings += [Finding(where, note.kind, note.action, note.detail) for note in notes]
+    return Scenario(
+        place.scenario, place.lang, tuple(steps), tuple(plans), tuple(agent_steps), tuple(findings)
+    )
+
+
+def _plan_step(step: RawStep) -> tuple[list[PlanStep], list[Note]]:
+    plan = read_plan(step.content)
+    if isinstance(plan, Malformed):
+        return [], [Note("unreadable_plan", "set_aside", plan.detail)]
+    notes = [Note(repair, "repaired") for repair in plan.repairs]
+    notes += [Note("dangling_dependency", "noted", name) for name in dangling_dependencies(plan)]
+    return [PlanStep(step.step_id, plan)], notes
+
+
+def _agent_step(step: RawStep, cards: Cards) -> tuple[list[AgentStep], list[Note]]:
+    said = read_content(step.content)
+    notes = list(said.notes)
+    agent = step.agent
+    if cards.by_id and agent not in cards.by_id:
+        agent = cards.nearest(agent) or agent
+        detail = f"{step.agent} has no card" + (f", read as {agent}" if agent != step.agent else "")
+        notes.append(Note("unknown_agent", "noted" if agent == step.agent else "repaired", detail))
+    if said.due is None:
+        return [], notes
+    if isinstance(said.due, CallsDue):
+        notes += [
+            Note(
+                "tool_of_another_agent",
+                "noted",
+                f"{call.name} belongs to {cards.owners[call.name]}",
+            )
+            for call in said.due.calls
+            if cards.owners.get(call.name, agent) != agent
+        ]
+    has_card = not cards.by_id or step.agent in cards.by_id
+    return [AgentStep(step.step_id, agent, said.due, has_card)], notes

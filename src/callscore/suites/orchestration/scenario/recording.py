@@ -1,0 +1,181 @@
+"""`*_out.json` → what a model answered at each step: the public form (§3), and ours.
+
+Public form   {"scenario_id", "history": {"run #1": {"main_agent_history", "sub_agent_history",
+              "label"}}}
+Our form      {"callscore": "orchestration-1", "scenario_id", "model"?, "scenario": {"steps": […]},
+              "runs": [{"run": 1, "answers": [{"step", "content", "tool_calls", "error"?}]}]}
+
+An entry that is not one costs its own step, nothing more (Q25).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Reply
+from callscore.core.errors import DataError
+from callscore.suites.orchestration.scenario.values import RawStep
+
+OUR_FORM = "orchestration-1"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came back for one step; nothing is taken for granted about its types."""
+
+    content: Any = None
+    tool_calls: Any = None
+    error: str = ""
+
+
+def answer_of(reply: Reply) -> Answer:
+    """A provider's reply as an answer to one step."""
+    text = reply.text if isinstance(reply.text, str) else reply.text.decode("utf-8", "replace")
+    calls = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
+    return Answer(text, calls)
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run: answers by step, the planner's and the sub-agents' apart."""
+
+    number: int
+    plans: Mapping[int, Answer]
+    steps: Mapping[int, Answer]
+    stray: tuple[str, ...] = ()
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """All runs of one scenario, and the steps that were due in each."""
+
+    scenario_id: str
+    runs: tuple[Run, ...]
+    raw_steps: tuple[tuple[RawStep, ...], ...]
+    model: str = ""
+
+
+def decode_file(raw: bytes) -> Any:
+    """The JSON of an output file, NaN and all; raises DataError where it is none."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error}); expected the history of a scenario") from None
+
+
+def read_recording(value: Any, scenario_id: str) -> Recording:
+    """One decoded output file; raises DataError where its frame is not one of the two forms."""
+    if not isinstance(value, Mapping):
+        raise DataError("not an object; expected the history of a scenario")
+    if value.get("callscore") == OUR_FORM:
+        return _our_form(value, scenario_id)
+    history = value.get("history")
+    if not isinstance(history, Mapping) or not history:
+        raise DataError("no runs; expected an object with runs", field="history")
+    runs: list[Run] = []
+    raw_steps: list[tuple[RawStep, ...]] = []
+    for number, (name, run) in enumerate(history.items(), 1):
+        if not isinstance(run, Mapping) or not isinstance(run.get("label"), Mapping):
+            raise DataError("expected an object with label", field=f"history.{name}")
+        runs.append(_public_run(number, run))
+        raw_steps.append(_known_steps(run["label"], raw_steps))
+    return Recording(scenario_id, tuple(runs), tuple(raw_steps))
+
+
+def _known_steps(
+    label: Mapping[str, Any], earlier: list[tuple[RawStep, ...]]
+) -> tuple[RawStep, ...]:
+    """The steps behind a label; runs of a scenario usually repeat the same ones."""
+    steps = tuple(steps_of_label(label))
+    return earlier[-1] if earlier and earlier[-1] == steps else steps
+
+
+def steps_of_label(label: Mapping[str, Any]) -> list[RawStep]:
+    """The steps behind a recorded label: its plain numbered entries hold the text as written."""
+    steps = []
+    for key, entry in label.items():
+        if not key.isdigit() or not isinstance(entry, Mapping):
+            continue
+        content, agent = entry.get("content"), entry.get("agent_id")
+        if not isinstance(content, str):
+            continue
+        if not isinstance(agent, str):
+            role = entry.get("role")
+            agent = role if role in ("system", "user") else "main"
+        steps.append(RawStep(int(key), agent, content))
+    return sorted(steps, key=lambda step: step.step_id)
+
+
+def _public_run(number: int, run: Mapping[str, Any]) -> Run:
+    stray: list[str] = []
+    plans = _answers(run.get("main_agent_history"), "step_id", stray)
+    steps = _answers(run.get("sub_agent_history"), "step_id", stray)
+    return Run(number, plans, steps, tuple(stray))
+
+
+def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, Answer]:
+    """Answers by step; of two for one step the later counts, as in the public form."""
+    answers: dict[int, Answer] = {}
+    for place, entry in enumerate(entries if isinstance(entries, list) else ()):
+        step_id = _step_id(entry.get(key)) if isinstance(entry, Mapping) else None
+        if step_id is None:
+            stray.append(f"entry {place + 1} names no step")
+            continue
+        if step_id in answers:
+            stray.append(f"step {step_id} is answered twice")
+        error = entry.get("error")
+        answers[step_id] = Answer(
+            entry.get("content"), entry.get("tool_calls"), error if isinstance(error, str) else ""
+        )
+    return answers
+
+
+def _step_id(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class _OurStep(msgspec.Struct):
+    step_id: int
+    agent: str
+    content: str
+
+
+class _OurScenario(msgspec.Struct):
+    steps: list[_OurStep]
+
+
+class _OurRun(msgspec.Struct):
+    run: int
+    answers: list[Any] = []
+
+
+class _OurFile(msgspec.Struct):
+    scenario: _OurScenario
+    runs: list[_OurRun]
+    model: str = ""
+
+
+def _our_form(value: Mapping[str, Any], scenario_id: str) -> Recording:
+    try:
+        file = msgspec.convert(value, _OurFile)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{error}; expected scenario.steps and runs") from None
+    steps = tuple(RawStep(s.step_id, s.agent, s.content) for s in file.scenario.steps)
+    planning = {step.step_id for step in steps if not step.by_sub_agent}
+    runs = tuple(_our_run(run, planning) for run in file.runs)
+    return Recording(scenario_id, runs, (steps,) * len(runs), file.model)
+
+
+def _our_run(run: _OurRun, planning: Iterable[int]) -> Run:
+    stray: list[str] = []
+    answers = _answers(run.answers, "step", stray)
+    plans = {step: answer for step, answer in answers.items() if step in planning}
+    steps = {step: answer for step, answer in answers.items() if step not in plans}
+    return Run(run.run, plans, steps, tuple(stray))

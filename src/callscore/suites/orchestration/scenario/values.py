@@ -1,0 +1,101 @@
+"""A scenario as values: what was said, what was due at each step, and what the data got wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from callscore.suites.orchestration.plan.values import Plan
+
+RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
+AWAITING: RejectionType = "AWAITING_USER_INPUT"
+VIOLATION: RejectionType = "TOOL_CONSTRAINT_VIOLATION"
+GENERAL: RejectionType = "GENERAL_REJECTION"
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One tool call with its arguments."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class CallsDue(msgspec.Struct, frozen=True):
+    """The calls that were due; `calls` is empty where the annotation names only the tool."""
+
+    calls: tuple[Call, ...] = ()
+    tool: str = ""
+
+    @property
+    def readable(self) -> bool:
+        """Whether the calls themselves are known, not only that one was due."""
+        return bool(self.calls)
+
+
+class RejectionDue(msgspec.Struct, frozen=True):
+    """A rejection was due, of this type."""
+
+    type: RejectionType
+
+
+class RawStep(msgspec.Struct, frozen=True):
+    """One step as written. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
+
+    `workflow` is the annotators' note to which workflow the step belongs, where they left one.
+    """
+
+    step_id: int
+    agent: str
+    content: str
+    workflow: str = ""
+
+    @property
+    def by_sub_agent(self) -> bool:
+        """Whether a sub-agent speaks here."""
+        return self.agent not in ("system", "user", "main")
+
+
+class PlanStep(msgspec.Struct, frozen=True):
+    """A step where a plan is due."""
+
+    step_id: int
+    gold: Plan
+
+
+class AgentStep(msgspec.Struct, frozen=True):
+    """A step where a sub-agent must call or reject; `has_card` tells if its agent is known."""
+
+    step_id: int
+    agent: str
+    due: CallsDue | RejectionDue
+    has_card: bool = True
+
+
+Action = Literal["repaired", "set_aside", "noted"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One line of the data report: what was found at a step, and what was done about it."""
+
+    case_id: str
+    kind: str
+    action: Action
+    detail: str = ""
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """One scenario, read."""
+
+    id: str
+    lang: str
+    raw: tuple[RawStep, ...]
+    plans: tuple[PlanStep, ...]
+    agent_steps: tuple[AgentStep, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+def case_id(lang: str, scenario: str, step_id: int | str) -> str:
+    """`<lang>/<scenario>#<step>`, the id of a step's case."""
+    return f"{lang}/{scenario}#{step_id}"

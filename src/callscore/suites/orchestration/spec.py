@@ -1,0 +1,66 @@
+"""Reads `spec.toml`: the only place where numbers of document 001 enter the program."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+
+class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Weights of the step score, costs of the component graph, budget of the search (C-117)."""
+
+    structural_weight: float
+    component_weight: float
+    agent_changed: float
+    status_changed: float
+    both_changed: float
+    budget: int
+
+
+class Coverage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many scenarios may fail to be evaluated before the headline is incomplete (C-119)."""
+
+    failed_share: float
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a text from outside may cost at most."""
+
+    text_bytes: int
+    nesting: int
+
+
+class ForeignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which calls of an action list change nothing, and when two node texts are the same."""
+
+    reading_prefixes: tuple[str, ...]
+    reading_tools: tuple[str, ...]
+    same_node: float
+
+
+class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the public evaluator rounds on its way."""
+
+    decimals: int
+
+
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`spec.toml` as values."""
+
+    document: str
+    decimals: int
+    plan: PlanSpec
+    coverage: Coverage
+    limits: Limits
+    foreign: ForeignSpec
+    compat: CompatSpec
+
+
+@cache
+def spec() -> Spec:
+    """The numbers of document 001, read once."""
+    text = resources.files(__package__).joinpath("spec.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), Spec)

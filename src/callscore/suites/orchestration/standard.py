@@ -1,0 +1,233 @@
+"""One recorded scenario → its row and the record of every step, by document 001 (C-104 … C-119)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.core.case import Malformed
+from callscore.core.errors import DataError
+from callscore.core.judging import Question
+from callscore.core.measure import Measure, ratio
+from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
+from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.choice.cells import cell
+from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.choice.reading import (
+    Called,
+    FailedAnswer,
+    Prediction,
+    read_answer,
+)
+from callscore.suites.orchestration.plan.measures import PlanMeasured, measure_plan
+from callscore.suites.orchestration.plan.reading import read_plan
+from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.reading import Place, interpret
+from callscore.suites.orchestration.scenario.recording import Answer, Recording, Run
+from callscore.suites.orchestration.scenario.values import (
+    AgentStep,
+    CallsDue,
+    Finding,
+    PlanStep,
+    RawStep,
+    Scenario,
+    case_id,
+)
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    """A scenario's row, the records of its steps, and what the data got wrong."""
+
+    row: Row
+    records: tuple[StepRecord, ...]
+    findings: tuple[Finding, ...]
+    plans_ran: bool
+    calls_ran: bool
+
+
+class _Ask:
+    """Puts a step's open questions to whoever may answer."""
+
+    def __init__(self, answers: Answers, case: str, run: int) -> None:
+        self._answers, self._case, self._run = answers, case, run
+
+    def __call__(self, question: Question) -> str | None:
+        verdict = self._answers.answer(self._case, self._run, question)
+        return verdict.verdict if verdict is not None else None
+
+
+def evaluate(
+    recording: Recording, place: Place, cards: Cards, answers: Answers, file_path: str
+) -> Evaluated:
+    """Every step of every run; raises DataError where an infrastructure error was recorded."""
+    records: list[StepRecord] = []
+    findings: dict[Finding, None] = {}
+    known: dict[tuple[RawStep, ...], Scenario] = {}
+    for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
+        if raw not in known:
+            known[raw] = interpret(raw, place, cards)
+        scenario = known[raw]
+        findings |= dict.fromkeys(scenario.findings)
+        findings |= dict.fromkeys(_stray(run, place))
+        records += [_plan_record(step, run, scenario) for step in scenario.plans]
+        for step in scenario.agent_steps:
+            if not step.has_card and step.step_id not in run.steps:
+                findings[_never_asked(step, scenario)] = None
+                continue
+            records.append(_agent_record(step, run, scenario, cards.tools, answers))
+    return Evaluated(
+        _row(file_path, records),
+        tuple(records),
+        tuple(findings),
+        plans_ran=any(run.plans for run in recording.runs),
+        calls_ran=any(run.steps for run in recording.runs),
+    )
+
+
+def _stray(run: Run, place: Place) -> list[Finding]:
+    where = f"{place.lang}/{place.scenario}"
+    return [Finding(where, "stray_answer", "noted", f"run {run.number}: {s}") for s in run.stray]
+
+
+def _never_asked(step: AgentStep, scenario: Scenario) -> Finding:
+    where = case_id(scenario.lang, scenario.id, step.step_id)
+    return Finding(where, "agent_without_card", "set_aside", "the model was never asked this step")
+
+
+def _answer(answers: Mapping[int, Answer], step_id: int, where: str) -> Answer | None:
+    answer = answers.get(step_id)
+    if answer is not None and answer.error:
+        raise DataError(f"error: {answer.error}", case_id=where, field="error")
+    return answer
+
+
+def _plan_record(step: PlanStep, run: Run, scenario: Scenario) -> StepRecord:
+    """A plan that is missing, unreadable or malformed is one failed step        C-118, Q2, Q5"""
+    where = case_id(scenario.lang, scenario.id, step.step_id)
+    answer = _answer(run.plans, step.step_id, where)
+    text = answer.content if answer is not None else None
+    plan = read_plan(text) if isinstance(text, str) else Malformed("no_plan", "no text")
+    record = StepRecord(where, run.number, scenario.id, "plan", "main", size=step.gold.size)
+    if isinstance(plan, Malformed):
+        failed = Difference("failed_plan", f"{plan.cause}: {plan.detail[:80]}")
+        return msgspec.structs.replace(record, differences=(failed,))
+    measured = measure_plan(plan, step.gold)
+    return msgspec.structs.replace(
+        record,
+        plan=measured,
+        success=measured.exact_plan,
+        flags=measured.flags,
+        differences=_plan_differences(measured),
+    )
+
+
+def _plan_differences(measured: PlanMeasured) -> tuple[Difference, ...]:
+    if measured.exact_plan:
+        return ()
+    differences = []
+    if measured.structural.similarity < 1:
+        detail = f"structural similarity {measured.structural.similarity:.4f}"
+        differences.append(Difference("wrong_dependencies", detail))
+    if measured.component.similarity < 1 or measured.node_f1 < 1 or measured.edge_f1 < 1:
+        detail = f"component similarity {measured.component.similarity:.4f}"
+        differences.append(Difference("wrong_steps", detail))
+    return tuple(differences)
+
+
+def _agent_record(
+    step: AgentStep, run: Run, scenario: Scenario, tools: Tools, answers: Answers
+) -> StepRecord:
+    where = case_id(scenario.lang, scenario.id, step.step_id)
+    prediction = read_answer(_answer(run.steps, step.step_id, where))
+    confusion = cell(step.due, prediction)
+    record = StepRecord(
+        where,
+        run.number,
+        scenario.id,
+        "call" if isinstance(step.due, CallsDue) else "rejection",
+        step.agent,
+        tool=step.due.tool if isinstance(step.due, CallsDue) else step.due.type,
+        confusion=confusion,
+        flags=prediction.flags if isinstance(prediction, Called) else (),
+    )
+    wrong = _decision_difference(step, prediction, confusion)
+    if wrong is not None:
+        return msgspec.structs.replace(record, differences=(wrong,))
+    if isinstance(prediction, Called) and isinstance(step.due, CallsDue) and step.due.readable:
+        measured = measure_calls(
+            prediction.calls,
+            step.due.calls,
+            prediction.malformed,
+            tools,
+            _Ask(answers, where, run.number),
+        )
+        perfect = measured.name == measured.key == measured.value == 1.0
+        return msgspec.structs.replace(
+            record, call=measured, success=perfect, differences=measured.differences
+        )
+    return msgspec.structs.replace(record, success=True)
+
+
+def _decision_difference(
+    step: AgentStep, prediction: Prediction, confusion: Confusion
+) -> Difference | None:
+    """What is wrong with the decision itself, in the words of the error taxonomy."""
+    if isinstance(prediction, FailedAnswer):
+        return Difference("failed_answer", prediction.why)
+    if isinstance(prediction, Called):
+        names = ", ".join(call.name for call in prediction.calls)
+        return Difference("overaction", f"called {names[:80]}") if confusion.reject_fc else None
+    if confusion.fc_reject:
+        return Difference("underaction", f"{prediction.type} for a call of {_due(step)}")
+    if confusion.reject_other_type:
+        return Difference("wrong_rejection_type", f"{prediction.type} for {_due(step)}")
+    return None
+
+
+def _due(step: AgentStep) -> str:
+    return step.due.tool if isinstance(step.due, CallsDue) else step.due.type
+
+
+def _row(file_path: str, records: Sequence[StepRecord]) -> Row:
+    confusion = sum((record.confusion for record in records), Confusion())
+    return Row(
+        file_path,
+        _plan_row([record for record in records if record.kind == "plan"]),
+        _call_row([record for record in records if record.call is not None]),
+        confusion,
+        confusion.call_cases,
+        confusion.rejection_cases,
+    )
+
+
+def _mean(values: Sequence[float]) -> Measure:
+    return ratio(sum(values), len(values)) if values else NONE_DUE
+
+
+def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
+    """Σ/(evaluated + failed), Σ/evaluated, averages over scored steps; runs pooled   C-118"""
+    scored = [record.plan for record in records if record.plan is not None]
+    total = sum(plan.score for plan in scored)
+    return PlanRow(
+        with_failure=ratio(total, len(records)) if records else NONE_DUE,
+        without_failure=_mean([plan.score for plan in scored]),
+        structural=_mean([plan.structural.similarity for plan in scored]),
+        component=_mean([plan.component.similarity for plan in scored]),
+        failed=len(records) - len(scored),
+        evaluated=len(scored),
+    )
+
+
+def _call_row(records: Sequence[StepRecord]) -> CallRow:
+    """Mean over the pairs where a call was due and made, zeros included        C-115"""
+    pairs = [record.call for record in records if record.call is not None]
+    return CallRow(
+        name=_mean([pair.name for pair in pairs]),
+        key=_mean([pair.key for pair in pairs]),
+        value=_mean([pair.value for pair in pairs]),
+        value_positive_only=_mean([pair.value for pair in pairs if pair.value > 0]),
+        perfect=sum(record.success for record in records),
+    )

@@ -1,0 +1,11 @@
+"""Thinking aloud is no answer: text inside a think block is dropped before anything is read."""
+
+from __future__ import annotations
+
+
+def without_think(text: str) -> str:
+    """What follows the last `</think>`, without a block that was opened and never closed  C-105"""
+    if "think>" not in text:
+        return text
+    answer = text.rsplit("</think>", 1)[-1]
+    return answer.split("<think>", 1)[0]

@@ -1,0 +1,89 @@
+"""YAML from outside: libyaml, safe tags only, bounded, and two ways to read plain scalars.
+
+`read_strict` leaves `no`, `1:30` and `2025-07-16` the strings they are; `read_public` is
+YAML 1.1 as the public evaluator reads it, and serves `compat` alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from callscore.suites.orchestration.spec import spec
+
+
+class YamlFault(ValueError):
+    """Why a text was not accepted as YAML."""
+
+
+class _StrictLoader(yaml.CSafeLoader):
+    """YAML 1.2 core scalars: null, true, false, integers, floats; all else is a string."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+
+for _tag, _pattern, _first in (
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]{0,4000})$", list("-+0123456789")),
+    (
+        "float",
+        r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$",
+        list("-+.0123456789"),
+    ),
+):
+    _StrictLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), _first)
+
+_DEEP_LINE = re.compile(r"^[ \-?]{64}", re.MULTILINE)
+
+
+def read_strict(text: str) -> Any:
+    """The one YAML value in `text`; raises YamlFault."""
+    return _read(text, _StrictLoader)
+
+
+def read_public(text: str) -> Any:
+    """The value as YAML 1.1; raises YamlFault, or ValueError for a date that is none."""
+    return _read(text, yaml.CSafeLoader)
+
+
+def _read(text: str, kind: type[yaml.CSafeLoader]) -> Any:
+    try:
+        _vet(text)
+        loader = kind(text)
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise YamlFault(_first_line(error)) from None
+
+
+def _vet(text: str) -> None:
+    """Refuse what libyaml would unfold or recurse into without a limit.
+
+    Aliases have no business in these texts, and depth shows in brackets or in a long run of
+    indentation; only a text that may have either is walked event by event.
+    """
+    limits = spec().limits
+    if len(text) > limits.text_bytes:
+        raise YamlFault(f"longer than {limits.text_bytes} characters")
+    brackets = text.count("[") + text.count("{")
+    if "*" not in text and brackets <= limits.nesting and not _DEEP_LINE.search(text):
+        return
+    level = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise YamlFault("aliases are not accepted")
+        level += isinstance(event, yaml.CollectionStartEvent)
+        level -= isinstance(event, yaml.CollectionEndEvent)
+        if level > limits.nesting:
+            raise YamlFault(f"nested deeper than {limits.nesting} levels")
+
+
+def _first_line(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).split("\n", 1)[0]
+    return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)

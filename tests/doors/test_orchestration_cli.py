@@ -1,0 +1,269 @@
+"""`callscore orchestration` through the door: exit codes, files, clear errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callscore
+from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
+
+SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
+CARDS = SAMPLES / "cards" / "EN"
+LARGE = SAMPLES / "outputs" / "sample-large" / "EN"
+SMALL = SAMPLES / "outputs" / "sample-small" / "EN"
+
+
+def run(*args: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "callscore", "orchestration", *map(str, args)]
+    source = str(Path(callscore.__file__).parents[1])
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+
+
+def result(*args: object, cwd: Path | None = None) -> dict[str, Any]:
+    done = run("score", *args, "--json", "-", cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_table_goes_to_the_terminal_and_the_result_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = run("score", SMALL, "--cards", CARDS, "--json", file)
+    assert done.returncode == 0, done.stderr
+    assert "due ↓  came →" in done.stdout
+    assert "1 (1 of another type)" in done.stdout
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert list(written) == ["directory", "overall_statistics", "detailed_results", "x_extension"]
+    assert written["x_extension"]["mode"] == "standard"
+    assert written["x_extension"]["model"] == "sample-small"
+
+
+def test_both_readings_of_the_sample(tmp_path: Path) -> None:
+    standard = result(SMALL, "--cards", CARDS)
+    compat = result(SMALL, "--cards", CARDS, "--mode", "compat")
+    details = "score_details", "call_rejection_scores", "total_failed_generation"
+    assert _at(standard["overall_statistics"], details) == 2
+    assert _at(compat["overall_statistics"], details) == 0
+    assert compat["x_extension"]["mode"] == "compat"
+    assert "data_report" not in compat["x_extension"]
+
+
+def _at(document: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def test_verdicts_decide_what_was_open(tmp_path: Path) -> None:
+    before = result(LARGE, "--cards", CARDS)
+    after = result(LARGE, "--cards", CARDS, "--verdicts", SAMPLES / "verdicts.jsonl")
+    assert before["x_extension"]["undecided"]["count"] == 2
+    assert before["x_extension"]["approximate"]
+    assert after["x_extension"]["undecided"]["count"] == 0
+    assert not after["x_extension"]["approximate"]
+    assert after["overall_statistics"]["key_metrics"]["FC"] == 1.0
+
+
+def test_an_open_item_can_be_turned_into_a_verdict(tmp_path: Path) -> None:
+    items = result(LARGE, "--cards", CARDS)["x_extension"]["undecided"]["items"]
+    lines = [json.dumps({**item, "model": "sample-large", "verdict": "same"}) for item in items]
+    file = tmp_path / "verdicts.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    after = result(LARGE, "--cards", CARDS, "--verdicts", file)
+    assert after["overall_statistics"]["key_metrics"]["FC"] == 1.0
+    assert after["x_extension"]["warnings"] == []
+
+
+def test_a_word_that_was_not_offered_is_a_data_error(tmp_path: Path) -> None:
+    line = {"case_id": "EN/1#7", "metric": "orchestration.argument_value", "item": "x"}
+    file = tmp_path / "verdicts.jsonl"
+    file.write_text(json.dumps({**line, "verdict": "perhaps"}), encoding="utf-8")
+    done = run("score", LARGE, "--cards", CARDS, "--verdicts", file)
+    assert done.returncode == 2
+    assert f"{file}:1" in done.stderr
+    assert "expected one of same, different" in done.stderr
+
+
+def test_verdicts_that_answer_nothing_are_said_so(tmp_path: Path) -> None:
+    line = {"case_id": "EN/1#99", "metric": "orchestration.argument_value", "item": "x"}
+    file = tmp_path / "verdicts.jsonl"
+    file.write_text(json.dumps({**line, "verdict": "same"}), encoding="utf-8")
+    warnings = result(LARGE, "--cards", CARDS, "--verdicts", file)["x_extension"]["warnings"]
+    assert warnings == ["1 verdicts name no open item of this model and language"]
+
+
+def test_two_languages_give_each_and_their_mean(tmp_path: Path) -> None:
+    korean = tmp_path / "sample" / "KO"
+    shutil.copytree(SMALL, korean)
+    both = result(LARGE, korean, "--cards", CARDS)
+    assert list(both) == ["languages", "mean", "x_extension"]
+    assert list(both["languages"]) == ["EN", "KO"]
+    averages = [
+        both["languages"][lang]["overall_statistics"]["key_metrics"]["Average"]
+        for lang in ("EN", "KO")
+    ]
+    assert both["mean"]["Average"] == pytest.approx(sum(averages) / 2, abs=1e-4)
+    done = run("score", LARGE, korean, "--cards", CARDS)
+    assert "mean" in done.stdout
+
+
+def test_a_file_that_is_no_recording_is_listed_and_the_rest_is_scored(tmp_path: Path) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    (folder / "1_out.json").write_text("{", encoding="utf-8")
+    found = result(folder, "--cards", CARDS)
+    assert found["overall_statistics"]["failed_evaluations"] == 1
+    assert found["overall_statistics"]["successful_evaluations"] == 5
+    assert found["x_extension"]["status"] == "incomplete"
+    assert found["detailed_results"][0]["error"].startswith("not JSON")
+    strict = run("score", folder, "--cards", CARDS, "--require-complete")
+    assert strict.returncode == 3
+    assert "not complete" in strict.stderr
+
+
+def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    recording = json.loads((folder / "4_out.json").read_text(encoding="utf-8"))
+    recording["runs"][0]["answers"][1] = {"step": 4, "error": "503 after five tries"}
+    (folder / "4_out.json").write_text(json.dumps(recording), encoding="utf-8")
+    found = result(folder, "--cards", CARDS)
+    assert found["x_extension"]["failed_evaluations"] == [
+        {"file_path": "model/EN/4_out.json", "error": "error: 503 after five tries"}
+    ]
+    confusion = found["overall_statistics"]["score_details"]["raw_confusion_matrix"]
+    assert confusion["total_true_positive_reject"] == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["nowhere", "--cards", CARDS], "nowhere: no such folder"),
+        ([LARGE, "--cards", "nowhere"], "nowhere: no such folder"),
+        ([CARDS, "--cards", CARDS], "holds no recorded outputs"),
+        ([LARGE, SMALL, "--cards", CARDS], "two folders of the language EN"),
+        ([LARGE.parents[1], "--cards", CARDS], "expected one folder a model and language"),
+        ([LARGE, "--cards", CARDS, CARDS], "2 card folders for 1 output folders"),
+        ([LARGE], "Missing option"),
+        ([LARGE, "--cards", CARDS, "--mode", "best"], "Invalid value for '--mode'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_exit_code_2(args: list[object], message: str) -> None:
+    done = run("score", *args)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_card_is_a_data_error_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"agent_card": {}}', encoding="utf-8")
+    done = run("score", LARGE, "--cards", tmp_path)
+    assert done.returncode == 2
+    assert "a.json" in done.stderr
+
+
+def test_a_path_of_this_machine_does_not_enter_the_result(tmp_path: Path) -> None:
+    found = result(LARGE, "--cards", CARDS, cwd=tmp_path)
+    assert found["directory"] == "sample-large/EN"
+    assert found["detailed_results"][0]["file_path"] == "sample-large/EN/1_out.json"
+    relative = result("EN", "--cards", CARDS, cwd=LARGE.parent)
+    assert relative["directory"] == "EN"
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    first, second = (run("score", SMALL, "--cards", CARDS, "--json", "-") for _ in range(2))
+    assert first.stdout == second.stdout
+
+
+def test_escape_sequences_of_a_model_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / "\x1b[31mred" / "EN"
+    shutil.copytree(LARGE, folder)
+    done = run("score", folder, "--cards", CARDS)
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_nan_and_half_characters_in_an_answer_do_no_harm(tmp_path: Path, mode: str) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    text = (folder / "4_out.json").read_text(encoding="utf-8")
+    broken = text.replace('"note": "sample', '"odd": NaN, "note": "sample')
+    broken = broken.replace("A refund may not exceed 150.", "\\ud800 <status>")
+    broken = broken.replace('"workflow_1\\"', '"workflow_1\\udc80\\"')
+    (folder / "4_out.json").write_text(broken, encoding="utf-8")
+    file = tmp_path / "result.json"
+    done = run("score", folder, "--cards", CARDS, "--mode", mode, "--json", file)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert written["overall_statistics"]["failed_evaluations"] == 0
+
+
+def test_validate_prints_the_data_report_of_the_sample() -> None:
+    done = run("validate", SAMPLES / "scenarios" / "EN", "--cards", CARDS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "6 scenarios: 7 plan steps and 14 agent steps can be asked; 0 findings\n"
+    )
+
+
+def test_validate_names_what_is_no_scenario(tmp_path: Path) -> None:
+    (tmp_path / "1.yaml").write_text("steps: [", encoding="utf-8")
+    (tmp_path / "2.yaml").write_bytes(b"\xff\xfe")
+    done = run("validate", tmp_path, "--cards", CARDS)
+    assert done.returncode == 2
+    assert "1.yaml" in done.stderr
+    assert "2.yaml: byte 0 is not UTF-8" in done.stderr
+    assert "2 files are no scenarios" in done.stderr
+
+
+@needs_fixtures
+def test_validate_finds_every_irregularity_of_the_public_data(tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    done = run("validate", SCENARIOS / "EN", "--json", file)
+    assert done.returncode == 0, done.stderr
+    found = {(f["case_id"], f["kind"]) for f in json.loads(file.read_text(encoding="utf-8"))}
+    assert {
+        ("EN/85#8", "unescaped_quote"),
+        ("EN/108#3", "unknown_agent"),
+        ("EN/174#4", "list_shaped_call"),
+        ("EN/195#6", "unreadable_arguments"),
+        ("EN/32#7", "call_without_name"),
+        ("EN/123#9", "name_instead_of_tool"),
+        ("EN/94#17", "tool_of_another_agent"),
+    } <= found
+
+
+@needs_fixtures
+def test_compat_through_the_door_is_the_public_result() -> None:
+    found = result(
+        "outputs/EN",
+        "--cards",
+        SCENARIOS / "EN" / "multiagent_cards",
+        "--mode",
+        "compat",
+        cwd=PARITY / "perfect_prompt",
+    )
+    reference = load(PARITY / "perfect_prompt" / "reference_result.EN.json")
+    assert found["directory"] == "outputs/EN"
+    assert (
+        found["overall_statistics"]["key_metrics"] == reference["overall_statistics"]["key_metrics"]
+    )
+    theirs = {row["file_path"] for row in reference["detailed_results"]}
+    assert {row["file_path"] for row in found["detailed_results"]} == theirs

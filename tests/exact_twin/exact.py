@@ -1,0 +1,143 @@
+"""An exact value with its counts, and texts made comparable."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+Json = Mapping[str, Any]
+Why = Literal["", "undefined", "waiting", "absent", "malformed"]
+Words = Mapping[tuple[str, str], Sequence[Json]]
+"""Verdict lines of one answer, by metric and item."""
+
+TOLERANCE = Fraction(1, 10**9)
+PLACEHOLDERS = {
+    *("n/a", "na", "none", "null", "nil", "unknown"),
+    *("not mentioned", "not provided", "not applicable"),
+}
+
+
+class Exact(NamedTuple):
+    """A value with the counts behind it, or why there is none."""
+
+    value: Fraction | None
+    numerator: Fraction = Fraction(0)
+    denominator: Fraction = Fraction(0)
+    why: Why = ""
+    is_estimate: bool = False
+
+
+Values = dict[str, Exact]
+
+ABSENT = Exact(None, why="absent")
+WAITING = Exact(None, why="waiting")
+UNDEFINED = Exact(None, why="undefined")
+MALFORMED = Exact(None, why="malformed")
+
+
+def share(numerator: Fraction | int, denominator: Fraction | int) -> Exact:
+    return Exact(Fraction(numerator) / denominator, Fraction(numerator), Fraction(denominator))
+
+
+def agreed(value: int) -> Exact:
+    """A value for nothing expected and nothing produced: it has no counts (C-13)."""
+    return Exact(Fraction(value))
+
+
+def count(number: int) -> Exact:
+    return Exact(Fraction(number), Fraction(number), Fraction(1))
+
+
+def complement(of: Exact) -> Exact:
+    """The percent of what a share leaves (C-14)."""
+    if of.value is None:
+        return of
+    lost = of.denominator - of.numerator
+    return Exact(100 * (1 - of.value), lost, of.denominator, is_estimate=of.is_estimate)
+
+
+def share_of(findings: Sequence[bool | None]) -> Exact:
+    """The share of findings that hold; waiting where one is open."""
+    if None in findings:
+        return WAITING
+    return share(sum(bool(finding) for finding in findings), len(findings))
+
+
+def number(value: object) -> Fraction | None:
+    """A JSON number as it is written; text and booleans are none (C-26)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return Fraction(str(value))
+
+
+def n1(text: str) -> str:
+    """C-18 N1"""
+    visible = "".join(char for char in text if char not in "\ufeff\u200b\u00ad")
+    return " ".join(unicodedata.normalize("NFC", visible).split())
+
+
+def n2(text: str) -> str:
+    """C-18 N2"""
+    folded = unicodedata.normalize("NFKC", n1(text).replace("\u200c", "").replace("\u200d", ""))
+    folded = unicodedata.normalize("NFKC", folded.casefold())
+    form = " ".join(folded.replace("_", " ").replace("-", " ").split())
+    while form and (form[0] == " " or unicodedata.category(form[0]).startswith("P")):
+        form = form[1:]
+    while form and (form[-1] == " " or unicodedata.category(form[-1]).startswith("P")):
+        form = form[:-1]
+    return form
+
+
+def is_empty(value: object) -> bool:
+    """C-59"""
+    if value is None or value in ([], {}):
+        return True
+    return isinstance(value, str) and (not n2(value) or n2(value) in map(n2, PLACEHOLDERS))
+
+
+def words_of(text: str) -> list[str]:
+    """Letters, marks, numbers and `_` make words; all else stands between them (C-18)."""
+    return "".join(char if _is_of_word(char) else " " for char in text).split()
+
+
+def _is_of_word(char: str) -> bool:
+    return char == "_" or unicodedata.category(char)[0] in "LMN"
+
+
+def stands_in(form: str, text: str) -> bool:
+    """Whether the words of a form stand in a text one after the other; Han needs no words."""
+    if any("\u4e00" <= char <= "\u9fff" for char in form):
+        return form in text
+    sought, words = words_of(form), words_of(text)
+    width = len(sought)
+    return any(words[at : at + width] == sought for at in range(len(words) - width + 1))
+
+
+def spoken(case: Json) -> str:
+    """What was said: speakers, ids and times are no text (C-122)."""
+    transcript = case["transcript"]
+    if not isinstance(transcript, str):
+        return "\n".join(turn["text"] for turn in transcript)
+    return "\n".join(line.partition("Agent: ")[2] for line in transcript.split("\n"))
+
+
+def is_absent(case: Json, part: str) -> bool:
+    return bool(case.get("expected_parts", {}).get(part) == "absent")
+
+
+def by_id(items: Sequence[Json], key: str, expected: Sequence[str]) -> dict[str, Json]:
+    """The items with an expected id; those that contradict themselves are missing (C-19)."""
+    found: dict[str, list[Json]] = {}
+    for item in items:
+        found.setdefault(n1(str(item[key])), []).append(item)
+    return {
+        name: same[0]
+        for name, same in found.items()
+        if name in expected and all(_says(item) == _says(same[0]) for item in same)
+    }
+
+
+def _says(item: Json) -> dict[str, tuple[bool, Any]]:
+    return {key: (isinstance(value, bool), value) for key, value in item.items()}

@@ -1,0 +1,291 @@
+"""From one answer to a case result, from case results to one column of the scorecard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from exact_twin.exact import MALFORMED, TOLERANCE, Exact, Json, Values, Words, share
+from exact_twin.framework import (
+    COUNTS,
+    GATES,
+    PERCENT_TWINS,
+    RATINGS,
+    SUBSCORES,
+    WEIGHTS,
+    slugs_of,
+)
+from exact_twin.qa_and_entity import entity, qa
+from exact_twin.structure import complies, read
+from exact_twin.text import text
+from exact_twin.translation import translation
+
+MEASURES: Mapping[str, Callable[[Json, Json, Words], Values]] = {
+    "qa": qa,
+    "entity": entity,
+    "text": text,
+    "translation": translation,
+}
+
+
+class Settings(NamedTuple):
+    """The settings that the twin knows."""
+
+    tolerance: Fraction = Fraction(0)
+    all_gates: bool = True
+
+
+class Result(NamedTuple):
+    """One answer, scored."""
+
+    values: Values
+    status: str
+    score: Fraction | None
+    ungated: Fraction | None
+    reasons: list[str]
+    call_breaches: list[str]
+
+
+def case_result(case: Json, raw: Any, words: Words, settings: Settings) -> Result:
+    """The formulas and all gates on one call (C-02)."""
+    task = case["task"]
+    answer = read(raw)
+    if complies(case, answer):
+        values = MEASURES[task](case, answer, words)
+        values[f"{task}.structure"] = share(1, 1)
+    else:
+        values = _malformed(case)
+    breached = [
+        slug
+        for slug in slugs_of(task)
+        if slug in GATES
+        and (settings.all_gates or GATES[slug].in_formula)
+        and (value := values[slug].value) is not None
+        and GATES[slug].is_breached(value)
+    ]
+    ungated = weighted(WEIGHTS[task], {slug: exact.value for slug, exact in values.items()})
+    if breached:
+        of_call = [slug for slug in breached if GATES[slug].is_of_call]
+        return Result(values, "invalid", None, ungated, breached, of_call)
+    if ungated is None:
+        missing = [slug for slug in WEIGHTS[task] if values[slug].value is None]
+        return Result(values, "incomplete", None, None, missing, [])
+    return Result(values, "valid", ungated, ungated, [], [])
+
+
+def _malformed(case: Json) -> Values:
+    """Structure 0, and nothing else to say; what the case leaves out stays left out."""
+    task = case["task"]
+    blank = MEASURES[task](case, case["expected_outcome"], {})
+    values = {slug: MALFORMED if exact.why != "absent" else exact for slug, exact in blank.items()}
+    return values | {f"{task}.structure": share(0, 1)}
+
+
+def weighted(
+    weights: Mapping[str, Fraction], values: Mapping[str, Fraction | None]
+) -> Fraction | None:
+    """Σ weight × value; None where one that counts has no value."""
+    total = Fraction(0)
+    for name, weight in weights.items():
+        value = values.get(name)
+        if weight and value is None:
+            return None
+        total += weight * (value or 0)
+    return total
+
+
+class Metric(NamedTuple):
+    """One metric over all calls."""
+
+    value: Fraction | None
+    micro: Fraction | None
+    gate_value: Fraction | None
+    rating: str | None
+    meets_threshold: bool | None
+    n: int
+    is_estimate: bool
+
+
+class Column(NamedTuple):
+    """One task of one model."""
+
+    status: str
+    score: Fraction | None
+    ungated: Fraction | None
+    reasons: list[str]
+    n: int
+    cases: int
+    is_official: bool
+    blocked: int
+    subscores: dict[str, Fraction | None]
+    metrics: dict[str, Metric]
+
+
+class Case(NamedTuple):
+    """All runs of one case by one model: none where it was not run, errors counted."""
+
+    id: str
+    runs: Sequence[Result]
+    errors: int
+
+
+def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
+    """The same formula on the means over calls, with the gates of C-03."""
+    answered = [case for case in cases if case.runs]
+    blocked = [c for c in answered if any(run.call_breaches for run in c.runs)]
+    pools = {slug: _pool(slug, answered, blocked) for slug in slugs_of(task)}
+    over = bool(answered) and _is_over(len(blocked), len(answered), settings.tolerance)
+    breached = [
+        slug
+        for slug in slugs_of(task)
+        if slug in GATES and (settings.all_gates or GATES[slug].in_formula)
+        if _is_breached(slug, pools[slug], answered, over)
+    ]
+    metrics = {slug: _metric(slug, pools[slug], breached, settings) for slug in pools}
+    values = {slug: metric.value for slug, metric in metrics.items()}
+    ungated = weighted(WEIGHTS[task], values) if answered else None
+    errors = sum(bool(case.errors) and not case.runs for case in cases)
+    not_run = sum(not case.runs and not case.errors for case in cases)
+    is_whole = ungated is not None and not errors and not not_run
+    status = "valid" if is_whole else "incomplete"
+    if not answered:
+        status = "error" if errors else "not_run"
+    reasons = breached
+    if breached:
+        status = "invalid"
+    elif status == "incomplete" and ungated is None:
+        reasons = [slug for slug in WEIGHTS[task] if values[slug] is None]
+    is_estimate = any(metrics[slug].is_estimate for slug in WEIGHTS[task])
+    parts = SUBSCORES if task == "text" else {}
+    return Column(
+        status=status,
+        score=ungated if status == "valid" else None,
+        ungated=ungated,
+        reasons=reasons,
+        n=len(answered),
+        cases=len(cases),
+        is_official=status == "valid" and not is_estimate,
+        blocked=sum(any(run.status == "invalid" for run in c.runs) for c in answered),
+        subscores={name: weighted(weights, values) for name, weights in parts.items()},
+        metrics=metrics,
+    )
+
+
+def _is_over(part: int, whole: int, tolerance: Fraction) -> bool:
+    return Fraction(part, whole) > tolerance + TOLERANCE
+
+
+class Pool(NamedTuple):
+    """Case values of one metric: of all calls, and of those that no call gate blocks."""
+
+    all: list[Exact]
+    unblocked: list[Exact]
+    highest: Fraction
+    is_waiting: bool
+    is_estimate: bool
+
+
+def _pool(slug: str, cases: Sequence[Case], blocked: Sequence[Case]) -> Pool:
+    everything: list[Exact] = []
+    unblocked: list[Exact] = []
+    seen = [_counted(slug, run) for case in cases for run in case.runs]
+    for case in cases:
+        runs = [e for run in case.runs if (e := _counted(slug, run)).value is not None]
+        if not runs:
+            continue
+        mean = Exact(
+            sum((run.value or Fraction(0) for run in runs), Fraction(0)) / len(runs),
+            sum((run.numerator for run in runs), Fraction(0)),
+            sum((run.denominator for run in runs), Fraction(0)),
+        )
+        everything.append(mean)
+        if case not in blocked:
+            unblocked.append(mean)
+    return Pool(
+        everything,
+        unblocked,
+        max((exact.value for exact in seen if exact.value is not None), default=Fraction(0)),
+        any(exact.why == "waiting" for exact in seen),
+        any(exact.is_estimate for exact in seen if exact.value is not None),
+    )
+
+
+def _counted(slug: str, run: Result) -> Exact:
+    """A call in breach of a call gate contributes 0 to every weighted component (C-03)."""
+    exact = run.values[slug]
+    if not run.call_breaches or exact.why == "absent":
+        return exact
+    if slug in WEIGHTS[slug.partition(".")[0]]:
+        return Exact(Fraction(0), Fraction(0), exact.denominator)
+    if slug in PERCENT_TWINS:
+        return Exact(Fraction(100), exact.denominator, exact.denominator)
+    return exact
+
+
+def _mean(values: Sequence[Exact]) -> Fraction | None:
+    if not values:
+        return None
+    return sum((exact.value or Fraction(0) for exact in values), Fraction(0)) / len(values)
+
+
+def _micro(values: Sequence[Exact]) -> Fraction | None:
+    below = sum((exact.denominator for exact in values), Fraction(0))
+    return sum((exact.numerator for exact in values), Fraction(0)) / below if below else None
+
+
+def _of_pool(slug: str, values: Sequence[Exact]) -> Fraction | None:
+    """The mean over calls; False Pass Rate alone is pooled (C-06, C-36)."""
+    if slug == "qa.false_pass_rate":
+        pooled = _micro(values)
+        return None if pooled is None else 100 * pooled
+    return _mean(values)
+
+
+def _is_breached(slug: str, pool: Pool, cases: Sequence[Case], over_tolerance: bool) -> bool:
+    if GATES[slug].is_of_call:
+        has_breach = any(slug in run.call_breaches for case in cases for run in case.runs)
+        return has_breach and over_tolerance
+    value = None if pool.is_waiting else _of_pool(slug, pool.unblocked)
+    return value is not None and GATES[slug].is_breached(value)
+
+
+def _metric(slug: str, pool: Pool, breached: Sequence[str], settings: Settings) -> Metric:
+    is_open = pool.is_waiting or not pool.all
+    value = None if is_open else _of_pool(slug, pool.all)
+    if slug in COUNTS and not is_open:
+        value = sum((exact.value or Fraction(0) for exact in pool.all), Fraction(0))
+    micro = None if is_open or slug in COUNTS else _micro(pool.all)
+    is_percent = slug in PERCENT_TWINS or slug == "qa.false_pass_rate"
+    owner = PERCENT_TWINS.get(slug, slug)
+    gate = GATES.get(owner)
+    is_rate = gate is not None and not gate.is_of_call
+    threshold = RATINGS[slug].threshold
+    return Metric(
+        value=value,
+        micro=100 * micro if micro is not None and is_percent else micro,
+        gate_value=_of_pool(slug, pool.unblocked) if is_rate and value is not None else None,
+        rating=_rating(slug, pool.highest if slug in COUNTS else value, value, breached, settings),
+        meets_threshold=None if value is None or threshold is None else threshold(value),
+        n=len(pool.all),
+        is_estimate=pool.is_estimate,
+    )
+
+
+def _rating(
+    slug: str,
+    judged: Fraction | None,
+    value: Fraction | None,
+    breached: Sequence[str],
+    settings: Settings,
+) -> str | None:
+    """The first band from the top; only a breached gate blocks (C-03, C-10 … C-12)."""
+    owner = PERCENT_TWINS.get(slug, slug)
+    if owner in breached:
+        return "Blocker"
+    if value is None or judged is None:
+        return None
+    table = RATINGS[slug]
+    rating = next((name for name, holds in table.bands if holds(judged)), table.rest)
+    is_active = owner in GATES and (settings.all_gates or GATES[owner].in_formula)
+    return "Fail" if rating == "Blocker" and is_active else rating

@@ -1,0 +1,164 @@
+"""Translation measures in fractions (003 Task 4)."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from exact_twin.exact import (
+    ABSENT,
+    WAITING,
+    Exact,
+    Json,
+    Values,
+    Words,
+    agreed,
+    by_id,
+    is_absent,
+    is_empty,
+    n1,
+    n2,
+    share,
+    spoken,
+    stands_in,
+)
+
+ANCHORS = {
+    "native": Fraction(1),
+    "minor": Fraction(3, 4),
+    "noticeable": Fraction(1, 2),
+    "significant": Fraction(1, 4),
+    "incomprehensible": Fraction(0),
+}
+
+
+def translation(case: Json, answer: Json, words: Words) -> Values:
+    slugs = ("completeness", "meaning", "fluency", "domain_terms", "proper_nouns", "critical_facts")
+    if is_absent(case, "sentence_translations"):
+        return dict.fromkeys([f"translation.{slug}" for slug in (*slugs, "drift")], ABSENT)
+    sentences = {
+        n1(str(s["source_id"])): s for s in case["expected_outcome"]["sentence_translations"]
+    }
+    items = by_id(answer["sentence_translations"], "source_id", list(sentences))
+    texts = {key: _written_text(items.get(key)) for key in sentences}
+    translated = {key for key in sentences if _is_translated(sentences[key], texts[key])}
+    facts, drift = _facts(case, sentences, texts, words)
+    return {
+        "translation.completeness": share(len(translated), len(sentences)),
+        "translation.meaning": _meaning(sentences, texts, translated, words),
+        "translation.fluency": _fluency(sentences, texts, translated, words),
+        "translation.domain_terms": _names(case, "domain_terms_handled", sentences, texts, words),
+        "translation.proper_nouns": _names(case, "named_entities_handled", sentences, texts, words),
+        "translation.critical_facts": facts,
+        "translation.drift": drift,
+    }
+
+
+def _written_text(item: Json | None) -> str:
+    given = item["translated_text"] if item is not None else None
+    return given if isinstance(given, str) else ""
+
+
+def _is_own(sentence: Json, given: str) -> bool:
+    return n1(given) == n1(sentence["translated_text"])
+
+
+def _is_translated(sentence: Json, given: str) -> bool:
+    """Neither empty nor the source again, unless the human left the source as it is (C-66)."""
+    source = n2(sentence["source_text"])
+    if _is_own(sentence, given):
+        return True
+    return not is_empty(given) and (
+        n2(given) != source or n2(sentence["translated_text"]) == source
+    )
+
+
+def _meaning(
+    sentences: dict[str, Json], texts: dict[str, str], translated: set[str], words: Words
+) -> Exact:
+    scores = []
+    for key, sentence in sentences.items():
+        if _is_own(sentence, texts[key]) or key not in translated:
+            scores.append(Fraction(key in translated))
+            continue
+        lines = words.get(("translation.meaning", key), ())
+        if not lines:
+            return WAITING
+        cosine = min(Fraction(str(line["value"])) for line in lines)
+        scores.append(min(Fraction(1), max(Fraction(0), cosine)))
+    return share(sum(scores, Fraction(0)), len(scores))
+
+
+def _fluency(
+    sentences: dict[str, Json], texts: dict[str, str], translated: set[str], words: Words
+) -> Exact:
+    if not translated:
+        return share(0, len(sentences))
+    scores = []
+    for key in translated:
+        lines = words.get(("translation.fluency", key), ())
+        anchors = [ANCHORS[line["verdict"]] for line in lines if line["verdict"] in ANCHORS]
+        if _is_own(sentences[key], texts[key]):
+            anchors = [Fraction(1)]
+        if not anchors:
+            return WAITING
+        scores.append(min(anchors))
+    return share(sum(scores, Fraction(0)), len(scores))
+
+
+def _names(
+    case: Json, part: str, sentences: dict[str, Json], texts: dict[str, str], words: Words
+) -> Exact:
+    """Every sentence in which the human has the form must have it too (C-70 … C-73)."""
+    if is_absent(case, part):
+        return ABSENT
+    is_noun = part == "named_entities_handled"
+    fold = str.casefold if is_noun else str
+    handled = []
+    for entry in case["expected_outcome"][part]:
+        form = fold(n1(entry["handled_as"]))
+        places = [
+            key
+            for key, sentence in sentences.items()
+            if stands_in(form, fold(n1(sentence["translated_text"])))
+        ]
+        is_reference = all(_is_own(sentences[key], texts[key]) for key in sentences)
+        whole = any(stands_in(form, fold(n1(given))) for given in texts.values())
+        right = all(stands_in(form, fold(n1(texts[key]))) for key in places)
+        right = right if places else whole or is_reference
+        lines = words.get(("translation.proper_nouns", entry.get("entity", "")), ())
+        accepted = bool(lines) and all(line["verdict"] == "same_name" for line in lines)
+        handled.append(right or (is_noun and accepted))
+    return share(sum(handled), len(handled)) if handled else agreed(1)
+
+
+def _facts(
+    case: Json, sentences: dict[str, Json], texts: dict[str, str], words: Words
+) -> tuple[Exact, Exact]:
+    """Lost and added facts, an altered one counting once (C-74, C-75)."""
+    given = [
+        fact if isinstance(fact, str) else fact["expected"]
+        for fact in case["annotations"]["critical_facts"]
+    ]
+    said = [n1(given_text).casefold() for given_text in texts.values()]
+    stated = [s[key] for s in sentences.values() for key in ("source_text", "translated_text")]
+    allowed = set(re.findall(r"\d+", "\n".join((*stated, spoken(case)))))
+    added = len(set(re.findall(r"\d+", "\n".join(said))) - allowed)
+    lost = outcomes = 0
+    is_open = False
+    for place, fact in enumerate(given, start=1):
+        if any(stands_in(fact.casefold(), line) for line in said):
+            continue
+        if fact.isdigit():
+            lost += 1
+            continue
+        lines = words.get(("translation.critical_facts", f"fact:{place}"), ())
+        is_open = is_open or not lines
+        outcomes += bool(lines) and any(line["verdict"] != "preserved" for line in lines)
+    drifted = max(lost, added) + outcomes
+    if not given and not drifted:
+        return agreed(1), agreed(0)
+    total = max(1, len(given))
+    kept = share(max(0, len(given) - drifted), total)._replace(is_estimate=is_open)
+    drift = share(drifted, total)._replace(is_estimate=is_open)
+    return kept, drift._replace(value=100 * Fraction(drifted, total))

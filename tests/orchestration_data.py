@@ -1,0 +1,43 @@
+"""Where the public fixtures stand, beside the repository; tests that need them skip without."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+PARITY = SHARED / "parity"
+SCENARIOS = SHARED / "orchestrationbench"
+
+needs_fixtures = pytest.mark.skipif(
+    not PARITY.is_dir(), reason="the parity fixtures (../shared/data/parity) are not here"
+)
+needs_cases = pytest.mark.skipif(
+    not (SHARED / "cases").is_dir(), reason="the shared cases (../shared/data/cases) are not here"
+)
+
+
+@cache
+def cards_of(lang: str) -> Cards:
+    files = sorted((SCENARIOS / lang / "multiagent_cards").glob("*.json"))
+    return collect(read_card(path.read_bytes()) for path in files)
+
+
+def tool_schemas(lang: str) -> Mapping[str, Mapping[str, Any]]:
+    return {name: tool.parameters for name, tool in cards_of(lang).tools.items()}
+
+
+def output_files(model: str, lang: str) -> list[Path]:
+    folder = PARITY / model / "outputs" / lang
+    return sorted(folder.glob("*_out.json"), key=lambda path: int(path.name.split("_")[0]))
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_bytes())

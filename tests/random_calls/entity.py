@@ -1,0 +1,117 @@
+"""Random entity calls."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+from random_calls.dice import Case, Json, chance, perfect_answer, phrase, place_of, some, turns
+
+KNOWN = ("refund", "Loan", "account_management", "KYC", "रिफंड", "café", "card block", "返金")
+ALIASES = {
+    "refund": ["money return", "Reembolso"],
+    "Loan": ["borrowed money"],
+    "KYC": ["kyc check"],
+}
+SPOKEN = ("parcel", "voucher")
+INVENTED = ("insurance", "spaceship", "बीमा", "warranty plan", "jetpack")
+LISTS = ("detected_keywords", "detected_topics")
+
+
+def _make(dice: Random, case_id: str) -> Json:
+    configured = some(dice, KNOWN, least=2)
+    said = [*some(dice, KNOWN), *some(dice, SPOKEN)]
+    case: Json = {
+        "id": case_id,
+        "task": "entity",
+        "transcript": turns(dice, [f"{phrase(dice, 'en')}, {word}, please" for word in said]),
+        "config": _config(dice, configured),
+        "expected_outcome": {
+            "detected_keywords": some(dice, configured),
+            "detected_topics": some(dice, configured),
+            "valid_entity_set": configured,
+        },
+    }
+    if chance(dice, 0.5):
+        case["lang"] = dice.choice(("hi", "en-GB", "x-unknown"))
+    if chance(dice, 0.15):
+        part = dice.choice((*LISTS, "valid_entity_set"))
+        case["expected_parts"] = {part: "absent"}
+        del case["expected_outcome"][part]
+    return case
+
+
+def _config(dice: Random, configured: list[str]) -> Json:
+    config: Json = {}
+    split = dice.randint(0, len(configured))
+    how = dice.randint(0, 2)
+    if how == 0:
+        config = {"keywords": configured[:split], "topics": configured[split:]}
+    elif how == 1:
+        config = {"entities": configured}
+    if chance(dice, 0.4):
+        config["aliases"] = {name: ALIASES[name] for name in configured if name in ALIASES}
+    if chance(dice, 0.5):
+        config["entity_language"] = dice.choice(("en", "hi", dict.fromkeys(configured[1:], "en")))
+    return config
+
+
+def _mutated(dice: Random, case: Json, noise: float) -> Json:
+    answer = perfect_answer(case)
+    for name in LISTS:
+        if name not in answer:
+            continue
+        answer[name] = [_respelled(dice, case, form, noise) for form in answer[name]]
+        answer[name] = [form for form in answer[name] if not chance(dice, noise)]
+        while chance(dice, noise):
+            answer[name].append(_extra(dice, case))
+        dice.shuffle(answer[name])
+    return answer
+
+
+def _respelled(dice: Random, case: Json, form: str, noise: float) -> str:
+    if not chance(dice, noise):
+        return form
+    aliases = case["config"].get("aliases", {}).get(form)
+    if aliases and chance(dice, 0.5):
+        return str(dice.choice(aliases))
+    return dice.choice((form.upper(), f" {form} ", form.replace("_", " "), f"{form}."))
+
+
+def _extra(dice: Random, case: Json) -> Any:
+    configured = case["expected_outcome"].get("valid_entity_set") or ["refund"]
+    pool = (*configured, *SPOKEN, *INVENTED, "REFUND", "", " - ", 7, None, True)
+    return dice.choice(pool)
+
+
+def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
+    spoiled = copy.deepcopy(answer)
+    expected = case["expected_outcome"]
+    right = [
+        (name, at)
+        for name in LISTS
+        if name in expected
+        for at, form in enumerate(spoiled[name])
+        if form in expected[name] and _is_alone(form, spoiled[name], case)
+    ]
+    place = place_of(dice, right)
+    if place is None:
+        return None
+    name, at = place
+    wrong = [form for form in KNOWN if form not in expected[name]]
+    spoiled[name][at] = dice.choice([*wrong, *INVENTED, *SPOKEN])
+    return spoiled
+
+
+def _is_alone(form: str, reported: list[Any], case: Json) -> bool:
+    """Whether no other entry of the list says the same: then the right one is gone if it is"""
+    same = {_plain(form), *map(_plain, case["config"].get("aliases", {}).get(form, ()))}
+    return sum(_plain(entry) in same for entry in reported) == 1
+
+
+def _plain(entry: Any) -> str:
+    return str(entry).casefold().strip(" .").replace("_", " ")
+
+
+ENTITY = Case(_make, _mutated, _spoiled)

@@ -1,0 +1,166 @@
+"""Random translations: sentences with terms, names and numbers in several scripts."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+from random_calls.dice import (
+    Case,
+    Json,
+    chance,
+    perfect_answer,
+    phrase,
+    place_of,
+    turns,
+    unrepeated,
+    with_repeats,
+)
+
+TERMS = ("KYC", "PrepaidPlus", "सिमकार्ड", "FlexiPlan")
+NOUNS = ("Marta", "प्रिया शर्मा", "Łódź", "Ravindra")
+OUTCOMES = ("supervisor informed", "ticket closed")
+TERM_LIST, NOUN_LIST = "domain_terms_handled", "named_entities_handled"
+
+
+def _make(dice: Random, case_id: str) -> Json:
+    language = dice.choice(("es", "hi", "el"))
+    sentences, facts = [], []
+    terms, nouns = set(), set()
+    for number in range(1, dice.randint(2, 7)):
+        words, kept = phrase(dice, language).split(), []
+        if chance(dice, 0.3):
+            kept.append(dice.choice(TERMS))
+            terms.add(kept[-1])
+        if chance(dice, 0.3):
+            kept.append(dice.choice(NOUNS))
+            nouns.add(kept[-1])
+        if chance(dice, 0.4):
+            kept.append(str(100 * number + dice.randint(11, 99)))
+            facts.append(kept[-1])
+        if chance(dice, 0.1):
+            kept.append(OUTCOMES[number % 2])
+            facts.append(kept[-1])
+        for word in kept:
+            words.insert(dice.randint(0, len(words)), word)
+        sentences.append(_sentence(dice, number, words, kept))
+    case = _case(dice, case_id, sentences, language)
+    outcome = case["expected_outcome"]
+    outcome[TERM_LIST] = [{"term": term, "handled_as": term} for term in sorted(terms)]
+    outcome[NOUN_LIST] = [{"entity": f"{n} (en)", "handled_as": n} for n in sorted(nouns)]
+    _annotate(dice, case, facts)
+    return case
+
+
+def _sentence(dice: Random, number: int, words: list[str], kept: list[str]) -> Json:
+    translated = " ".join(words)
+    return {
+        "source_id": number if chance(dice, 0.7) else f"s{number}",
+        "source_text": translated if chance(dice, 0.1) else " ".join(("the", "source", *kept)),
+        "translated_text": translated,
+    }
+
+
+def _case(dice: Random, case_id: str, sentences: list[Json], language: str) -> Json:
+    return {
+        "id": case_id,
+        "task": "translation",
+        "lang": "en",
+        "transcript": turns(dice, [sentence["source_text"] for sentence in sentences]),
+        "config": {"source_language": "en", "target_language": language},
+        "expected_outcome": {
+            "full_translation": " ".join(sentence["translated_text"] for sentence in sentences),
+            "sentence_translations": sentences,
+        },
+    }
+
+
+def _annotate(dice: Random, case: Json, facts: list[str]) -> None:
+    given = [{"fact": f"{fact} in English", "expected": fact} for fact in facts]
+    case["annotations"] = {"critical_facts": facts if chance(dice, 0.5) else given}
+    if chance(dice, 0.1):
+        case["expected_outcome"][TERM_LIST].append({"term": "IBAN", "handled_as": "IBAN-code"})
+    if chance(dice, 0.15):
+        part = dice.choice((TERM_LIST, NOUN_LIST, "full_translation", "sentence_translations"))
+        case["expected_parts"] = {part: "absent"}
+        del case["expected_outcome"][part]
+
+
+def _mutated(dice: Random, case: Json, noise: float) -> Json:
+    answer = perfect_answer(case)
+    items: list[Json] = []
+    for item in answer.get("sentence_translations", ()):
+        if chance(dice, noise):
+            item["translated_text"] = _reworded(dice, item, noise)
+        if not chance(dice, noise / 4):
+            items.append(item)
+    if "sentence_translations" in answer:
+        items = with_repeats(dice, items, noise / 4, {"translated_text": "otra cosa"})
+        if chance(dice, noise):
+            items.append({"source_id": 99, "source_text": "", "translated_text": "de más"})
+        dice.shuffle(items)
+        answer["sentence_translations"] = items
+    if chance(dice, noise) and "full_translation" in answer:
+        answer["full_translation"] = dice.choice(("", None, 3))
+    return answer
+
+
+def _reworded(dice: Random, item: Json, noise: float) -> Any:
+    if chance(dice, 0.4):
+        return dice.choice(
+            ("", " ", "n/a", None, 7, item["source_text"], "source THE", "otra cosa")
+        )
+    words = []
+    for word in item["translated_text"].split():
+        if chance(dice, noise):
+            words.append(_other_word(dice, word))
+        else:
+            words.append(word)
+    added = f" bien {dice.randint(1011, 1099)}" if chance(dice, noise) else ""
+    return " ".join(words) + added + dice.choice(("", " bien", "."))
+
+
+def _other_word(dice: Random, word: str) -> str:
+    if word.isdigit():
+        return dice.choice(("mas", "975"))
+    return dice.choice((word.lower(), word.upper(), f"{word}s", "mas"))
+
+
+def reword_outcomes(answer: Json) -> None:
+    """Say what came of the call in other words."""
+    for item in answer.get("sentence_translations", ()):
+        for outcome in OUTCOMES:
+            if isinstance(item["translated_text"], str):
+                other = item["translated_text"].replace(outcome, "arreglado")
+                item["translated_text"] = other
+
+
+def _spoiled(dice: Random, case: Json, answer: Json) -> Json | None:
+    if "sentence_translations" not in answer:
+        return None
+    spoiled = copy.deepcopy(answer)
+    items = spoiled["sentence_translations"]
+    expected = {
+        str(item["source_id"]): item["translated_text"]
+        for item in case["expected_outcome"]["sentence_translations"]
+    }
+    at = place_of(
+        dice,
+        [
+            at
+            for at, item in unrepeated(items, "source_id")
+            if item["translated_text"] == expected.get(str(item["source_id"]))
+        ],
+    )
+    if at is None:
+        return None
+    how = dice.choice(("drop", "", None, "WRONG words"))
+    if how == "drop":
+        del items[at]
+    else:
+        items[at]["translated_text"] = how
+    return spoiled
+
+
+TRANSLATION = Case(_make, _mutated, _spoiled)

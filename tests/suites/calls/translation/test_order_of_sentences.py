@@ -1,0 +1,46 @@
+"""The order of sentences decides nothing: neither what a number means nor what became of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from callscore.suites.calls.translation.facts import GivenFact, drift, extract, fact_sheet
+from translation_cases import cosine, measured, outcome, translation_case, value, word
+
+
+@pytest.mark.parametrize(
+    ("end", "start"),
+    [("bien", "975 euros"), ("$", "40"), ("5", "days"), ("AB", "1234"), ("7", "%")],
+)
+def test_a_number_has_nothing_to_do_with_the_next_sentence(end: str, start: str) -> None:
+    apart = [*extract(end, "en"), *extract(start, "en")]
+    together = extract(f"{end}\n{start}", "en")
+    assert [(fact.key, fact.text) for fact in together] == [(f.key, f.text) for f in apart]
+
+
+def test_places_are_those_of_the_whole_text() -> None:
+    text = "pays ₹49\nwithin 3 days"
+    facts = extract(text, "en")
+    assert [text[slice(*fact.span)] for fact in facts] == [fact.text for fact in facts]
+
+
+def test_a_line_break_within_a_sentence_is_only_a_space() -> None:
+    case = translation_case(outcome(["it takes 5 days"]), lang="en")
+    assert value(case, outcome(["it will take 5\ndays"]), "critical_facts") == 1
+
+
+def test_a_reworded_sentence_leaves_the_number_after_it_alone() -> None:
+    case = translation_case(outcome(["muchas gracias", "25 personas"]), lang="es")
+    found = measured(
+        case,
+        outcome(["se lo agradezco", "25 personas"]),
+        [cosine("1", 0.9), word("fluency", "1", "native")],
+    )
+    assert found.measures["translation.critical_facts"].value == 1
+
+
+@pytest.mark.parametrize("order", [("12", "31"), ("31", "12")])
+def test_what_replaced_a_lost_fact_does_not_depend_on_the_order(order: tuple[str, str]) -> None:
+    sheet = fact_sheet("12 31", "12 31", "en", given=[GivenFact("x", form) for form in order])
+    found = drift(sheet, "only 7 left")
+    assert (found.lost, found.added, found.maybe_spelled) == (order, (), ("31",))

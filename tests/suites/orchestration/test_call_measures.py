@@ -1,0 +1,142 @@
+"""Calls are paired by the best assignment, then compared by name, key and value."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from callscore.core.judging import Question
+from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
+from callscore.suites.orchestration.call.pairing import pair_calls
+from callscore.suites.orchestration.call.values import Accepted
+from callscore.suites.orchestration.scenario.values import Call
+
+
+def nobody(_: Question) -> str | None:
+    return None
+
+
+def measured(predicted: list[Call], expected: list[Call], *malformed: str) -> CallMeasured:
+    return measure_calls(predicted, expected, malformed, {}, nobody)
+
+
+def call(tool: str, **arguments: Any) -> Call:
+    return Call(tool, arguments)
+
+
+def test_a_right_call_is_perfect() -> None:
+    found = measured([call("book", day="Fri", seats=2)], [call("book", day="fri", seats=2.0)])
+    assert found == CallMeasured(1.0, 1.0, 1.0)
+
+
+def test_keys_and_values_are_counted_apart() -> None:
+    found = measured([call("book", day=1, note="x")], [call("book", day=2, seats=2)])
+    assert found.key == 0.5
+    assert found.value == 0.0
+    assert [d.kind for d in found.differences] == [
+        "missing_argument",
+        "surplus_argument",
+        "wrong_value",
+    ]
+
+
+def test_one_call_for_five_is_not_forgiven() -> None:
+    five = [call("get", month=month) for month in range(5)]
+    found = measured(five[:1], five)
+    assert found.name == pytest.approx(2 / 6)
+    assert found.value == pytest.approx(2 / 6)
+    assert [d.kind for d in found.differences] == ["missing_call"] * 4
+
+
+def test_arguments_swapped_between_two_calls_are_wrong() -> None:
+    due = [call("pay", to="A1", amount=10), call("pay", to="B2", amount=20)]
+    swapped = [call("pay", to="A1", amount=20), call("pay", to="B2", amount=10)]
+    assert measured(swapped, due).value == 0.5
+
+
+def test_the_order_of_calls_does_not_matter() -> None:
+    due = [call("pay", to=f"A{n}") for n in range(7)] + [call("tell", who="x")]
+    assert measured(due[::-1], due) == CallMeasured(1.0, 1.0, 1.0)
+
+
+def test_the_name_comes_before_the_keys_when_calls_are_paired() -> None:
+    due = [call("a", x=1, y=1), call("b", z=1)]
+    given_ = [call("b", x=1, y=1), call("a", z=1)]
+    pairs = pair_calls(given_, due, lambda mine, other: 0)
+    assert [(p.predicted.name, p.expected.name) for p in pairs if p.predicted and p.expected] == [
+        ("a", "a"),
+        ("b", "b"),
+    ]
+
+
+def test_a_malformed_call_beside_a_good_one_is_a_wrong_name() -> None:
+    assert measured([call("a")], [call("a")], "a").name == pytest.approx(2 / 3)
+
+
+def test_a_free_text_is_asked_and_without_answer_counts_as_unequal() -> None:
+    due, mine = call("book", place="New York City"), call("book", place="NYC")
+    found = measured([mine], [due])
+    assert found.value == 0.0
+    assert [question.item for question in found.undecided] == ["calls[0].place"]
+    assert (found.undecided[0].text, found.undecided[0].reference) == ("NYC", "New York City")
+
+
+@pytest.mark.parametrize(("word", "value"), [("same", 1.0), ("different", 0.0)])
+def test_a_verdict_decides(word: str, value: float) -> None:
+    due, mine = call("book", place="New York City"), call("book", place="NYC")
+    found = measure_calls([mine], [due], (), {}, lambda _: word)
+    assert found.value == value
+    assert found.undecided == ()
+
+
+def test_an_optional_argument_may_be_left_out_but_not_be_wrong() -> None:
+    due = call("find", id=Accepted(("a1",)), species=Accepted(("human",), optional=True))
+    assert measured([call("find", id="a1")], [due]) == CallMeasured(1.0, 1.0, 1.0)
+    assert measured([call("find", id="a1", species="human")], [due]).value == 1.0
+    assert measured([call("find", id="a1", species=3)], [due]).value == 0.5
+
+
+CALLS = st.lists(
+    st.builds(
+        Call,
+        st.sampled_from(["a", "b"]),
+        st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0, 1)),
+    ),
+    max_size=4,
+)
+
+
+@given(CALLS, CALLS)
+@settings(max_examples=60)
+def test_the_pairing_is_the_best_of_all_orders(mine: list[Call], due: list[Call]) -> None:
+    def agreement(first: Call, second: Call) -> tuple[int, int]:
+        return first.name == second.name, len(first.arguments.keys() & second.arguments.keys())
+
+    def total(pairs: list[tuple[Call, Call]]) -> tuple[int, int]:
+        found = [agreement(a, b) for a, b in pairs]
+        return sum(name for name, _ in found), sum(keys for _, keys in found)
+
+    paired = pair_calls(mine, due, lambda a, b: 0)
+    chosen = [(p.predicted, p.expected) for p in paired if p.predicted and p.expected]
+    short, long = sorted((mine, due), key=len)
+    best = max(
+        total(list(zip(order, short, strict=True))) for order in permutations(long, len(short))
+    )
+    assert total(chosen) == best
+    assert len(chosen) == len(short)
+    assert len(paired) == len(long)
+
+
+@given(CALLS, CALLS)
+def test_scores_are_fractions_and_one_only_for_the_same_calls(
+    mine: list[Call], due: list[Call]
+) -> None:
+    found = measured(mine, due)
+    assert all(0 <= score <= 1 for score in (found.name, found.key, found.value))
+    perfect = found.name == found.key == found.value == 1.0
+    same = sorted(map(repr, mine)) == sorted(map(repr, due))
+    assert perfect or not same

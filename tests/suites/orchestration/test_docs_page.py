@@ -1,0 +1,31 @@
+"""docs/orchestration.md: every path, kind and action it names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from callscore.suites.orchestration.call.questions import METRIC, OFFERED
+from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.outcome import About, standard_outcome
+from callscore.suites.orchestration.rows import CallRow, PlanRow, Row
+from callscore.suites.orchestration.scenario.recording import OUR_FORM
+from callscore.suites.orchestration.standard import Evaluated
+
+PAGE = (Path(__file__).parents[3] / "docs" / "orchestration.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_every_part_of_the_extension() -> None:
+    row = Row("f", PlanRow(), CallRow(), Confusion(), 0, 0)
+    about = About("d", "EN", "m", "none", "", "")
+    written = standard_outcome(about, [Evaluated(row, (), (), True, True)], ()).document()
+    ours = set(written["x_extension"])
+    named = set(re.findall(r"^- `(\w+)`", PAGE, re.MULTILINE)) | {"undecided", "data_report"}
+    assert named <= ours
+    assert {"choice", "plan", "runs", "breakdown", "errors", "undefined"} <= named
+
+
+def test_the_page_gives_the_words_of_files_as_they_are() -> None:
+    assert f'"callscore": "{OUR_FORM}"' in PAGE
+    assert f"`{METRIC}`" in PAGE
+    assert all(f"`{word}`" in PAGE for word in OFFERED)

@@ -1,0 +1,88 @@
+"""What stands under `x_extension`: repeated runs, breakdowns, error taxonomy."""
+
+from __future__ import annotations
+
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.suites.orchestration.call.measures import Difference
+from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.extension import (
+    EVIDENCE_SHOWN,
+    breakdowns,
+    choice_extension,
+    error_taxonomy,
+    flip_rate,
+    pass_hat_k,
+    plan_extension,
+    repeated_runs,
+)
+from callscore.suites.orchestration.records import StepRecord
+
+
+def record(case: str, run: int, success: bool, *kinds: str) -> StepRecord:
+    differences = tuple(Difference(kind, "here") for kind in kinds)
+    return StepRecord(
+        f"EN/{case}", run, case.partition("#")[0], "call", "desk_agent", "book",
+        success=success, confusion=Confusion(fc_fc=1), differences=differences,
+    )  # fmt: skip
+
+
+def test_pass_hat_k_of_two_scenarios_with_two_runs() -> None:
+    assert pass_hat_k([[True, True], [True, False]]) == {"1": 0.75, "2": 0.5}
+    assert pass_hat_k([]) == {}
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_pass_hat_k_never_rises_with_k_and_ends_with_all(outcomes: list[list[bool]]) -> None:
+    found = pass_hat_k(outcomes)
+    assert found["1"] >= found["2"] >= found["3"]
+    assert found["3"] == pytest.approx(sum(map(all, outcomes)) / len(outcomes))
+    assert found["2"] == pytest.approx(
+        sum(comb(sum(runs), 2) / 3 for runs in outcomes) / len(outcomes)
+    )
+
+
+def test_flip_rate_counts_steps_that_change_their_mind() -> None:
+    assert flip_rate([[True, False], [True, True]]) == 0.5
+    assert flip_rate([[True]]) is None
+
+
+def test_a_scenario_succeeds_only_with_all_its_steps() -> None:
+    records = [record("1#2", 1, True), record("1#3", 1, False), record("2#2", 1, True)]
+    assert repeated_runs(records) == {
+        "scenario_success": 0.5,
+        "pass_hat_k": {"1": 0.5},
+        "flip_rate": None,
+    }
+
+
+def test_errors_are_counted_completely_and_shown_in_part() -> None:
+    records = [record(f"1#{n}", 1, False, "wrong_tool") for n in range(EVIDENCE_SHOWN + 5)]
+    found = error_taxonomy([*records, record("2#1", 1, False, "overaction")])
+    assert list(found) == ["wrong_tool", "overaction"]
+    assert found["wrong_tool"]["count"] == EVIDENCE_SHOWN + 5
+    assert len(found["wrong_tool"]["evidence"]) == EVIDENCE_SHOWN
+    assert found["overaction"]["evidence"] == [{"case_id": "EN/2#1", "run": 1, "detail": "here"}]
+
+
+def test_breakdown_by_agent_and_tool() -> None:
+    found = breakdowns([record("1#2", 1, True), record("1#3", 1, False)])
+    assert found["by_agent"] == {"desk_agent": {"steps": 2, "success": 0.5, "called": 1.0}}
+    assert list(found["by_tool"]) == ["book"]
+    assert found["by_plan_size"] == found["by_rejection_type"] == {}
+
+
+def test_failures_are_split_by_what_was_due() -> None:
+    found = choice_extension(Confusion(fc_failed=2, reject_failed=1, reject_same_type=1), ())
+    assert (found["failed_on_fc"], found["failed_on_reject"]) == (2, 1)
+    assert found["reject_recall_strict"] == 0.5
+
+
+def test_nothing_measured_is_none_and_not_zero() -> None:
+    found = plan_extension(())
+    assert found["node_f1"] is None
+    assert found["exact_plan_rate"] is None

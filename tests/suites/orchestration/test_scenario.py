@@ -1,0 +1,277 @@
+"""Scenarios, cards and recordings: every irregularity of the public data, in small."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from callscore.core.case import Tool
+from callscore.core.errors import DataError
+from callscore.suites.orchestration.scenario.cards import (
+    Card,
+    Cards,
+    argument_schema,
+    collect,
+    read_card,
+)
+from callscore.suites.orchestration.scenario.content import Note, read_content
+from callscore.suites.orchestration.scenario.reading import Place, interpret, read_scenario
+from callscore.suites.orchestration.scenario.recording import (
+    Answer,
+    decode_file,
+    read_recording,
+    steps_of_label,
+)
+from callscore.suites.orchestration.scenario.values import (
+    Call,
+    CallsDue,
+    RawStep,
+    RejectionDue,
+    Scenario,
+)
+
+PLACE = Place("EN", "7")
+BOOK = CallsDue((Call("book", {"day": "2025-07-01"}),), "book")
+TWO = CallsDue((Call("get", {"month": 4}), Call("get", {"month": 5})), "get")
+
+
+@pytest.mark.parametrize(
+    ("content", "due", "notes"),
+    [
+        (
+            'tool: book\narguments:\n  day: "2025-07-01"\ntool_call_result:\n  ok: true\n',
+            BOOK,
+            [],
+        ),
+        ("tool: book\narguments:\n  day: 2025-07-01\n", BOOK, []),
+        ("tool: ping\ntool_call_result: pong\n", CallsDue((Call("ping", {}),), "ping"), []),
+        (
+            "tool_call:\n- tool: get\n  arguments: {month: 4}\n"
+            "- tool: get\n  arguments: {month: 5}\n",
+            TWO,
+            [],
+        ),
+        (
+            "- tool: get\n  arguments: {month: 4}\n  tool_call_result: 1\n"
+            "- tool: get\n  arguments: {month: 5}\n",
+            TWO,
+            ["list_shaped_call"],
+        ),
+        ("name: book\nparameters:\n  day: 2025-07-01\n", BOOK, ["name_instead_of_tool"]),
+        ("tool_call_result:\n  data: {day: 1}\n", None, ["call_without_name"]),
+        (
+            "tool: book\narguments:\n  text: |\n     a\n    b\n  x: 1\n",
+            CallsDue(tool="book"),
+            ["unreadable_arguments"],
+        ),
+        ("arguments: [unclosed\n", None, ["unreadable_call"]),
+        (
+            'tool: book\narguments:\n  day: 2025-07-01\ntool_call_result:\n  bad: "a "b" c"\n',
+            BOOK,
+            [],
+        ),
+        (
+            "status: AWAITING_USER_INPUT\nrequired_info: which tool?",
+            RejectionDue("AWAITING_USER_INPUT"),
+            [],
+        ),
+        (
+            "status: TOOL_CONSTRAINT_VIOLATION\nviolation: not AWAITING_USER_INPUT",
+            RejectionDue("TOOL_CONSTRAINT_VIOLATION"),
+            [],
+        ),
+        ("The destination is needed.", RejectionDue("GENERAL_REJECTION"), ["untyped_rejection"]),
+    ],
+)
+def test_what_a_sub_agent_step_says(
+    content: str, due: CallsDue | RejectionDue | None, notes: list[str]
+) -> None:
+    said = read_content(content)
+    assert said.due == due
+    assert [note.kind for note in said.notes] == notes
+
+
+def test_plain_words_are_not_taken_for_booleans_or_times() -> None:
+    said = read_content(
+        "tool: set\narguments:\n  a: no\n  b: 1:30\n  c: 010\n  d: true\n  e: 1.5\n"
+    )
+    assert isinstance(said.due, CallsDue)
+    assert said.due.calls[0].arguments == {"a": "no", "b": "1:30", "c": "010", "d": True, "e": 1.5}
+
+
+CARDS = Cards(
+    {"desk_agent": Card("desk_agent"), "till_agent": Card("till_agent")},
+    {"book": Tool("book", "", {}), "pay": Tool("pay", "", {})},
+    {"book": "desk_agent", "pay": "till_agent"},
+)
+
+
+def scenario_of(*steps: RawStep) -> Scenario:
+    return interpret(steps, PLACE, CARDS)
+
+
+def test_a_misspelt_agent_is_read_as_the_nearest_card() -> None:
+    scenario = scenario_of(RawStep(2, "desk_agant", "tool: book\narguments: {}\n"))
+    assert scenario.agent_steps[0].agent == "desk_agent"
+    assert not scenario.agent_steps[0].has_card
+    assert [f.kind for f in scenario.findings] == ["unknown_agent"]
+
+
+def test_a_tool_of_another_agent_is_noted() -> None:
+    scenario = scenario_of(RawStep(2, "desk_agent", "tool: pay\narguments: {}\n"))
+    assert [(f.case_id, f.kind, f.action) for f in scenario.findings] == [
+        ("EN/7#2", "tool_of_another_agent", "noted")
+    ]
+
+
+def test_an_unreadable_plan_is_set_aside() -> None:
+    scenario = scenario_of(RawStep(2, "main", "workflow_1:\n  - : [\n"))
+    assert scenario.plans == ()
+    assert [(f.kind, f.action) for f in scenario.findings] == [("unreadable_plan", "set_aside")]
+
+
+def test_utterances_are_neither_plans_nor_steps() -> None:
+    scenario = scenario_of(RawStep(1, "user", "workflow_1: x"), RawStep(2, "main", "Done."))
+    assert (scenario.plans, scenario.agent_steps) == ((), ())
+
+
+YAML = """
+steps:
+- {workflow_id: system, step_id: 1, agent: main, agent_type: main, data: {content: "- Today: x"}}
+- {workflow_id: null, step_id: 2, agent: user, agent_type: user, data: {content: Hello}}
+- workflow_id: workflow_1
+  step_id: 3
+  agent: desk_agent
+  agent_type: agent
+  data: {content: "tool: book\\narguments: {}"}
+"""
+
+
+def test_a_scenario_file_becomes_its_steps() -> None:
+    scenario = read_scenario(YAML, PLACE, CARDS)
+    assert [(step.agent, step.workflow) for step in scenario.raw] == [
+        ("system", "system"),
+        ("user", ""),
+        ("desk_agent", "workflow_1"),
+    ]
+    assert scenario.agent_steps[0].due == CallsDue((Call("book", {}),), "book")
+
+
+@pytest.mark.parametrize("text", ["", "steps: 3", "a: [", "steps: [{step_id: x}]", "- 1"])
+def test_what_is_no_scenario_is_a_data_error(text: str) -> None:
+    with pytest.raises(DataError, match="expected a scenario"):
+        read_scenario(text, PLACE, CARDS)
+
+
+def test_a_card_without_an_id_is_a_data_error() -> None:
+    with pytest.raises(DataError, match=r"agent_card\.agent_id"):
+        read_card(b'{"agent_card": {"name": "Desk"}}')
+
+
+def test_two_cards_of_one_agent_are_a_data_error() -> None:
+    with pytest.raises(DataError, match="two cards"):
+        collect([Card("a"), Card("a")])
+
+
+@pytest.mark.parametrize(
+    ("written", "nearest"),
+    [("desk_agant", "desk_agent"), ("desk_agen", "desk_agent"), ("chef_agent", None)],
+)
+def test_the_nearest_card_is_one_letter_away(written: str, nearest: str | None) -> None:
+    assert CARDS.nearest(written) == nearest
+
+
+LABEL = {
+    "1": {"role": "system", "content": "- Today"},
+    "2": {"role": "user", "content": "Hello"},
+    "10": {"role": "assistant", "content": "Bye"},
+    "3": {"role": "assistant", "agent_id": "desk_agent", "content": "status: AWAITING_USER_INPUT"},
+    "3-1": {"role": "assistant", "agent_id": "desk_agent", "content": ""},
+    "4": {"role": "tool", "content": {"not": "text"}},
+    "5": "broken",
+}
+
+
+def test_a_label_gives_its_steps_in_order() -> None:
+    assert [(step.step_id, step.agent) for step in steps_of_label(LABEL)] == [
+        (1, "system"),
+        (2, "user"),
+        (3, "desk_agent"),
+        (10, "main"),
+    ]
+
+
+def test_a_bad_entry_costs_itself_alone() -> None:
+    entries: list[Any] = [
+        None,
+        {"content": "no step"},
+        {"step_id": True, "content": "x"},
+        {"step_id": "3", "content": "kept"},
+        {"step_id": 3, "content": "later"},
+    ]
+    recording = read_recording(
+        {"history": {"run #1": {"label": LABEL, "sub_agent_history": entries}}}, "7"
+    )
+    assert recording.runs[0].steps == {3: Answer("later")}
+    assert len(recording.runs[0].stray) == 4
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        {},
+        {"history": {}},
+        {"history": {"run #1": 3}},
+        {"history": {"run #1": {"label": []}}},
+        {"callscore": "orchestration-1"},
+        {"callscore": "orchestration-1", "scenario": {"steps": [{"step_id": "x"}]}, "runs": []},
+    ],
+)
+def test_a_file_without_its_frame_is_a_data_error(value: Any) -> None:
+    with pytest.raises(DataError):
+        read_recording(value, "7")
+
+
+def test_our_own_form_reads_the_same() -> None:
+    ours = {
+        "callscore": "orchestration-1",
+        "scenario": {
+            "steps": [
+                {"step_id": 1, "agent": "user", "content": "Hello"},
+                {"step_id": 2, "agent": "main", "content": "workflow_1:\n  steps: []\n"},
+                {"step_id": 3, "agent": "desk_agent", "content": "tool: book\narguments: {}\n"},
+            ]
+        },
+        "runs": [{"run": 1, "answers": [{"step": 2, "content": "a"}, {"step": 3, "error": "503"}]}],
+    }
+    recording = read_recording(ours, "7")
+    assert recording.runs[0].plans == {2: Answer("a")}
+    assert recording.runs[0].steps == {3: Answer(error="503")}
+
+
+def test_a_file_with_nan_can_still_be_read() -> None:
+    assert list(decode_file(b'{"a": NaN}')) == ["a"]
+    with pytest.raises(DataError, match="not JSON"):
+        decode_file(b"{")
+    with pytest.raises(DataError, match="not JSON"):
+        decode_file(b"[" * 100_000)
+
+
+def test_notes_say_what_was_done() -> None:
+    assert read_content("name: a\narguments: {}\n").notes == (
+        Note("name_instead_of_tool", "repaired", "a"),
+    )
+
+
+def test_a_card_keeps_its_tools() -> None:
+    raw = {
+        "agent_card": {"agent_id": "a", "skills": [{"id": "s", "examples": []}]},
+        "tools": [{"name": "t", "parameters": {"properties": {"x": {"type": "string"}}}}],
+    }
+    card = read_card(json.dumps(raw).encode())
+    assert argument_schema(card.tools[0], "x") == {"type": "string"}
+    assert argument_schema(card.tools[0], "y") == argument_schema(None, "x") == {}
+    assert collect([card]).owners == {"t": "a"}
