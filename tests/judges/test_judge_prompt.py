@@ -19,7 +19,17 @@ from callscore.judges.sheet import is_vain, sort_questions
 from callscore.suites.calls import catalog
 from callscore.suites.calls.spec import settings
 from callscore.suites.calls.text.task import TextTask
-from judge_cases import RUBRICS, WritingModel, asked, dossier, dossier_of, judge, literally, request
+from judge_cases import (
+    RUBRICS,
+    TURNS,
+    WritingModel,
+    asked,
+    dossier,
+    dossier_of,
+    judge,
+    literally,
+    request,
+)
 from text_cases import HIGHLIGHTS, outcome, summary, text_case
 
 SUPPORT = asked("support", "The customer was charged twice")
@@ -93,6 +103,15 @@ def test_a_text_that_many_items_share_is_written_once() -> None:
     message = request(given).prompt.messages[1].content
     assert message.count(told) == 1
     assert [item.against for item in see(request(given).prompt.messages).items].count(told) == 5
+
+
+def test_a_turn_that_is_an_item_is_not_written_again() -> None:
+    given = dossier(*(asked("used", turn.text, "Charged twice") for turn in TURNS))
+    message = request(given).prompt.messages[1].content
+    assert all(message.count(turn.text) == 1 for turn in TURNS)
+    assert {turn.text for turn in TURNS} <= {
+        item.text for item in see(request(given).prompt.messages).items
+    }
 
 
 def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:

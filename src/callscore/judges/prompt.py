@@ -22,8 +22,8 @@ from callscore.judges.rubric import Library, Rubric
 from callscore.judges.sheet import Asked, deal
 
 MOST_ITEMS = 60
-SHORTEST_SHARED = 60
-"""Characters; a text that several items need is written once, unless it is shorter."""
+SHORTEST_SHARED = 40
+"""Characters; a text that stands in the request already is not repeated, unless it is shorter."""
 _BENCHMARKS = "bench"
 
 
@@ -63,7 +63,8 @@ class Composer:
         taken = case_part + json.dumps(written, ensure_ascii=False)
         sheet = deal(items, dossier, seed, taken)
         system, schema = self._fixed_part(dossier, items)
-        user = "\n".join((case_part, _items_part(sheet, seed.hex()), self._prompt("closing")))
+        items_part = _items_part(sheet, sources, seed.hex())
+        user = "\n".join((case_part, items_part, self._prompt("closing")))
         return Request(
             Prompt((Message("system", system), Message("user", user)), schema), sheet, sources
         )
@@ -115,12 +116,14 @@ def _case_part(dossier: Dossier, sources: Sources) -> str:
     )
 
 
-def _items_part(sheet: Mapping[str, Asked], nonce: str) -> str:
+def _items_part(sheet: Mapping[str, Asked], sources: Sources, nonce: str) -> str:
     uses = Counter(text for item in sheet.values() for text in (item.text, item.against))
+    names = {text: turn for turn, text in sources.turns.items() if len(text) >= SHORTEST_SHARED}
     shared = [text for text, n in uses.items() if n > 1 and len(text) >= SHORTEST_SHARED]
-    names = {text: f"a{number}" for number, text in enumerate(shared, start=1)}
-    lines = [f"{name} {shown(text)}" for text, name in names.items()]
-    lines += ["".join(_item_line(key, item, names)) for key, item in sheet.items()]
+    shared = [text for text in shared if text not in names]
+    written = {text: f"a{number}" for number, text in enumerate(shared, start=1)}
+    lines = [f"{name} {shown(text)}" for text, name in written.items()]
+    lines += ["".join(_item_line(key, item, names | written)) for key, item in sheet.items()]
     return f"The number of the items block is {nonce}.\n{block('items', nonce, lines)}"
 
 

@@ -149,7 +149,7 @@ def see(messages: Sequence[Message]) -> Seen:
     for line in blocks.get("expected_outcome", "").split("\n"):
         name, _, rest = line.partition(" ")
         fields[name] = _last_string(rest)
-    shared: dict[str, str] = {}
+    shared = dict(turns)
     items: list[SeenItem] = []
     for line in blocks.get("items", "").split("\n"):
         if not line.startswith("{"):
