@@ -26,7 +26,9 @@ def show_beside_limit(value: float, unit: str, meets: bool | None, threshold: fl
 
 
 def show_money(value: float) -> str:
-    """Dollars with as many decimals as a small price needs: $12.50, $0.086."""
+    """Dollars with as many decimals as a small price needs: $12.50, $0.086, $0."""
+    if not value:
+        return "$0"
     return f"${half_up(value, 2 if value >= 10 else 4 if value < 0.01 else 3)}"
 
 

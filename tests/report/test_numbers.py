@@ -1,0 +1,67 @@
+"""How values are shown: one table."""
+
+from __future__ import annotations
+
+import pytest
+
+from callscore.report.numbers import show, show_beside_limit, show_count, show_money
+from callscore.report.safe_text import plain
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (0.8025, "fraction", "0.803"),
+        (0.80249, "fraction", "0.802"),
+        (1.0, "fraction", "1.000"),
+        (2.0833333, "percent", "2.08 %"),
+        (0.125, "percent", "0.13 %"),
+        (3, "count", "3"),
+        (1.5, "count", "1.5"),
+    ],
+)
+def test_values(value: float, unit: str, shown: str) -> None:
+    assert show(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "meets", "limit", "shown"),
+    [
+        (0.8996, "fraction", False, 0.90, "<0.900"),
+        (0.90, "fraction", True, 0.90, "0.900"),
+        (1.0004, "percent", False, 1.0, ">1.00 %"),
+        (0.5, "fraction", False, 0.90, "0.500"),
+        (0.5, "fraction", None, None, "0.500"),
+    ],
+)
+def test_a_missed_limit_never_looks_met(
+    value: float, unit: str, meets: bool | None, limit: float | None, shown: str
+) -> None:
+    assert show_beside_limit(value, unit, meets, limit) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "$0"), (12.5, "$12.50"), (3.4852, "$3.485"), (0.086, "$0.086"), (0.00042, "$0.0004")],
+)
+def test_money(value: float, shown: str) -> None:
+    assert show_money(value) == shown
+
+
+def test_counts_have_their_plural() -> None:
+    assert [show_count(n, "call") for n in (0, 1, 2)] == ["0 calls", "1 call", "2 calls"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("two\nlines", "two lines"),
+        ("\x1b[2Jgone", "\ufffd[2Jgone"),
+        ("right\u202eleft", "right\ufffdleft"),
+        ("नमस्ते", "नमस्ते"),
+        ("x" * 300, "x" * 199 + "…"),
+    ],
+)
+def test_text_from_outside_is_one_harmless_line(text: str, shown: str) -> None:
+    assert plain(text) == shown
