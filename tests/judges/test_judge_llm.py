@@ -17,14 +17,14 @@ from callscore.judges.panel import Panel, Seat
 from callscore.judges.scripted import LiteralModel, ScriptedJudge
 from judge_cases import WritingModel, asked, changed, dossier, judge, literally, words
 
-TRUE = asked("support", "I was charged twice, 49 dollars each time.", item="true")
+TRUE = asked("support", "I was charged twice, 49 dollars", item="true")
 FALSE = asked("support", "The agent promised 99 dollars", item="false")
 GIVEN = dossier(TRUE, FALSE)
 
 
 def misquoting(items: list[dict[str, Any]]) -> None:
     for item in items:
-        if item["quote"].startswith("I was"):
+        if item["quote"] == TRUE.text:
             item["quote"] = "I was never charged at all"
 
 
@@ -133,7 +133,7 @@ def test_a_lasting_failure_is_not_repeated(kind: FailureKind) -> None:
 
 
 def test_attempts_end() -> None:
-    provider = Failing(*["server"] * 9)
+    provider = Failing("server", "server", "server", "server", "server")
     call = provider.call(Prompt((Message("user", "x"),)), 0)
     assert isinstance(asyncio.run(patiently(provider, call)), AttemptFailed)
     assert provider.attempts == llm.ATTEMPTS

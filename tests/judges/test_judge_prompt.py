@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
+from callscore.judges.evidence import sources_of
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
 from callscore.judges.rubric import library_of, shipped, shipped_files
@@ -19,7 +20,17 @@ from callscore.judges.sheet import is_vain, sort_questions
 from callscore.suites.calls import catalog
 from callscore.suites.calls.spec import settings
 from callscore.suites.calls.text.task import TextTask
-from judge_cases import RUBRICS, WritingModel, asked, dossier, dossier_of, judge, literally, request
+from judge_cases import (
+    RUBRICS,
+    TURNS,
+    WritingModel,
+    asked,
+    dossier,
+    dossier_of,
+    judge,
+    literally,
+    request,
+)
 from text_cases import HIGHLIGHTS, outcome, summary, text_case
 
 SUPPORT = asked("support", "The customer was charged twice")
@@ -93,6 +104,35 @@ def test_a_text_that_many_items_share_is_written_once() -> None:
     message = request(given).prompt.messages[1].content
     assert message.count(told) == 1
     assert [item.against for item in see(request(given).prompt.messages).items].count(told) == 5
+
+
+def test_a_turn_that_is_an_item_is_not_written_again() -> None:
+    given = dossier(*(asked("used", turn.text, "Charged twice") for turn in TURNS))
+    message = request(given).prompt.messages[1].content
+    assert all(message.count(turn.text) == 1 for turn in TURNS)
+    assert {turn.text for turn in TURNS} <= {
+        item.text for item in see(request(given).prompt.messages).items
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "rubric", "characters"),
+    [("qa", "evidence", 3_700), ("text", "support", 5_800), ("translation", "fact", 5_200)],
+)
+def test_the_fixed_part_stays_short(task: str, rubric: str, characters: int) -> None:
+    sent = request(dossier(asked(rubric, "Something was said"), task=task))
+    assert len(sent.prompt.messages[0].content) < characters
+
+
+def test_the_reference_leaves_out_ids_and_what_it_repeats_of_the_call() -> None:
+    expected = {"sentiment": [{"sentence_id": "2", "text": TURNS[1].text, "label": "negative"}]}
+    fields = sources_of(dossier(SUPPORT, expected_outcome=expected)).fields
+    assert fields == {"ref:sentiment[0].label": "negative"}
+
+
+def test_fields_whose_names_look_alike_stay_apart() -> None:
+    fields = sources_of(dossier(SUPPORT, expected_outcome={"a b": "x", "a-b": "y", "ü": 1})).fields
+    assert fields == {"ref:a_b": "x", "ref:a_b_": "y", "ref:_": "1"}
 
 
 def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from callscore.metrics.text import contains, n2
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
 ANSWER, NONE = "answer", "none"
-_TURN, _FIELD = "t", "ref:"
+_TURN, _FIELD, _ID = "t", "ref:", "_id"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]")
 
 
@@ -68,16 +68,19 @@ def sources_of(dossier: Dossier) -> Sources:
         time = "" if turn.start is None else f" [{_clock(turn.start)}]"
         speaker = "" if turn.speaker is None else f" {shown(turn.speaker)}"
         lines.append(f"{name}{time}{speaker} {shown(turn.text)}")
-    return Sources(turns, _fields(dossier.expected_outcome), lines)
+    return Sources(turns, _fields(dossier.expected_outcome, set(turns.values())), lines)
 
 
-def _fields(expected: Mapping[str, Any]) -> Mapping[str, str]:
+def _fields(expected: Mapping[str, Any], spoken: Collection[str]) -> Mapping[str, str]:
+    """What the reference says; its ids, and what it only repeats of the call, say nothing more."""
     fields: dict[str, str] = {}
     for path, value in _leaves(expected, ""):
-        name = unique = _FIELD + _UNSAFE.sub("_", path)
-        while unique in fields:
-            unique += "_"
-        fields[unique or name] = value
+        if path.endswith(_ID) or value in spoken:
+            continue
+        name = _FIELD + _UNSAFE.sub("_", path)
+        while name in fields:
+            name += "_"
+        fields[name] = value
     return fields
 
 

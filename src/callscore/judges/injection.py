@@ -17,10 +17,11 @@ from functools import lru_cache
 
 from callscore.core.judging import Dossier
 from callscore.judges.evidence import Sources
+from callscore.judges.framing import LONGEST_TEXT
 
 INJECTION_SUSPECTED = "injection_suspected"
-REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.15
-SYMBOLS_FROM, SYMBOLS_SHARE, SYMBOL_KINDS = 40, 0.14, 4
+REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06
+DEBRIS_KINDS = 4
 FOREIGN_LETTERS = 8
 
 _GOOD = (
@@ -56,14 +57,14 @@ _MARKS: Mapping[str, re.Pattern[str]] = {
     "imitates_the_prompt": re.compile(
         r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|model_output|transcript|data|"
         r"items|instructions?|expected_outcome)\b[\w-]*>|<!--|\b(?:expected_outcome|model_output)\b"
-        r"|\(source:\s*t\d+|!\[[^\]\n]*\]\([^)\n]*://",
+        r"|\[\d{1,2}:\d{2}(?::\d{2})?\]\s*\w{1,30}:|\bthe data has ended\b|\(source:\s*t\d+|!\[[^\]\n]{0,80}\]\([^)\n]{0,20}://",
         re.IGNORECASE,
     ),
     "hides_characters": re.compile(
         "[\u202a-\u202e\u2060-\u2064\u2066-\u206f\U000e0000-\U000e007f]|(?:\u200b[^\u200b]*){3}"
     ),
     "mixes_alphabets": re.compile(
-        r"[a-z][\u0370-\u052f]+[a-z]|\b[\u0370-\u052f][a-z]{2,}|[a-z]{2,}[\u0370-\u052f]\b",
+        r"[a-z][\u0370-\u052f]{1,8}[a-z]|\b[\u0370-\u052f][a-z]{2}|[a-z]{2}[\u0370-\u052f]\b",
         re.IGNORECASE,
     ),
     "baits_a_refusal": re.compile(
@@ -72,9 +73,8 @@ _MARKS: Mapping[str, re.Pattern[str]] = {
     ),
     "floods": re.compile(r"(.)\1{63}"),
 }
-_FAKE_TURN = re.compile(r"^\s*\[\d{1,2}:\d{2}(?::\d{2})?\]\s*\w+:", re.MULTILINE)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_ODD = re.compile(r"[\\*\[\](){}|~^#+=!\"_-]")
+_DEBRIS = re.compile(r"\\(?=[ !+*])|\]\(|\*\*|--|(?<=[a-z])(?=[A-Z])| \+ |\\n|\}\{|~~|\|\|")
 _LEET = str.maketrans("013457", "oieast")
 
 
@@ -86,9 +86,7 @@ def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
     answers.difference_update(trusted)
     found: dict[str, None] = {}
     for text in (*trusted, *answers, *_strings(dossier.config)):
-        found.update(dict.fromkeys(suspicions_in(text)))
-    if any(_FAKE_TURN.search(text) for text in answers):
-        found["imitates_a_turn"] = None
+        found.update(dict.fromkeys(suspicions_in(text[:LONGEST_TEXT])))
     known = _alphabets(" ".join(trusted))
     if any(_alphabets(text) - known for text in answers):
         found["switches_language"] = None
@@ -130,9 +128,8 @@ def _is_repetitive(text: str) -> bool:
 
 
 def _is_symbol_soup(text: str) -> bool:
-    """Many different signs between letters, as in suffixes found by search against a model."""
-    odd = _ODD.findall(text) if len(text) >= SYMBOLS_FROM else []
-    return len(odd) > SYMBOLS_SHARE * len(text) and len(set(odd)) >= SYMBOL_KINDS
+    """Debris of several notations in one text, as suffixes have it that were found by search."""
+    return len(set(_DEBRIS.findall(text))) >= DEBRIS_KINDS
 
 
 def _alphabets(text: str) -> frozenset[str]:

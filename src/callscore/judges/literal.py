@@ -74,11 +74,6 @@ def _fluency(item: SeenItem, seen: Seen) -> Entry:
     return Entry("", "none", word)
 
 
-def _argument(item: SeenItem, seen: Seen) -> Entry:
-    said = n2(item.text.partition(":")[2])
-    return Entry("", "none", "yes" if contains(n2(item.against), said) else "no")
-
-
 def _against(good: str, bad: str, quoted: str = "") -> Callable[[SeenItem, Seen], Entry]:
     """The good word where enough of the text stands in what it is held against."""
 
@@ -106,11 +101,11 @@ _DECIDE: Mapping[str, Callable[[SeenItem, Seen], Entry]] = {
     "evidence": _evidence,
     "needed": _needed,
     "fluency": _fluency,
-    "argument": _argument,
     "intent": _against("same", "different"),
     "other_goal": _against("no", "yes"),
     "recall": _against("stated", "not_stated", "answer"),
     "answer_match": _against("match", "none"),
+    "argument": _against("yes", "no"),
     "used": _against("used", "not", "answer"),
     "instruction": _against("followed", "not_followed"),
     "name": _within("same_name", "different_name"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,8 +22,8 @@ from callscore.judges.rubric import Library, Rubric
 from callscore.judges.sheet import Asked, deal
 
 MOST_ITEMS = 60
-SHORTEST_SHARED = 60
-"""Characters; a text that several items need is written once, unless it is shorter."""
+SHORTEST_SHARED = 20
+"""Characters; a text that stands in the request already is not repeated, unless it is shorter."""
 _BENCHMARKS = "bench"
 
 
@@ -63,7 +63,8 @@ class Composer:
         taken = case_part + json.dumps(written, ensure_ascii=False)
         sheet = deal(items, dossier, seed, taken)
         system, schema = self._fixed_part(dossier, items)
-        user = "\n".join((case_part, _items_part(sheet, seed.hex()), self._prompt("closing")))
+        items_part = _items_part(sheet, sources, seed.hex())
+        user = "\n".join((case_part, items_part, self._prompt("closing")))
         return Request(
             Prompt((Message("system", system), Message("user", user)), schema), sheet, sources
         )
@@ -103,35 +104,34 @@ class Composer:
 
 def _case_part(dossier: Dossier, sources: Sources) -> str:
     fields = [f"{name} {shown(value)}" for name, value in sources.fields.items()]
-    config = shown(json.dumps(dossier.config, ensure_ascii=False))
-    nonce = fingerprint("case", dossier.task, sources.lines, fields, config).hex()
-    return "\n".join(
-        (
-            f"Task: {dossier.task}. The number of the next three blocks is {nonce}.",
-            block("transcript", nonce, sources.lines),
-            block("expected_outcome", nonce, fields),
-            block("config", nonce, (config,)),
-        )
-    )
+    config = f"config {shown(json.dumps(dossier.config, ensure_ascii=False))}"
+    lines = [*sources.lines, *fields, config]
+    nonce = fingerprint("case", dossier.task, lines).hex()
+    told = f"Task: {dossier.task}. The number of the case block is {nonce}."
+    return f"{told}\n{block('case', nonce, lines)}"
 
 
-def _items_part(sheet: Mapping[str, Asked], nonce: str) -> str:
+def _items_part(sheet: Mapping[str, Asked], sources: Sources, nonce: str) -> str:
+    """The items, one a line; a text that stands above already is named and not repeated."""
     uses = Counter(text for item in sheet.values() for text in (item.text, item.against))
+    names = {
+        text: name
+        for name, text in (*sources.fields.items(), *sources.turns.items())
+        if len(text) >= SHORTEST_SHARED
+    }
     shared = [text for text, n in uses.items() if n > 1 and len(text) >= SHORTEST_SHARED]
-    names = {text: f"a{number}" for number, text in enumerate(shared, start=1)}
-    lines = [f"{name} {shown(text)}" for text, name in names.items()]
-    lines += ["".join(_item_line(key, item, names)) for key, item in sheet.items()]
+    shared = [text for text in shared if text not in names]
+    written = {text: f"a{number}" for number, text in enumerate(shared, start=1)}
+    lines = [f"{name} {shown(text)}" for text, name in written.items()]
+    lines += [_item_line(key, item, names | written) for key, item in sheet.items()]
     return f"The number of the items block is {nonce}.\n{block('items', nonce, lines)}"
 
 
-def _item_line(key: str, item: Asked, names: Mapping[str, str]) -> Iterator[str]:
-    yield f'{{"id": "{key}", "rubric": "{item.rubric.name}"'
-    for label, text in (("text", item.text), ("against", item.against)):
-        if text in names:
-            yield f', "{label}_at": "{names[text]}"'
-        elif text or label == "text":
-            yield f', "{label}": {shown(text)}'
-    yield "}"
+def _item_line(key: str, item: Asked, names: Mapping[str, str]) -> str:
+    """id, rubric, text and what it is held against: quoted, or by name."""
+    texts = (item.text, item.against) if item.against else (item.text,)
+    told = " | ".join(names.get(text) or shown(text) for text in texts)
+    return f"{key} {item.rubric.name} {told}"
 
 
 def _rubric_part(rubric: Rubric) -> str:

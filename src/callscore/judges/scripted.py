@@ -26,9 +26,10 @@ _BLOCK = re.compile(r"<(\w+)-([0-9a-f]{32})>\n(.*?)\n?</\1-\2>", re.DOTALL)
 _ENDS_DATA = re.compile(r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?!\w+-[0-9a-f]{32}>)\w[\w-]*>|```")
 """What a chat template or a hasty reader takes for the end of the data."""
 _OWN_LINE = re.compile(
-    r"Task: \w+\. The number of the next three blocks is [0-9a-f]{32}\."
+    r"Task: \w+\. The number of the case block is [0-9a-f]{32}\."
     r"|The number of the items block is [0-9a-f]{32}\."
 )
+_ID, _TURN = re.compile(r"[A-Z]{4}"), re.compile(r"t[0-9]+")
 
 Say = Callable[[Question], str | None]
 
@@ -141,28 +142,33 @@ class GullibleModel(ObedientModel):
 def see(messages: Sequence[Message]) -> Seen:
     """What a careful reader finds in the blocks of a request."""
     blocks = {match.group(1): match.group(3) for match in _BLOCK.finditer(messages[1].content)}
-    turns: dict[str, str] = {}
-    for line in blocks.get("transcript", "").split("\n"):
-        name, _, rest = line.partition(" ")
-        turns[name] = _last_string(rest)
-    fields: dict[str, str] = {}
-    for line in blocks.get("expected_outcome", "").split("\n"):
-        name, _, rest = line.partition(" ")
-        fields[name] = _last_string(rest)
-    shared: dict[str, str] = {}
+    texts: dict[str, str] = {}
     items: list[SeenItem] = []
-    for line in blocks.get("items", "").split("\n"):
-        if not line.startswith("{"):
-            name, _, rest = line.partition(" ")
-            shared[name] = _last_string(rest)
-            continue
-        item = json.loads(line)
-        texts = [
-            item.get(label) or shared.get(item.get(f"{label}_at", ""), "")
-            for label in ("text", "against")
-        ]
-        items.append(SeenItem(item["id"], item["rubric"], *texts))
+    for line in "\n".join(blocks.values()).split("\n"):
+        name, _, rest = line.partition(" ")
+        if _ID.fullmatch(name):
+            rubric, _, told = rest.partition(" ")
+            items.append(SeenItem(name, rubric, *_texts(told, texts)))
+        else:
+            texts[name] = _last_string(rest)
+    turns = {name: text for name, text in texts.items() if _TURN.fullmatch(name)}
+    fields = {name: text for name, text in texts.items() if name.startswith("ref:")}
     return Seen(turns, fields, items)
+
+
+def _texts(told: str, known: Mapping[str, str]) -> tuple[str, str]:
+    """The text of an item and what it is held against, quoted or by name."""
+    found: list[str] = []
+    while told:
+        if told.startswith('"'):
+            text, end = json.JSONDecoder().raw_decode(told)
+            rest = told[end:]
+        else:
+            name, _, rest = told.partition(" ")
+            text = known[name]
+        found.append(text)
+        told = rest.removeprefix(" ").removeprefix("| ")
+    return found[0], found[1] if len(found) > 1 else ""
 
 
 def _last_string(line: str) -> str:
