@@ -6,7 +6,7 @@ import importlib
 import sys
 
 BENCHES = (
-    *("start", "score", "orchestration", "providers", "run"),
+    *("start", "score", "orchestration", "engine", "providers", "run"),
     *("embeddings", "offline_judge"),
 )
 

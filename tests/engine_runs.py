@@ -95,6 +95,7 @@ def carry_out(
     options: EngineOptions | None = None,
     *,
     on_event: Callable[[Event, Stop], None] = lambda event, stop: None,
+    on_start: Callable[[Stop], None] = lambda stop: None,
     check_durable: bool = False,
     keep_events: bool = True,
 ) -> Ran:
@@ -105,6 +106,7 @@ def carry_out(
 
     async def run() -> RunSummary:
         stop = Stop()
+        on_start(stop)
 
         def listen(event: Event) -> None:
             if keep_events:

@@ -219,6 +219,24 @@ def test_an_interrupt_keeps_what_arrives_and_sends_nothing_more(tmp_path: Path) 
     assert time.monotonic() - asked.asked_at < 5
 
 
+def test_a_stop_asked_before_the_beginning_sends_nothing(tmp_path: Path) -> None:
+    provider = ScriptedProvider()
+
+    def stream() -> Iterator[Work]:
+        for number in range(50):
+            asked[0].ask()
+            yield work_for(number)
+
+    asked: list[Stop] = []
+    ran = carry_out(
+        tmp_path,
+        [planned(ScriptedProvider(), 0, name="none"), planned(provider, stream(), total=50)],
+        on_start=asked.append,
+    )
+    assert provider.attempts.total() == 0
+    assert ran.summary.status == "interrupted"
+
+
 class Hanging(ScriptedProvider):
     """Answers so many calls, then nothing for ten minutes."""
 

@@ -7,4 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-PENDING: Mapping[str, str] = {}
+_COMPARISON = "step 5: comparison of runs"
+
+PENDING: Mapping[str, str] = {"C-68": _COMPARISON, "C-126": _COMPARISON}

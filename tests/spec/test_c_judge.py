@@ -1,4 +1,4 @@
-"""C-83, C-100 … C-103, C-125, C-126: what judge and embedder may do to a score."""
+"""C-83, C-100 … C-103, C-125: what judge and embedder may do to a score."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def test_c125_a_gate_that_code_decides_still_blocks_beside_estimates(tmp_path: P
     assert list(found.task("text").reasons) == ["text.missing_labels"]
 
 
-def test_c126_judge_and_embedder_stand_in_the_signature(tmp_path: Path) -> None:
+def test_judge_and_embedder_stand_in_the_signature(tmp_path: Path) -> None:
     found = judged(tmp_path, ScriptedJudge(), embedder=ScriptedEmbedder())
     assert "judge:scripted@1" in found.card.signature
     assert "embedder:scripted-embedder@1" in found.card.signature

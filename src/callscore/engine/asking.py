@@ -74,6 +74,8 @@ class Asker:
             return stopped(lane)
         sent = self._loop.time()
         try:
+            if self._stop.asked:
+                return None
             result = await self._paid_attempt(lane, call)
             if isinstance(result, Answered):
                 self._heed_answer(lane, result, sent)

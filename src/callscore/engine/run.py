@@ -98,11 +98,12 @@ class _Run:
             task.cancel()
 
     async def _work(self, lane: Lane) -> None:
-        for work in lane.work:
+        while not self._stop.asked:
+            work = next(lane.work, None)
+            if work is None:
+                return
             await self._settle(lane, work)
             self._asker.sending.discard(asyncio.current_task())
-            if self._stop.asked:
-                return
 
     async def _settle(self, lane: Lane, work: Work) -> None:
         key = work.call.key

@@ -226,8 +226,8 @@ def _scenario(outcome: Json, chances: _Chances) -> Answer:
         if calls:
             return Answer("", tuple(_tool_call(call, chances) for call in calls))
         return Answer("<response><status>AWAITING_USER_INPUT</status></response>")
-    if "plan" in outcome:
-        plan = outcome["plan"]
+    plan = outcome.get("plan")
+    if isinstance(plan, dict):
         for workflow in _objects(list(plan.values())):
             workflow["steps"] = _plan_steps(_objects(workflow.get("steps")), chances)
         return Answer(msgspec.json.encode(plan).decode())

@@ -34,7 +34,7 @@ MIGRATIONS: Sequence[str] = (
         holder BLOB
     );
     CREATE TABLE items (
-        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        seq INTEGER PRIMARY KEY,
         run_id INTEGER NOT NULL REFERENCES runs (id),
         case_id TEXT NOT NULL,
         model TEXT NOT NULL,

@@ -1,0 +1,99 @@
+"""What the engine and the journal cost themselves: a provider that answers at once, no network."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from callscore.core.calling import Call
+from callscore.core.case import Reply
+from callscore.core.run_words import Item, Ledger, Limits, ModelSpec, Price, Stored, Work
+from callscore.engine.plan import Plan, PlannedModel
+from callscore.engine.run import generate
+from callscore.engine.stopping import Stop
+from callscore.providers.scripted import ScriptedProvider
+from callscore.store.journal import Journal, OpenRun
+from callscore.store.run_records import RunHeader
+
+CALLS, AT_ONCE, ROUNDS = 4_000, 100, 3
+LIMIT_US = 100.0
+
+
+class NoLedger:
+    """Keeps nothing: the floor beside which the journal is measured."""
+
+    def stored(self, key: bytes) -> Stored | None:
+        return None
+
+    async def keep(self, item: Item, stored: Stored) -> None:
+        return
+
+    async def note(self, item: Item) -> None:
+        return
+
+    async def settle(self) -> None:
+        return
+
+
+def works() -> Iterator[Work]:
+    for number in range(CALLS):
+        key = blake2b(b"%d" % number, digest_size=32).digest()
+        call = Call(key, "m", b"x" * 2_600, 650, 500)
+        yield Work(f"case-{number}", "m", 1, call, "qa")
+
+
+async def answer_all(ledger: Ledger) -> None:
+    spec = ModelSpec("m", "scripted", "m", price=Price(1, 2), limits=Limits(AT_ONCE))
+    plan = Plan({"m": PlannedModel(spec, ScriptedProvider(), works(), CALLS)})
+    await generate(plan, ledger, lambda event: None, Stop())
+
+
+async def keep_all(run: OpenRun) -> None:
+    wanted = works()
+    reply = Reply("x" * 1_500, "stop", 650, 300, 0.001)
+
+    async def worker() -> None:
+        for work in wanted:
+            item = Item(work.case_id, work.model, 1, work.task, work.call.key, None, True)
+            await run.keep(item, Stored(work.call.key, reply))
+
+    await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
+
+
+def spent(way: Callable[[], Coroutine[Any, Any, None]]) -> tuple[float, float]:
+    """CPU in microseconds a call, and calls a second."""
+    cpu, wall = time.process_time(), time.monotonic()
+    asyncio.run(way())
+    cpu, wall = time.process_time() - cpu, time.monotonic() - wall
+    return 1e6 * cpu / CALLS, CALLS / wall
+
+
+def with_journal(way: Callable[[OpenRun], Coroutine[Any, Any, None]]) -> tuple[float, float]:
+    """The first time in a new journal, every answer paid and kept."""
+    header = RunHeader("bench", "config", "data", CALLS)
+    with tempfile.TemporaryDirectory() as folder, Journal(Path(folder) / "journal.db") as journal:
+        run = journal.open_run(header)
+        result = spent(lambda: way(run))
+        run.end("complete")
+    return result
+
+
+def main() -> None:
+    bare, kept, rows = [], [], []
+    for _ in range(ROUNDS):
+        bare.append(spent(lambda: answer_all(NoLedger())))
+        kept.append(with_journal(answer_all))
+        rows.append(with_journal(keep_all))
+    print(f"engine alone        {min(bare)[0]:6.0f} us CPU a call")
+    print(f"engine and journal  {min(kept)[0]:6.0f} us CPU a call  (limit {LIMIT_US:.0f})")
+    fastest = max(a_second for _, a_second in rows)
+    print(f"journal alone       {min(rows)[0]:6.0f} us CPU a row, {fastest:,.0f} rows/s")
+
+
+if __name__ == "__main__":
+    main()
