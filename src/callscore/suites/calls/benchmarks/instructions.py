@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from callscore.core.case import Case
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.suites.calls.benchmarks.answers import text_of
 from callscore.suites.calls.benchmarks.measures import Findings
 from callscore.suites.calls.benchmarks.view import Subject, finding
 from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
@@ -31,7 +30,7 @@ def instructions_of(case: Case) -> Sequence[str]:
 def questions(subject: Subject) -> list[Question]:
     """Of every free instruction: was it followed?"""
     return [
-        Question(INSTRUCTIONS, _item(number), wanted, text_of(subject.value), OFFERED[INSTRUCTIONS])
+        Question(INSTRUCTIONS, _item(number), wanted, subject.text, OFFERED[INSTRUCTIONS])
         for number, wanted in enumerate(instructions_of(subject.case), start=1)
     ]
 

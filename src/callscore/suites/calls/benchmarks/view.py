@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,13 +15,43 @@ from callscore.suites.calls.benchmarks.words import CANNOT_TELL
 from callscore.suites.calls.items import item_id
 
 
-class Subject(msgspec.Struct, frozen=True):
+ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
+
+
+def text_of(value: Any) -> str:
+    """All string values in document order, one a line, keys and ids left out        C-92"""
+    return "\n".join(_strings(value))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in ID_KEYS:
+                yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+class Subject(msgspec.Struct, frozen=True, dict=True):
     """One well-formed answer: the case's reference, the answer as its task reads it, its JSON."""
 
     case: Case
     reference: Any
     output: Any
     value: JsonObject
+
+    @cached_property
+    def text(self) -> str:
+        """All that the answer says."""
+        return text_of(self.value)
+
+    @cached_property
+    def expected_text(self) -> str:
+        """All that the reference says."""
+        return text_of(self.case.expected_outcome)
 
 
 class Facts(NamedTuple):
