@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -243,3 +245,59 @@ def test_a_run_is_judged_and_benchmarked_as_its_file_says(tmp_path: Path, stub: 
     asked = len(stub.requests)
     assert run("run", path, "--json", "-").stdout == first.stdout
     assert len(stub.requests) == asked
+
+
+def test_an_embedding_server_compares_and_its_key_stays_at_home(tmp_path: Path) -> None:
+    def embedding(request: Request) -> Behaviour:
+        texts = request.json["input"]
+        rows = [{"index": i, "embedding": [1.0, len(text) % 3]} for i, text in enumerate(texts)]
+        return Answer({"data": rows})
+
+    cases, outputs = data(tmp_path)
+    with serving(embedding) as server:
+        config = yaml(
+            tmp_path / "embedder.yaml",
+            {
+                "name": "vectors",
+                "provider": "openai",
+                "model": "LaBSE",
+                "base_url": server.url,
+                "api_key_env": "STUB_KEY",
+            },
+        )
+        done = run(
+            *("score", cases, "--outputs", outputs, "--embedder", config),
+            *("--benchmarks", "--json", "-"),
+        )
+    assert done.returncode == 0, done.stderr
+    card = json.loads(done.stdout)
+    relevancy = card["models"][0]["benchmarks"]["criteria"]["bench.answer_relevancy"]
+    assert relevancy["value"] is not None and not relevancy["approximate"]
+    assert "LaBSE" in card["signature"] and KEY not in done.stdout
+    assert all(request.path.endswith("/embeddings") for request in server.requests)
+
+
+NO_SOCKETS = """
+import sys
+def refuse(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto"):
+        raise SystemExit(f"the network was asked for: {event}")
+sys.addaudithook(refuse)
+from callscore.cli.main import main
+main()
+"""
+
+
+def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    args = ["score", cases, "--outputs", outputs, "--judge", "offline", "--benchmarks"]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_SOCKETS, *map(str, args)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "embedder mUSE" in done.stdout

@@ -14,7 +14,6 @@ from callscore.suites.calls.benchmarks.measures import Findings
 from callscore.suites.calls.benchmarks.words import CANNOT_TELL
 from callscore.suites.calls.items import item_id
 
-
 ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
 
 
