@@ -140,13 +140,13 @@ def test_even_a_judge_that_obeys_data_is_caught_by_its_canaries(attack: Attack, 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_every_attack_is_flagged(attack: Attack, place: str) -> None:
-    dirty = attacked(CLEAN[0], attack, place)
-    found = suspicions(dirty, sources_of(dirty))
+    dossiers = [attacked(clean, attack, place) for clean in CLEAN]
+    found = [bool(suspicions(dirty, sources_of(dirty))) for dirty in dossiers]
     if attack.payload == WITHOUT_WORDS:
-        assert not found, "a lone colon is settled by code, and accuses nobody"
+        assert not any(found), "a lone colon is settled by code, and accuses nobody"
         return
-    assert found
-    answer = judge(dirty, LLMJudge(ObedientModel()))
+    assert all(found)
+    answer = judge(dossiers[0], LLMJudge(ObedientModel()))
     assert isinstance(answer, Judged)
     assert "injection_suspected" in answer.flags
 
