@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from callscore.answers import AnswerSource
 from callscore.cases import duplicate_id, open_case
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import Scorecard
 from callscore.examiners import opened_examiner
-from callscore.pipeline import Outlets, Progress, no_progress, tally_cases
+from callscore.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scorecards import scorecard
 from callscore.store.files import lines_of, written_whole
 from callscore.suites import catalog
@@ -85,17 +84,15 @@ def score_files(
             on_verdict if targets.verdicts is not None else None,
             progress,
         )
-        return score_answers(config, outlets)
+        return _score(config, outlets)
 
 
-def score_answers(
-    config: ScoreConfig, outlets: Outlets, source: AnswerSource | None = None
-) -> Scorecard:
-    """Score the answers of a source, or those in the files of the config."""
+def _score(config: ScoreConfig, outlets: Outlets) -> Scorecard:
     config.check()
     with opened_examiner(config) as examiner:
         outlets = msgspec.structs.replace(outlets, examiner=examiner)
-        return scorecard(config, tally_cases(config, outlets, source), examiner)
+        with closing(Tallying(config, outlets)) as tallying:
+            return scorecard(config, tallying.finish(), examiner)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.task import Task
 from callscore.store.files import Line, lines_of
-from callscore.store.records import read_case, read_case_id
+from callscore.store.records import read_case, read_case_id, read_checked_case
 from callscore.suites import catalog
 
 
@@ -39,7 +39,7 @@ def open_case(
 
     Asking needs no reference: `for_scoring=False` saves reading it where it was checked before.
     """
-    case = read_case(line)
+    case = read_case(line) if for_scoring else read_checked_case(line)
     try:
         task = tasks.get(case.task)
         if task is None:

@@ -85,54 +85,26 @@ class Outlets(msgspec.Struct, frozen=True):
     examiner: Examiner | None = None
 
 
-def tally_cases(
-    config: ScoreConfig, outlets: Outlets, source: AnswerSource | None = None
-) -> Tallied:
-    """Score every answer of every model, case by case, in the order of the case files.
-
-    The answers come from `source`, else from the files of the config.
-    """
-    index = _build_index(config, source)
-    cases = WantedCases(config, index.ids)
-    job = _Job(config, index, outlets, cases)
-    try:
-        if outlets.examiner is None:
-            for placed in cases:
-                job.settle(placed, job.read(placed), NOT_EXAMINED)
-        else:
-            import asyncio  # only a judge or an embedder needs a loop
-
-            asyncio.run(job.examine_all(outlets.examiner))
-    finally:
-        index.source.close()
-        if index.verdicts is not None:
-            index.verdicts.close()
-    return Tallied(
-        tallies=job.scorer.tallies,
-        dataset=job.digest.hexdigest(),
-        judges=sorted(index.judges),
-        skipped=cases.skipped,
-        unused_verdicts=index.unused_verdicts,
-    )
-
-
 Waiting = tuple[Placed, ReadCase, "Task[ExaminedCase]"]
 
 
-class _Job:
-    """One pass over all cases."""
+class Tallying:
+    """Scores one case after the other, in the order of the case files; waits where it is left."""
 
     def __init__(
-        self, config: ScoreConfig, index: _Index, outlets: Outlets, cases: WantedCases
+        self, config: ScoreConfig, outlets: Outlets, source: AnswerSource | None = None
     ) -> None:
-        labels = index.source.labels
-        self._index = index
+        """The answers come from `source`, else from the files of the config."""
+        self._index = index = _build_index(config, source)
+        self._examiner = outlets.examiner
         self._progress = outlets.progress
-        self._cases = cases
-        self.digest = hashlib.blake2b(digest_size=16)
-        self.scorer = Scorer(
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._wanted = WantedCases(config, index.ids)
+        self._cases = iter(self._wanted)
+        self._next = next(self._cases, None)
+        self._scorer = Scorer(
             config.checked_settings(),
-            {model: labels.get(model) for model in index.source.models},
+            {model: index.source.labels.get(model) for model in index.source.models},
             ScoringOptions(
                 on_result=outlets.on_result,
                 on_record=outlets.on_record,
@@ -143,25 +115,64 @@ class _Job:
             ),
         )
 
-    def read(self, placed: Placed) -> ReadCase:
-        """The answers to a case and what files say about them."""
-        self.digest.update(placed.line.raw.strip() + b"\n")
-        answers = self._index.source.answers(placed.position, placed.opened.case)
-        return self.scorer.read(placed.opened, answers, _given(self._index, placed.position))
+    @property
+    def next_id(self) -> str | None:
+        """The id of the case that can be scored next without waiting for anybody, if any."""
+        if self._next is None or self._examiner is not None:
+            return None
+        return self._next.opened.case.id
 
-    def settle(self, placed: Placed, read: ReadCase, examined: ExaminedCase) -> None:
+    def advance(self) -> None:
+        """Score the next case."""
+        placed = self._taken()
+        if placed is not None:
+            self._settle(placed, self._read(placed), NOT_EXAMINED)
+
+    def finish(self) -> Tallied:
+        """Score what is left; the sum of everything."""
+        if self._examiner is not None:
+            import asyncio  # only a judge or an embedder needs a loop
+
+            asyncio.run(self._examine_all(self._examiner))
+        while self._next is not None:
+            self.advance()
+        return Tallied(
+            tallies=self._scorer.tallies,
+            dataset=self._digest.hexdigest(),
+            judges=sorted(self._index.judges),
+            skipped=self._wanted.skipped,
+            unused_verdicts=self._index.unused_verdicts,
+        )
+
+    def close(self) -> None:
+        """Give back the files."""
+        self._index.source.close()
+        if self._index.verdicts is not None:
+            self._index.verdicts.close()
+
+    def _taken(self) -> Placed | None:
+        placed, self._next = self._next, next(self._cases, None)
+        return placed
+
+    def _read(self, placed: Placed) -> ReadCase:
+        """The answers to a case and what files say about them."""
+        self._digest.update(placed.line.raw.strip() + b"\n")
+        answers = self._index.source.answers(placed.position, placed.opened.case)
+        return self._scorer.read(placed.opened, answers, _given(self._index, placed.position))
+
+    def _settle(self, placed: Placed, read: ReadCase, examined: ExaminedCase) -> None:
         """Measure a case and add it up."""
-        self.scorer.settle(read, examined)
+        self._scorer.settle(read, examined)
         self._progress(placed.position + 1, len(self._index.ids))
 
-    async def examine_all(self, examiner: Examiner) -> None:
+    async def _examine_all(self, examiner: Examiner) -> None:
         """All cases, some of them at once, settled in the order of the files."""
         import asyncio
 
         waiting: deque[Waiting] = deque()
         try:
-            for placed in self._cases:
-                read = self.read(placed)
+            while (placed := self._taken()) is not None:
+                read = self._read(placed)
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
                 if len(waiting) >= CASES_AT_ONCE:
                     await self._settle_first(waiting)
@@ -176,7 +187,7 @@ class _Job:
         placed, read, task = waiting[0]
         examined = await task
         waiting.popleft()
-        self.settle(placed, read, examined)
+        self._settle(placed, read, examined)
 
 
 def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:

@@ -107,12 +107,14 @@ def test_a_second_identical_run_asks_nothing_and_gives_the_same_bytes(tmp_path: 
     with serving(FaultyChat(right_answer)) as stub:
         path = eval_file(tmp_path, [remote(stub.url)], repeats=2)
         first, second = tmp_path / "1.json", tmp_path / "2.json"
-        assert run("run", path, "--json", first).returncode == 0
+        lines, again = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+        assert run("run", path, "--json", first, "--results", lines).returncode == 0
         assert len(asked(stub)) == 10
         before = len(stub.requests)
-        assert run("run", path, "--json", second).returncode == 0
+        assert run("run", path, "--json", second, "--results", again).returncode == 0
         assert len(stub.requests) == before
     assert first.read_bytes() == second.read_bytes()
+    assert lines.read_bytes() == again.read_bytes()
     assert run("run", path, "--json", second).returncode == 0, "needs no server at all"
 
 
@@ -176,7 +178,7 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_go_on(
     faulty = FaultyChat(right_answer, delay_s=0.2)
     with serving(faulty) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
-        process = start("run", path)
+        process = start("run", path, "--results", tmp_path / "results.jsonl")
         wait_for(stub, 20)
         process.send_signal(number)
         began = time.monotonic()
@@ -185,6 +187,7 @@ def test_an_interrupt_keeps_what_came_and_says_how_to_go_on(
         assert process.returncode == 130
         assert f"callscore run {path} --resume" in err
         assert "Traceback" not in err
+        assert not list(tmp_path.glob("*results*"))
         assert "interrupted" in run("runs", path).stdout
         assert run("run", path, "--resume").returncode == 0
     paid = [times for body, times in faulty.paid.items() if b"word ok" not in body]
@@ -412,10 +415,11 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(tmp_pa
     (tmp_path / "file").write_text("not a folder")
     with serving(FaultyChat(right_answer)) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
-        done = run("run", path, "--store", tmp_path / "file" / "runs.db")
+        for option in ("--store", "--results", "--log"):
+            done = run("run", path, option, tmp_path / "file" / "x")
+            assert done.returncode == 4
+            assert "Traceback" not in done.stderr
         assert stub.requests == []
-    assert done.returncode == 4
-    assert "Traceback" not in done.stderr
 
 
 def test_gates_decide_the_exit_code(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import click
 if TYPE_CHECKING:
     from callscore.core.run_words import Event
     from callscore.eval_config import EvalConfig
-    from callscore.running.runner import Prepared, Ran, RunOptions
+    from callscore.running.preparing import Prepared, RunOptions
+    from callscore.running.runner import Ran
 
 FILE = click.Path(path_type=Path)
 
@@ -61,7 +62,7 @@ def run(
     callscore run eval.yaml --budget 5 --json card.json
     """
     from callscore.eval_config import load_eval
-    from callscore.running.runner import RunOptions, prepare
+    from callscore.running.preparing import RunOptions, prepare
 
     options = RunOptions(
         resume=resume,

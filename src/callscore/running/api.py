@@ -11,7 +11,8 @@ from callscore.core.errors import UsageError
 from callscore.core.run_words import Event, OnEvent
 from callscore.core.scorecard import Scorecard
 from callscore.eval_config import load_eval
-from callscore.running.runner import RunOptions, prepare, run_prepared
+from callscore.running.preparing import RunOptions, prepare
+from callscore.running.runner import run_prepared
 
 
 def unwatched(event: Event) -> None:

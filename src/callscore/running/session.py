@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import Ledger, OnEvent, RunSummary
@@ -16,18 +16,36 @@ from callscore.running.models import Reached
 from callscore.running.preflight import Preflight, preflight
 
 PREFLIGHT_TIMEOUT_S = 30.0
+BETWEEN_S = 0.02
 
 Asked = tuple[Sequence[Preflight], RunSummary]
 
 
-def ask_all(plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent) -> Asked:
-    """Ask the models in `first` whether they answer at all; then carry out the plan."""
-    return loop.run(lambda stop: _ask_all(plan, ledger, first, on_event, stop))
+def ask_all(
+    plan: Plan,
+    ledger: Ledger,
+    first: Mapping[str, Reached],
+    on_event: OnEvent,
+    meanwhile: Callable[[], None],
+) -> Asked:
+    """Ask the models in `first` whether they answer at all; then carry out the plan.
+
+    `meanwhile` is called now and then: short work for the time that answers take.
+    """
+    return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, meanwhile))
+
+
+class _Session(NamedTuple):
+    plan: Plan
+    ledger: Ledger
+    on_event: OnEvent
+    stop: Stop
 
 
 async def _ask_all(
-    plan: Plan, ledger: Ledger, first: Mapping[str, Reached], on_event: OnEvent, stop: Stop
+    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
 ) -> Asked:
+    plan, ledger, on_event, stop = session
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
         providers = {name: model.provider for name, model in first.items()}
@@ -35,10 +53,21 @@ async def _ask_all(
         _refuse(preflights)
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
-        return preflights, await generate(plan, ledger, on_event, stop)
+        beside = asyncio.create_task(_now_and_then(meanwhile))
+        try:
+            return preflights, await generate(plan, ledger, on_event, stop)
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
     finally:
         for model in plan.models.values():
             await model.provider.close()
+
+
+async def _now_and_then(work: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(BETWEEN_S)
+        work()
 
 
 async def _unless_stopped(

@@ -1,0 +1,84 @@
+"""A run before it begins: config and data checked, models at hand, nothing sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.eval_config import EvalConfig
+from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
+from callscore.running.models import LABELS, Reached, open_models
+
+if TYPE_CHECKING:
+    from callscore.running.scenarios import ScenarioSet
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """What a command line may say beside the file."""
+
+    resume: bool = False
+    limit: int | None = None
+    budget_usd: float | None = None
+    preflight: bool = True
+    results: Path | None = None
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A run that has been checked and not yet begun."""
+
+    config: EvalConfig
+    models: Sequence[Reached]
+    subjects: Subjects
+    sets: Sequence[ScenarioSet]
+    survey: Survey
+    options: RunOptions
+
+    def close(self) -> None:
+        """Give back the files that models read from."""
+        for model in self.models:
+            if model.recordings is not None:
+                model.recordings.close()
+
+    @property
+    def budget_usd(self) -> float | None:
+        """The budget of the command line, else of the file.
+
+        Models that cannot cost anything need no price to be held to it.
+        """
+        budget = self.options.budget_usd
+        budget = self.config.budget_usd if budget is None else budget
+        offline = not any(model.online for model in self.models)
+        unpriced = any(model.spec.price is None for model in self.models)
+        return None if offline and unpriced else budget
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know about models that are none."""
+        return [
+            f"{model.spec.name}: {LABELS[model.spec.provider]}"
+            for model in self.models
+            if not model.online
+        ]
+
+
+def prepare(config: EvalConfig, options: RunOptions) -> Prepared:
+    """Read and check config and data; nothing is sent, nothing is written."""
+    scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
+    config = msgspec.structs.replace(config, scoring=scoring)
+    parts: list[Subjects] = [CallSubjects(scoring)] if config.cases else []
+    sets: Sequence[ScenarioSet] = ()
+    if config.scenarios:
+        # The other suite is imported only where there are scenarios: half of the start-up.
+        from callscore.running.scenarios import ScenarioSet, ScenarioSubjects
+
+        sets = [ScenarioSet(data, options.limit) for data in config.scenarios]
+        parts.append(ScenarioSubjects(sets))
+    subjects = AllSubjects(parts)
+    found = subjects.survey()
+    if not found.cases:
+        raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
+    return Prepared(config, open_models(config), subjects, sets, found, options)
