@@ -45,6 +45,8 @@ class Spent(msgspec.Struct):
     flipped: int = 0
     failed: int = 0
     similarities: int = 0
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
+    """How many dossiers raised each flag."""
 
     def add(self, judged: Judged | Failed, items: int) -> None:
         """Take in one dossier."""
@@ -62,6 +64,8 @@ class Spent(msgspec.Struct):
         self.disputed += len(judged.disputed)
         self.rejudged += judged.rejudged
         self.flipped += judged.flipped
+        for flag in judged.flags:
+            self.flags[flag] = self.flags.get(flag, 0) + 1
 
 
 class Examiner:
@@ -99,6 +103,14 @@ class Examiner:
             {metric: why for part in parts for metric, why in part.failures.items()},
             [flag for part in parts for flag in part.flags],
         )
+
+    def is_related(self, model: str) -> bool:
+        """Whether a judge is of the family of this model."""
+        if not self.models:
+            return False
+        from callscore.judges.families import overlaps
+
+        return overlaps(model, self.models)
 
     async def close(self) -> None:
         """Give back connections."""

@@ -104,7 +104,7 @@ class Tallying:
         self._next = next(self._cases, None)
         self._scorer = Scorer(
             config.checked_settings(),
-            {model: index.source.labels.get(model) for model in index.source.models},
+            {model: _marks(model, index.source, outlets.examiner) for model in index.source.models},
             ScoringOptions(
                 on_result=outlets.on_result,
                 on_record=outlets.on_record,
@@ -188,6 +188,13 @@ class Tallying:
         examined = await task
         waiting.popleft()
         self._settle(placed, read, examined)
+
+
+def _marks(model: str, source: AnswerSource, examiner: Examiner | None) -> Sequence[str]:
+    """What every result of a model says: that it is none, or that a relative has judged it."""
+    label = source.labels.get(model)
+    related = examiner is not None and examiner.is_related(model)
+    return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 
 def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:

@@ -83,11 +83,7 @@ def _is_estimate(model: ModelScore) -> bool:
 
 def _related(tallied: Tallied, examiner: Examiner) -> list[str]:
     """The models that a judge of their own family has judged."""
-    if not examiner.models:
-        return []
-    from callscore.judges.families import overlaps
-
-    return [model for model in tallied.tallies if overlaps(model, examiner.models)]
+    return [model for model in tallied.tallies if examiner.is_related(model)]
 
 
 def _overlaps(tallied: Tallied, examiner: Examiner | None) -> list[str]:
@@ -116,6 +112,7 @@ def _judging(examiner: Examiner, tallied: Tallied) -> Judging:
         failed=spent.failed,
         similarities=spent.similarities,
         overlap=_related(tallied, examiner),
+        flags=dict(sorted(spent.flags.items())),
     )
 
 

@@ -10,13 +10,13 @@ import msgspec
 from callscore.cases import Opened
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Question, Verdict, Verdicts
-from callscore.core.measure import Measure, failed
+from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
 from callscore.examining import NOTHING_FOUND, Examined, Examiner
 from callscore.store.records import VerdictRecord
 from callscore.suites import catalog
-from callscore.suites.calls.approximation import RELIES_ON, mark_approximate
+from callscore.suites.calls.approximation import mark_approximate, with_failures
 from callscore.suites.calls.asking import left_open
 from callscore.suites.calls.benchmarks import measuring as benchmarks
 from callscore.suites.calls.benchmarks.view import Subject
@@ -99,10 +99,13 @@ class ScoringOptions(msgspec.Struct, frozen=True):
 
 
 class Scorer:
-    """Reads and measures the answers to one case after another; the tallies are what it leaves."""
+    """Reads and measures the answers to one case after another; the tallies are what it leaves.
+
+    `models` brings, for each model, the flags that all its results carry.
+    """
 
     def __init__(
-        self, settings: Settings, models: Mapping[str, str | None], options: ScoringOptions
+        self, settings: Settings, models: Mapping[str, Sequence[str]], options: ScoringOptions
     ) -> None:
         self._settings = settings
         self._models = models
@@ -213,7 +216,7 @@ class Scorer:
                 if answer.subject is None
                 else benchmarks.measure(answer.subject, verdicts)
             )
-            layer_two = _with_failures(layer_two, {**frozen.failures, **found.failures})
+            layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
         score = score_case(self._formulas[opened.task.name], measured)
         scored = Answer(measured, score, layer_two)
         self._tell(opened.case, answer, scored, verdicts)
@@ -242,28 +245,12 @@ class Scorer:
         measured = opened.task.measure(opened.reference, output, verdicts)
         if found is NOTHING_FOUND and not self._estimates:
             return measured
-        measures = _with_failures(mark_approximate(measured.measures, verdicts), found.failures)
+        measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
         flags = sorted({*measured.flags, *found.flags})
         return Measured(measures, flags, measured.secondary)
 
 
-def _with_failures(
-    measures: Mapping[str, Measure], failures: Mapping[str, str]
-) -> Mapping[str, Measure]:
-    """What still waits for a judge that failed has failed, not merely not run        C-102"""
-    if not failures:
-        return measures
-
-    def told(slug: str, measure: Measure) -> Measure:
-        if measure.absence != "not_run":
-            return measure
-        why = [failures[metric] for metric in RELIES_ON.get(slug, {slug}) if metric in failures]
-        return failed(min(why)) if why else measure
-
-    return {slug: told(slug, measure) for slug, measure in measures.items()}
-
-
-def _result(case: Case, answer: ReadAnswer, scored: Answer, label: str | None) -> CaseResult:
+def _result(case: Case, answer: ReadAnswer, scored: Answer, marks: Sequence[str]) -> CaseResult:
     score, flags = scored.score, scored.measured.flags
     measures = {**scored.measured.measures, **scored.benchmarks}
     return CaseResult(
@@ -275,7 +262,7 @@ def _result(case: Case, answer: ReadAnswer, scored: Answer, label: str | None) -
         score=score.score,
         ungated_score=score.ungated_score,
         reasons=score.reasons,
-        flags=flags if label is None else sorted({*flags, label}),
+        flags=sorted({*flags, *marks}) if marks else flags,
         metrics={slug: measure.value for slug, measure in measures.items()},
     )
 

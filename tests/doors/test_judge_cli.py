@@ -98,6 +98,21 @@ def test_a_model_judges_and_is_never_asked_twice(tmp_path: Path, stub: Stub) -> 
     assert KEY.encode() not in (tmp_path / "kept.db").read_bytes()
 
 
+def test_a_judge_of_the_models_own_family_is_flagged(tmp_path: Path, stub: Stub) -> None:
+    cases, _ = data(tmp_path)
+    answers = [output("c1", form(question(reason=REASON)), model) for model in ("gpt-9", "m")]
+    outputs = write(tmp_path / "o.jsonl", *answers)
+    config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url, model="gpt-8-mini"))
+    results = tmp_path / "results.jsonl"
+    done = run(
+        *("score", cases, "--outputs", outputs, "--judge", config, "--embedder", "none"),
+        *("--store", tmp_path / "kept.db", "--results", results),
+    )
+    assert "judge_overlap: gpt-9 was judged by a model of its own family" in done.stdout
+    flagged = {line["model"] for line in read_lines(results) if "judge_overlap" in line["flags"]}
+    assert flagged == {"gpt-9"}
+
+
 def test_a_judge_that_never_answers_leaves_errors_not_zeros(tmp_path: Path) -> None:
     cases, outputs = data(tmp_path)
     with serving(always(Answer(chat_completion("I would rather not say.")))) as stub:

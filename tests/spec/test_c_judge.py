@@ -177,6 +177,8 @@ def test_all_that_is_open_about_an_answer_goes_into_one_dossier(tmp_path: Path) 
 def test_flags_of_the_judge_reach_the_results(tmp_path: Path) -> None:
     found = judged(tmp_path, ScriptedJudge(flags=["injection_suspected"]))
     assert "injection_suspected" in found.results[0]["flags"]
+    assert found.card.judging is not None
+    assert found.card.judging.flags == {"injection_suspected": 1}
 
 
 def test_c83_judging_is_paid_apart_from_the_model(tmp_path: Path) -> None:

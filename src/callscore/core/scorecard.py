@@ -204,6 +204,8 @@ class Judging(msgspec.Struct, frozen=True):
     similarities: int
     overlap: Sequence[str] = ()
     """Models that a judge of their own family has judged."""
+    flags: Mapping[str, int] = {}
+    """What the judge noticed, with the number of answers (`injection_suspected`)."""
 
 
 class Scorecard(msgspec.Struct, frozen=True):

@@ -78,6 +78,8 @@ def _judging(judging: Judging) -> str:
         parts.append(f"{show_count(judging.disputed, 'item')} disputed")
     if judging.flip_rate is not None:
         parts.append(f"{100 * judging.flip_rate:.1f} % of {judging.rejudged} items flipped")
+    for flag, number in judging.flags.items():
+        parts.append(f"{flag} in {show_count(number, 'answer')}")
     if judging.embedder:
         parts.append(f"embedder {judging.embedder} ({judging.similarities} comparisons)")
     return " · ".join(plain(part, 200) for part in parts)

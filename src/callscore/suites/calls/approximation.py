@@ -1,4 +1,4 @@
-"""Which measures rest on the word of a built-in substitute (C-125)."""
+"""Whose word a measure rests on: an estimate makes it one, a failure leaves it without a value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from callscore.core.judging import Verdicts
-from callscore.core.measure import Measure
+from callscore.core.measure import Measure, failed
 
 _CLAIMS = frozenset(
     {
@@ -45,3 +45,19 @@ def mark_approximate(measures: Mapping[str, Measure], verdicts: Verdicts) -> dic
         else measure
         for slug, measure in measures.items()
     }
+
+
+def with_failures(
+    measures: Mapping[str, Measure], failures: Mapping[str, str]
+) -> Mapping[str, Measure]:
+    """What still waits for a judge that failed has failed, not merely not run        C-102"""
+    if not failures:
+        return measures
+
+    def told(slug: str, measure: Measure) -> Measure:
+        if measure.absence != "not_run":
+            return measure
+        why = [failures[metric] for metric in RELIES_ON.get(slug, {slug}) if metric in failures]
+        return failed(min(why)) if why else measure
+
+    return {slug: told(slug, measure) for slug, measure in measures.items()}
