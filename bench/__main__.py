@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("start", "score", "orchestration", "providers", "engine", "run")
+BENCHES = (
+    *("start", "score", "orchestration", "engine", "providers", "run"),
+    *("embeddings", "offline_judge"),
+)
 
 
 def main() -> None:

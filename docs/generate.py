@@ -82,16 +82,25 @@ def settings_page() -> str:
 def commands_page() -> str:
     """The help text of every command."""
     parts = [HEAD + "# Commands\n", _help([])]
-    parts += [_help([name]) for name in COMMANDS]
+    for name in COMMANDS:
+        parts.append(_help([name]))
+        parts += [_help([name, inner]) for inner in _inner(name)]
     return "\n".join(parts)
+
+
+def _inner(name: str) -> list[str]:
+    """The commands of a group; none where the command is no group."""
+    command = callscore.get_command(click.Context(callscore), name)
+    return list(command.commands) if isinstance(command, click.Group) else []
 
 
 def _help(path: list[str]) -> str:
     context = click.Context(callscore, info_name="callscore", terminal_width=96)
     command: click.Command = callscore
     for name in path:
-        found = callscore.get_command(context, name)
-        assert found is not None  # COMMANDS lists only commands that exist
+        assert isinstance(command, click.Group)  # only groups have commands within
+        found = command.get_command(context, name)
+        assert found is not None  # a group lists only commands that exist
         command = found
         context = click.Context(command, info_name=name, parent=context, terminal_width=96)
     return f"## `{' '.join(['callscore', *path])}`\n\n```text\n{command.get_help(context)}\n```\n"

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from callscore import __version__
 from callscore.cases import duplicate_id, open_case
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
-from callscore.core.scorecard import BenchmarkScore, CaseResult, ModelScore, Scorecard
-from callscore.pipeline import OnResult, Progress, Tallied, Tallying
+from callscore.core.scorecard import Scorecard
+from callscore.examiners import opened_examiner
+from callscore.pipeline import Outlets, Progress, Tallying, no_progress
+from callscore.scorecards import scorecard
 from callscore.store.files import lines_of, written_whole
 from callscore.suites import catalog
 from callscore.suites.calls import spec
-from callscore.suites.calls.final import final_score, option_weights
-from callscore.suites.calls.model_score import score_task
-from callscore.suites.calls.ranking import cost_of, rank
-from callscore.suites.calls.tally import TaskTally
 
 Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]]
 """A file, several files, or the records themselves."""
-
-
-def no_progress(done: int, total: int) -> None:
-    """Progress nobody watches."""
 
 
 def score(
@@ -39,6 +32,7 @@ def score(
     *,
     verdicts: Records = (),
     results: str | os.PathLike[str] | None = None,
+    records: str | os.PathLike[str] | None = None,
     progress: Progress = no_progress,
     **options: Any,
 ) -> Scorecard:
@@ -46,8 +40,9 @@ def score(
 
     `cases`, `outputs` and `verdicts` are paths of JSONL files or iterables of dicts in the same
     form; without outputs the `model_output` embedded in each case is scored. `results` names a
-    JSONL file for one line a case, model and run. Further options: `settings`, `weights`,
-    `cost_per_1000`, `allow_bad_cases`, `judge`.
+    JSONL file for one line a case, model and run; `records` one for each metric of those, too.
+    `judge` is `none`, `offline` or a Judge, `embedder` a name or an Embedder; `benchmarks` runs
+    the second layer. Further options: `settings`, `weights`, `cost_per_1000`, `allow_bad_cases`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
@@ -57,21 +52,47 @@ def score(
             verdicts=_as_files(verdicts, folder / "verdicts.jsonl"),
             **options,
         )
-        return score_files(config, Path(results) if results is not None else None, progress)
+        return score_files(config, Targets(_path(results), _path(records)), progress)
+
+
+class Targets(msgspec.Struct, frozen=True):
+    """The files that a job writes; each appears whole or not at all."""
+
+    results: Path | None = None
+    """One line a case, model and run."""
+    records: Path | None = None
+    """One line a case, model, run and metric (C-100)."""
+    verdicts: Path | None = None
+    """What judge and embedder said, as a verdicts file."""
+
+
+NO_FILES = Targets()
 
 
 def score_files(
-    config: ScoreConfig, results: Path | None = None, progress: Progress = no_progress
+    config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
 ) -> Scorecard:
-    """Score the files of a config; the results file appears whole or not at all."""
-    with result_writer(results) as on_result:
-        return _score(config, on_result, progress)
+    """Score the files of a config, and write what is asked for."""
+    with (
+        line_writer(targets.results) as on_result,
+        line_writer(targets.records) as on_record,
+        line_writer(targets.verdicts) as on_verdict,
+    ):
+        outlets = Outlets(
+            on_result,
+            on_record if targets.records is not None else None,
+            on_verdict if targets.verdicts is not None else None,
+            progress,
+        )
+        return _score(config, outlets)
 
 
-def _score(config: ScoreConfig, on_result: OnResult, progress: Progress) -> Scorecard:
+def _score(config: ScoreConfig, outlets: Outlets) -> Scorecard:
     config.check()
-    with closing(Tallying(config, on_result)) as tallying:
-        return scorecard_of(config, tallying.finish(progress))
+    with opened_examiner(config) as examiner:
+        outlets = msgspec.structs.replace(outlets, examiner=examiner)
+        with closing(Tallying(config, outlets)) as tallying:
+            return scorecard(config, tallying.finish(), examiner)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
@@ -101,8 +122,8 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
 
 
 @contextmanager
-def result_writer(path: Path | None) -> Iterator[OnResult]:
-    """Something that writes case results, one line each; the file appears whole or not at all."""
+def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]:
+    """Something that writes structs, one JSON line each; the file appears whole or not at all."""
     if path is None:
         yield lambda result: None
         return
@@ -110,7 +131,7 @@ def result_writer(path: Path | None) -> Iterator[OnResult]:
     with written_whole(path) as file:
         buffer = bytearray()
 
-        def write(result: CaseResult) -> None:
+        def write(result: msgspec.Struct) -> None:
             nonlocal buffer
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"
@@ -120,6 +141,10 @@ def result_writer(path: Path | None) -> Iterator[OnResult]:
 
         yield write
         file.write(buffer)
+
+
+def _path(path: str | os.PathLike[str] | None) -> Path | None:
+    return Path(path) if path is not None else None
 
 
 def _as_files(records: Records, spool: Path) -> Sequence[Path]:
@@ -135,80 +160,3 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
             else:
                 file.write(encoder.encode(record) + b"\n")
     return (*paths, spool) if spool.stat().st_size else tuple(paths)
-
-
-def scorecard_of(config: ScoreConfig, tallied: Tallied) -> Scorecard:
-    """All models side by side, from what a pass over the cases left."""
-    settings = config.checked_settings()
-    models = [
-        _model_score(model, tallies, config, settings) for model, tallies in tallied.tallies.items()
-    ]
-    return Scorecard(
-        framework=spec.load().framework,
-        signature=_signature(config, tallied, settings),
-        models=models,
-        ranking=rank(models),
-        notes=_notes(config, tallied),
-    )
-
-
-def _model_score(
-    model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, settings: spec.Settings
-) -> ModelScore:
-    scored = {
-        task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
-        for task in catalog.tasks(settings)
-        if task in tallies
-    }
-    tasks = {task: entry.score for task, entry in scored.items()}
-    benchmarks = _benchmarks_not_run()
-    final = final_score(tasks, benchmarks, settings, config.weights or None)
-    cost_weights = option_weights("b", settings, config.weights or None)
-    return ModelScore(
-        model=model,
-        tasks=tasks,
-        benchmarks=benchmarks,
-        final=final,
-        cost=cost_of(tallies, cost_weights, config.cost_per_1000.get(model)),
-        blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
-        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
-    )
-
-
-def _benchmarks_not_run() -> BenchmarkScore:
-    criteria = spec.load().benchmarks.criteria
-    return BenchmarkScore(
-        status="not_run",
-        score=None,
-        criteria={slug: {"value": None, "binary": None} for slug in criteria},
-    )
-
-
-def _signature(config: ScoreConfig, tallied: Tallied, settings: spec.Settings) -> str:
-    """What must agree before two results may be compared (C-126)."""
-    changed = {
-        key: value
-        for key, value in msgspec.to_builtins(settings).items()
-        if value != msgspec.to_builtins(spec.load().settings)[key]
-    }
-    weights = ",".join(f"{task}={weight:g}" for task, weight in config.weights.items())
-    parts = {
-        "suite": "calls",
-        "framework": spec.load().framework,
-        "data": tallied.dataset[:16],
-        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
-        "judge": "+".join(tallied.judges) or config.judge,
-        "embedder": "none",
-        "weights": weights or settings.weights,
-        "callscore": __version__,
-    }
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-def _notes(config: ScoreConfig, tallied: Tallied) -> list[str]:
-    notes = [f"skipped: {problem}" for problem in tallied.skipped]
-    if tallied.unused_verdicts:
-        notes.append(
-            f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
-        )
-    return notes

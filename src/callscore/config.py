@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import ConfigError, UsageError
+from callscore.core.ports import Embedder, Judge
+from callscore.core.run_words import ModelSpec
 from callscore.suites.calls import final, spec
 
 
@@ -18,7 +20,14 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     cases: Sequence[Path]
     outputs: Sequence[Path] = ()
     verdicts: Sequence[Path] = ()
-    judge: str = "none"
+    judge: str | Judge | tuple[ModelSpec, ...] = "none"
+    """Who decides what code cannot: `none`, `offline`, models, or any other Judge."""
+    embedder: str | Embedder | ModelSpec = "none"
+    """Who compares sentences: a name, a model behind `/embeddings`, or any other Embedder."""
+    benchmarks: bool = False
+    """Whether the optional second layer is run; verdicts on it in a file ask for it, too."""
+    store: Path | None = None
+    """Where the answers of judging models are kept, so that none is paid for twice."""
     settings: Mapping[str, Any] = {}
     weights: Mapping[str, float] = {}
     cost_per_1000: Mapping[str, float] = {}
@@ -37,8 +46,8 @@ class ScoreConfig(msgspec.Struct, frozen=True):
         """Refuse what cannot be, before any file is read."""
         if not self.cases:
             raise UsageError("no case file was given")
-        if self.judge != "none":
-            raise UsageError(f"judge {self.judge!r} is not available; expected none")
+        if isinstance(self.judge, str) and self.judge not in ("none", "offline"):
+            raise UsageError(f"judge {self.judge!r} is unknown; expected none, offline or models")
         self.check_options()
 
     def check_options(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -14,7 +13,7 @@ import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import Limits, ModelSpec, Price
+from callscore.core.run_words import ModelSpec
 from callscore.eval_file import (
     SAMPLE,
     TASKS,
@@ -25,13 +24,13 @@ from callscore.eval_file import (
     ModelEntry,
     ScenarioEntry,
 )
+from callscore.eval_judges import embedder_of, judge_of
 from callscore.eval_models import checked_model
+from callscore.eval_reading import converted
 from callscore.gates import known_gates
 from callscore.store.strict_yaml import Document, read_yaml
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
-_AT = re.compile(r" - at `\$\.?(.*)`$")
-_SECRET_KEYS = frozenset({"api_key", "apikey", "key", "token", "secret", "password"})
 
 
 class ScenarioData(msgspec.Struct, frozen=True):
@@ -70,22 +69,26 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     document = read_yaml(path)
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
-    file = _convert(document, EvalFile, "", document.value)
+    file = converted(document, EvalFile, "", document.value)
     models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
     _check_names(document, models)
     _check_values(document, file)
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
+    kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
         verdicts=_files(document, "verdicts", file.verdicts),
         settings=file.settings,
         weights=file.weights,
         tasks=tuple(file.tasks),
+        judge=(judge := judge_of(document, "judge", file.judge)),
+        embedder=embedder_of(document, "embedder", file.embedder, judge),
+        benchmarks=_benchmarks(document, file.benchmarks),
+        store=kept,
     )
     _check_scoring(document, scoring)
-    folder = path.parent
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
@@ -99,58 +102,11 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         recordings=_recordings(document, file.models),
         repeats=file.repeats,
         budget_usd=file.budget_usd,
-        store=store or folder / (file.store or DEFAULT_STORE),
+        store=kept,
         gates=file.gates,
         scoring=scoring,
         attempts=file.attempts,
     )
-
-
-def _convert(document: Document, kind: Any, part: str, value: Any) -> Any:
-    """The value as a struct; unknown keys are named with the nearest known one."""
-    refuse_unknown(document, kind, part, value)
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        message = str(error)
-        found = _AT.search(message)
-        inner = found.group(1) if found else ""
-        whole = f"{part}.{inner}" if part and inner else part or inner
-        raise document.error(whole, _AT.sub("", message).replace("`", "")) from None
-
-
-def refuse_unknown(document: Document, kind: Any, part: str, value: Any) -> None:
-    """Raise where a mapping holds a key that its struct does not know, at any depth."""
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            refuse_unknown(document, kind, f"{part}[{number}]", item)
-    if not isinstance(value, dict):
-        return
-    known = kind.__struct_fields__
-    for key, item in value.items():
-        inner = f"{part}.{key}" if part else key
-        if key not in known:
-            raise document.error(inner, _unknown(key, known))
-        if (kind, key) in _NESTED:
-            refuse_unknown(document, _NESTED[kind, key], inner, item)
-
-
-def _unknown(key: str, known: Sequence[str]) -> str:
-    if key.casefold().replace("-", "_") in _SECRET_KEYS and "api_key_env" in known:
-        return "a secret does not belong in this file; expected api_key_env or api_key_file"
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
-    return f"unknown key; {hint}"
-
-
-_NESTED: Mapping[tuple[Any, str], Any] = {
-    (EvalFile, "models"): ModelEntry,
-    (EvalFile, "gates"): GateEntry,
-    (EvalFile, "attempts"): AttemptsEntry,
-    (ModelEntry, "price"): Price,
-    (ModelEntry, "limits"): Limits,
-    (DataEntry, "orchestration"): ScenarioEntry,
-}
 
 
 def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
@@ -171,9 +127,6 @@ def _check_values(document: Document, file: EvalFile) -> None:
             near = difflib.get_close_matches(task, TASKS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(TASKS)}"
             raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
-    for key in ("judge", "embedder", "benchmarks"):
-        if getattr(file, key) not in ("none", None):
-            raise document.error(key, "not available in this version; expected none")
     for number, gate in enumerate(file.gates):
         _check_gate(document, f"gates[{number}]", gate, file)
     attempts = file.attempts
@@ -199,6 +152,15 @@ def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) 
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
 
 
+def _benchmarks(document: Document, value: Any) -> bool:
+    """Whether the second layer is run: `all` or `none`."""
+    if value in ("all", True):
+        return True
+    if value in ("none", None, False):
+        return False
+    raise document.error("benchmarks", f"{value!r}; expected all or none")
+
+
 def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
     try:
         scoring.check_options()
@@ -219,7 +181,7 @@ def _data(document: Document, value: Any) -> DataEntry:
             continue
         if not isinstance(entry, dict):
             raise document.error(part, "expected a case file, or {orchestration: …}")
-        found: DataEntry = _convert(document, DataEntry, part, entry)
+        found: DataEntry = converted(document, DataEntry, part, entry)
         calls += [found.calls] if isinstance(found.calls, str) else found.calls
         orchestration = found.orchestration or orchestration
     if not calls and orchestration is None:

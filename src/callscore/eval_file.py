@@ -70,10 +70,10 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: list[ModelEntry]
     name: str = ""
     tasks: list[str] = []
-    judge: Any = "none"
-    embedder: Any = "none"
+    judge: Any = None
+    embedder: Any = None
     repeats: int = 1
-    benchmarks: Any = "none"
+    benchmarks: Any = None
     budget_usd: float | None = None
     store: str | None = None
     gates: list[GateEntry] = []

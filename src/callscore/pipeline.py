@@ -7,26 +7,46 @@ position in the file, and only ids, positions and tallies stay in memory.
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from callscore.answers import AnswerSource, EmbeddedAnswers, RecordedAnswers
-from callscore.cases import Opened, WantedCases, case_positions
+from callscore.cases import Placed, WantedCases, case_positions
 from callscore.config import ScoreConfig
-from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
-from callscore.core.judging import NO_VERDICTS, Item, Verdict, Verdicts
-from callscore.core.scorecard import CaseResult
+from callscore.core.judging import Item, Verdict
+from callscore.examining import Examiner
+from callscore.scoring import (
+    NOT_EXAMINED,
+    ExaminedCase,
+    GivenVerdicts,
+    OnRecord,
+    OnResult,
+    OnVerdict,
+    ReadCase,
+    Scorer,
+    ScoringOptions,
+    Tallies,
+    examine_case,
+)
 from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.records import read_output_head, read_verdict
 from callscore.suites import catalog
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.tally import Answer, TaskTally
+
+if TYPE_CHECKING:
+    from asyncio import Task
+
+CASES_AT_ONCE = 24
+"""So many cases may wait for a judge; results still come in the order of the files."""
 
 Progress = Callable[[int, int], None]
-OnResult = Callable[[CaseResult], None]
-Tallies = dict[str, dict[str, TaskTally]]
+
+
+def no_progress(done: int, total: int) -> None:
+    """Progress nobody watches."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -49,41 +69,73 @@ class _Index(msgspec.Struct):
     verdicts: LinesByKey | None = None
     judges: set[str] = set()
     unused_verdicts: int = 0
+    estimates: bool = False
+    """Whether a verdict is the word of a built-in substitute."""
+    benchmarks_judged: bool = False
+    """Whether a verdict speaks about a benchmark: then they are wanted."""
+
+
+class Outlets(msgspec.Struct, frozen=True):
+    """Where results, records and progress go, and who answers what code leaves open."""
+
+    on_result: OnResult
+    on_record: OnRecord | None = None
+    on_verdict: OnVerdict | None = None
+    progress: Progress = no_progress
+    examiner: Examiner | None = None
+
+
+Waiting = tuple[Placed, ReadCase, "Task[ExaminedCase]"]
 
 
 class Tallying:
     """Scores one case after the other, in the order of the case files; waits where it is left."""
 
     def __init__(
-        self, config: ScoreConfig, on_result: OnResult, source: AnswerSource | None = None
+        self, config: ScoreConfig, outlets: Outlets, source: AnswerSource | None = None
     ) -> None:
         """The answers come from `source`, else from the files of the config."""
-        self._index = _build_index(config, source)
-        self._scorer = _Scorer(config, self._index, on_result)
+        self._index = index = _build_index(config, source)
+        self._examiner = outlets.examiner
+        self._progress = outlets.progress
         self._digest = hashlib.blake2b(digest_size=16)
-        self._wanted = WantedCases(config, self._index.ids)
+        self._wanted = WantedCases(config, index.ids)
         self._cases = iter(self._wanted)
         self._next = next(self._cases, None)
+        self._scorer = Scorer(
+            config.checked_settings(),
+            {model: _marks(model, index.source, outlets.examiner) for model in index.source.models},
+            ScoringOptions(
+                on_result=outlets.on_result,
+                on_record=outlets.on_record,
+                on_verdict=outlets.on_verdict,
+                estimates=index.estimates,
+                benchmarks=config.benchmarks or index.benchmarks_judged,
+                asks=outlets.examiner is not None,
+            ),
+        )
 
     @property
     def next_id(self) -> str | None:
-        """The id of the case that comes next; None where all are scored."""
-        return self._next.opened.case.id if self._next is not None else None
+        """The id of the case that can be scored next without waiting for anybody, if any."""
+        if self._next is None or self._examiner is not None:
+            return None
+        return self._next.opened.case.id
 
     def advance(self) -> None:
         """Score the next case."""
-        if self._next is not None:
-            position, line, opened = self._next
-            self._digest.update(line.raw.strip() + b"\n")
-            self._scorer.score(position, opened)
-            self._next = next(self._cases, None)
+        placed = self._taken()
+        if placed is not None:
+            self._settle(placed, self._read(placed), NOT_EXAMINED)
 
-    def finish(self, progress: Progress) -> Tallied:
+    def finish(self) -> Tallied:
         """Score what is left; the sum of everything."""
+        if self._examiner is not None:
+            import asyncio  # only a judge or an embedder needs a loop
+
+            asyncio.run(self._examine_all(self._examiner))
         while self._next is not None:
-            position = self._next.position
             self.advance()
-            progress(position + 1, len(self._index.ids))
         return Tallied(
             tallies=self._scorer.tallies,
             dataset=self._digest.hexdigest(),
@@ -97,6 +149,52 @@ class Tallying:
         self._index.source.close()
         if self._index.verdicts is not None:
             self._index.verdicts.close()
+
+    def _taken(self) -> Placed | None:
+        placed, self._next = self._next, next(self._cases, None)
+        return placed
+
+    def _read(self, placed: Placed) -> ReadCase:
+        """The answers to a case and what files say about them."""
+        self._digest.update(placed.line.raw.strip() + b"\n")
+        answers = self._index.source.answers(placed.position, placed.opened.case)
+        return self._scorer.read(placed.opened, answers, _given(self._index, placed.position))
+
+    def _settle(self, placed: Placed, read: ReadCase, examined: ExaminedCase) -> None:
+        """Measure a case and add it up."""
+        self._scorer.settle(read, examined)
+        self._progress(placed.position + 1, len(self._index.ids))
+
+    async def _examine_all(self, examiner: Examiner) -> None:
+        """All cases, some of them at once, settled in the order of the files."""
+        import asyncio
+
+        waiting: deque[Waiting] = deque()
+        try:
+            while (placed := self._taken()) is not None:
+                read = self._read(placed)
+                waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
+                if len(waiting) >= CASES_AT_ONCE:
+                    await self._settle_first(waiting)
+            while waiting:
+                await self._settle_first(waiting)
+        finally:
+            for _, _, task in waiting:
+                task.cancel()
+            await examiner.close()
+
+    async def _settle_first(self, waiting: deque[Waiting]) -> None:
+        placed, read, task = waiting[0]
+        examined = await task
+        waiting.popleft()
+        self._settle(placed, read, examined)
+
+
+def _marks(model: str, source: AnswerSource, examiner: Examiner | None) -> Sequence[str]:
+    """What every result of a model says: that it is none, or that a relative has judged it."""
+    label = source.labels.get(model)
+    related = examiner is not None and examiner.is_related(model)
+    return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 
 def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
@@ -125,7 +223,7 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
     for line in lines_of(config.verdicts):
         record = read_verdict(line)
         try:
-            catalog.checked_verdict(record.metric, record.verdict, record.value)
+            metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
         position = _position(index.ids, record.case_id, line)
@@ -133,6 +231,8 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
             index.unused_verdicts += 1
             continue
         index.judges.add(record.by or "unnamed")
+        index.estimates = index.estimates or record.approximate
+        index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
         verdicts.add(position, line)
 
 
@@ -147,93 +247,25 @@ def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
     return position
 
 
-class _Scorer:
-    """Scores the answers to one case after another; the tallies are what it leaves."""
-
-    def __init__(self, config: ScoreConfig, index: _Index, on_result: OnResult) -> None:
-        self._index = index
-        self._on_result = on_result
-        settings = config.checked_settings()
-        self._formulas = {
-            name: catalog.formula_for(name, settings) for name in catalog.tasks(settings)
-        }
-        self.tallies: Tallies = {model: {} for model in index.source.models}
-
-    def score(self, position: int, opened: Opened) -> None:
-        """Take in every answer to one case."""
-        case, task = opened.case, opened.task
-        answers = self._index.source.answers(position, case)
-        verdicts = self._verdicts(position)
-        for model in self._index.source.models:
-            label = self._index.source.labels.get(model)
-            tally = self.tallies[model].setdefault(task.name, TaskTally())
-            runs = answers.get(model)
-            if not runs:
-                tally.add_not_run()
-                self._on_result(CaseResult(case.id, model, 1, task.name, "not_run"))
-                continue
-            measured: list[Answer] = []
-            for run in sorted(runs):
-                reply = runs[run]
-                if isinstance(reply, Failed):
-                    tally.add_failed_call(reply.cost_usd)
-                    self._on_result(_error(case, model, run, reply))
-                    continue
-                tally.add_call(reply.cost_usd)
-                given = verdicts.get((model, run)) or verdicts.get((None, run), NO_VERDICTS)
-                answer = self._measure(opened, reply, given)
-                measured.append(answer)
-                self._on_result(_result(case, model, run, answer, label))
-            if measured:
-                tally.add_case(case.id, self._formulas[task.name], measured)
-            else:
-                tally.add_error()
-
-    def _measure(self, opened: Opened, reply: Reply, verdicts: Verdicts) -> Answer:
-        task, reference = opened.task, opened.reference
-        measured = task.measure(reference, task.read(reference, reply), verdicts)
-        return Answer(measured, score_case(self._formulas[task.name], measured))
-
-    def _verdicts(self, position: int) -> Mapping[tuple[str | None, int], Verdicts]:
-        if self._index.verdicts is None:
-            return {}
-        found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
-        for line in self._index.verdicts.lines(position):
-            record = read_verdict(line)
-            metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
-            verdict = Verdict(
-                metric=metric,
-                item=str(record.item),
-                verdict=record.verdict,
-                value=record.value,
-                text=record.text,
-                quote=record.quote,
-                source=record.source,
-                by=record.by,
-            )
-            items = found.setdefault((record.model, record.run), {})
-            items.setdefault(Item(metric, verdict.item), []).append(verdict)
-        return found
-
-
-def _result(
-    case: Case, model: str, run: int, answer: Answer, label: str | None = None
-) -> CaseResult:
-    score = answer.score
-    flags = answer.measured.flags
-    return CaseResult(
-        case_id=case.id,
-        model=model,
-        run=run,
-        task=case.task,
-        status=score.status,
-        score=score.score,
-        ungated_score=score.ungated_score,
-        reasons=score.reasons,
-        flags=flags if label is None else sorted({*flags, label}),
-        metrics={slug: measure.value for slug, measure in answer.measured.measures.items()},
-    )
-
-
-def _error(case: Case, model: str, run: int, failure: Failed) -> CaseResult:
-    return CaseResult(case.id, model, run, case.task, "error", flags=(failure.why,))
+def _given(index: _Index, position: int) -> GivenVerdicts:
+    """What the files say about the answers to one case."""
+    if index.verdicts is None:
+        return {}
+    found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
+    for line in index.verdicts.lines(position):
+        record = read_verdict(line)
+        metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
+        verdict = Verdict(
+            metric=metric,
+            item=str(record.item),
+            verdict=record.verdict,
+            value=record.value,
+            text=record.text,
+            quote=record.quote,
+            source=record.source,
+            by=record.by,
+            approximate=record.approximate,
+        )
+        items = found.setdefault((record.model, record.run), {})
+        items.setdefault(Item(metric, verdict.item), []).append(verdict)
+    return found

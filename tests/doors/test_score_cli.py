@@ -45,7 +45,15 @@ def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
     assert "Question Score Accuracy" in done.stdout
     assert "1.000 ✓ Good" in done.stdout
     written = json.loads(card.read_text(encoding="utf-8"))
-    assert list(written) == ["framework", "signature", "models", "ranking", "notes"]
+    assert list(written) == [
+        "framework",
+        "signature",
+        "models",
+        "ranking",
+        "notes",
+        "estimate",
+        "judging",
+    ]
     (model,) = written["models"]
     assert model["tasks"]["qa"]["score"] == 1.0
     lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
@@ -68,7 +76,7 @@ def test_the_scorecard_has_the_documented_keys(cases: Path, outputs: Path) -> No
         *("approximate", "vacuous", "gate_value"),
     }
     assert {"option", "status", "score", "floor_score", "official", "a", "b"} <= set(model["final"])
-    assert {"status", "score", "criteria"} == set(model["benchmarks"])
+    assert {"status", "score", "criteria"} <= set(model["benchmarks"])
     assert len(model["benchmarks"]["criteria"]) == 11
 
 

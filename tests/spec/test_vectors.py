@@ -18,6 +18,7 @@ from callscore.core.rating import Band, Rating, rate
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
+from callscore.suites.calls.benchmarks import measures as benchmarks
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.final import final_score
 from callscore.suites.calls.formula import formula_of
@@ -218,6 +219,10 @@ COMPUTE: Mapping[str, Callable[[Given], Any]] = {
     "final_a": lambda given: final(given).a,
     "floor_score_b": lambda given: final(given).floor_score,
     "cost_efficiency": cost_efficiency,
+    "answer_correctness": lambda given: (
+        benchmarks.answer_correctness(Measure(given["f1"]), given["similarity"]).value
+    ),
+    "consistency": lambda given: benchmarks.consistency(given["scores"], 1).value,
 }
 
 

@@ -209,4 +209,8 @@ VECTORS = [
     Vector("C-80", "final_a", 1, {"tasks": [0.9, 0.8, 0.7, 0.6], "benchmark": 0.5}, 0.7),
     Vector("C-81", "floor_score_b", 1, {"tasks": [0.9, "invalid", 0.7, 0.6]}, 0.545),
     Vector("C-84", "cost_efficiency", 1, {"A": [0.9, 2], "B": [0.8, 1]}, [0.45, 0.8]),
+    Vector("C-93", "answer_correctness", 1, {"f1": 0.75, "similarity": 0.9}, 0.825),
+    Vector("C-98", "consistency", 1, {"scores": [0.91, 0.9, 0.88]}, 0.982964402620982),
+    Vector("C-98", "consistency", 2, {"scores": [1, 0, 0]}, 0.0),
+    Vector("C-98", "consistency", 3, {"scores": [0, 0, 0]}, None),
 ]

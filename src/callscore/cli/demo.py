@@ -23,13 +23,13 @@ def demo(json_file: Path | None, results: Path | None) -> None:
     four sample models and recorded verdicts; then six made-up agent scenarios with two sample
     models. Nothing is sent anywhere.
     """
-    from callscore.app import score_files
+    from callscore.app import Targets, score_files
     from callscore.cli import output
     from callscore.cli.orchestration import show_samples
     from callscore.demo import sample_calls
 
     with sample_calls() as config:
-        card = score_files(config, results)
+        card = score_files(config, Targets(results))
         output.show_scorecard(card, TITLE, json_file)
     if json_file != output.STANDARD_OUTPUT:
         show_samples()

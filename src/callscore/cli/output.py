@@ -12,6 +12,8 @@ from callscore.store.files import written_whole
 
 STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
+ESTIMATE = "offline estimate"
+"""What heads a card with values of built-in substitutes (C-125)."""
 
 
 def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
@@ -32,6 +34,8 @@ def print_card(card: Scorecard, title: str) -> None:
     from callscore.report.terminal import print_scorecard
     from callscore.suites.catalog import template
 
+    if card.estimate:
+        title = f"{ESTIMATE} · {title}"
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     print_scorecard(console, card, template(), title)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
 
 FILE = click.Path(path_type=Path)
@@ -43,13 +44,27 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--verdicts", multiple=True, type=FILE, help="JSONL of verdicts by people or judges.")
 @click.option(
     "--judge",
-    type=click.Choice(["none"]),
     default="none",
     show_default=True,
-    help="Who decides what code cannot.",
+    metavar="none|offline|FILE",
+    help="Who decides what code cannot: nobody, built-in rules (an estimate), or the models "
+    "in a YAML file.",
+)
+@click.option(
+    "--embedder",
+    metavar="auto|none|muse|labse|chrf|FILE",
+    help="Who compares sentences; auto where there is a judge, else none.",
+)
+@click.option("--benchmarks", is_flag=True, help="Run the eleven optional benchmarks, too.")
+@click.option(
+    "--store", type=FILE, help="Keep the answers of judging models here (.callscore/runs.db)."
 )
 @click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
+@click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
+@click.option(
+    "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+)
 @click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
@@ -60,8 +75,13 @@ def score(
     outputs: tuple[Path, ...],
     verdicts: tuple[Path, ...],
     judge: str,
+    embedder: str | None,
+    benchmarks: bool,
+    store: Path | None,
     json_file: Path | None,
     results: Path | None,
+    records: Path | None,
+    save_verdicts: Path | None,
     weights: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
@@ -75,17 +95,24 @@ def score(
 
     \b
     callscore score cases.jsonl --outputs a.jsonl b.jsonl --json card.json
+    callscore score cases.jsonl --outputs a.jsonl --judge offline
+    callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     """
-    from callscore.app import score_files
+    from callscore.app import Targets, score_files
     from callscore.cli import output
     from callscore.cli.progress import ProgressLine
     from callscore.config import ScoreConfig
+    from callscore.eval_config import DEFAULT_STORE
 
+    who = judge_choice(judge)
     config = ScoreConfig(
         cases=cases,
         outputs=outputs,
         verdicts=verdicts,
-        judge=judge,
+        judge=who,
+        embedder=embedder_choice(embedder, who),
+        benchmarks=benchmarks,
+        store=store or DEFAULT_STORE,
         settings=_pairs("--set", settings),
         weights=_numbers("--weights", weights),
         cost_per_1000=_numbers("--cost", cost),
@@ -93,7 +120,7 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        card = score_files(config, results, progress)
+        card = score_files(config, Targets(results, records, save_verdicts), progress)
     finally:
         progress.close()
     output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from callscore.core.case import JsonObject, Turn
+
 
 class Item(NamedTuple):
     """What a verdict is about: a metric, and the thing within the answer or the reference."""
@@ -29,7 +31,10 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One answered item: a word of those offered, or a value (cosines only)."""
+    """One answered item: a word of those offered, or a value (cosines only).
+
+    `approximate` marks the word of a built-in substitute: an estimate, never official (C-125).
+    """
 
     metric: str
     item: str
@@ -39,9 +44,63 @@ class Verdict(msgspec.Struct, frozen=True):
     quote: str = ""
     source: str = ""
     by: str = ""
+    note: str = ""
+    approximate: bool = False
 
 
 Verdicts = Mapping[Item, Sequence[Verdict]]
 """All verdicts on one answer. An item may carry several words (`specific`, then `as_described`)."""
 
 NO_VERDICTS: Verdicts = {}
+
+
+class Dossier(msgspec.Struct, frozen=True):
+    """All that a judge may see of one answer: never who wrote it, what it cost, or others (C-103).
+
+    What the answer says stands in the questions alone.
+    """
+
+    task: str
+    turns: Sequence[Turn]
+    config: JsonObject
+    expected_outcome: JsonObject
+    questions: Sequence[Question]
+    lang: str | None = None
+    repeat: int = 0
+    """Above 0 where the same dossier is put once more, to see whether the verdicts stay."""
+
+
+class Void(NamedTuple):
+    """An item without a usable verdict, and why: its metric has failed on this answer (C-102)."""
+
+    item: Item
+    why: str
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """Verdicts on the questions of a dossier that a word can answer, and what they took.
+
+    `void` are the questions that got no usable verdict, though others did. `disputed` are the
+    items on which judges found no majority: the stricter word stands, and people should look.
+    `rejudged` and `flipped` count the items that were put a second time to the same judge, and
+    those that it then answered otherwise.
+    """
+
+    verdicts: Sequence[Verdict]
+    flags: Sequence[str] = ()
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    void: Sequence[Void] = ()
+    disputed: Sequence[Item] = ()
+    rejudged: int = 0
+    flipped: int = 0
+
+
+class Similarity(msgspec.Struct, frozen=True):
+    """How alike two texts are, and by which embedder; approximate where none could read them."""
+
+    value: float
+    by: str
+    approximate: bool = False

@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from callscore.core.case import Case, Failed
-from callscore.core.judging import Question, Verdicts
+from callscore.core.case import Failed
+from callscore.core.judging import Dossier, Judged, Similarity, Verdicts
 
 
 class Judge(Protocol):
-    """Something that classifies items."""
+    """Something that classifies items.
 
-    async def verdicts(self, case: Case, questions: list[Question]) -> Verdicts | Failed:
-        """A verdict for every question, or why there is none."""
+    `signature` names what decides the verdicts (model, prompts, rubrics): it stands in the
+    signature of every result (C-126).
+    """
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with anything that may change a verdict."""
+        ...
+
+    async def judge(self, dossier: Dossier) -> Judged | Failed:
+        """A verdict on every question that has words to choose from, or why there is none."""
         ...
 
 
 class Embedder(Protocol):
     """Something that compares the meaning of two texts."""
 
-    async def similarities(self, pairs: list[tuple[str, str]], lang: str | None) -> list[float]:
-        """The cosine of each pair."""
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    @property
+    def signature(self) -> str:
+        """Changes with anything that may change a similarity."""
+        ...
+
+    def reads(self, lang: str | None) -> bool:
+        """Whether it knows this language; None is a language that nobody has named."""
+        ...
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        """The cosine of each pair, in order, or why there is none."""
         ...
 
 

@@ -70,12 +70,32 @@ class TaskScore(msgspec.Struct, frozen=True):
     metrics: Mapping[str, MetricScore]
 
 
+class CriterionScore(msgspec.Struct, frozen=True):
+    """One of the eleven: the value over all cases, and the binary that its limit makes of it."""
+
+    value: float | None
+    binary: int | None
+    why: str | None = None
+    unit: str = "fraction"
+    case_pass_rate: float | None = None
+    """The share of cases that pass by themselves (C-88)."""
+    n: int = 0
+    approximate: bool = False
+
+
 class BenchmarkScore(msgspec.Struct, frozen=True):
-    """The optional second layer: eleven binary criteria."""
+    """The optional second layer: eleven binary criteria.
+
+    `provisional` is the mean over the `ran` criteria that have a value, official or not (C-89).
+    """
 
     status: Status
     score: float | None
-    criteria: Mapping[str, Mapping[str, float | None]]
+    criteria: Mapping[str, CriterionScore]
+    provisional: float | None = None
+    ran: int = 0
+    approximate: bool = False
+    meets_recommended: bool | None = None
 
 
 class FinalScore(msgspec.Struct, frozen=True):
@@ -165,6 +185,29 @@ class TemplateRow(msgspec.Struct, frozen=True):
     is_blocker: bool = False
 
 
+class Judging(msgspec.Struct, frozen=True):
+    """Who judged and compared, and what that took; never part of a model's cost (C-83)."""
+
+    judge: str | None
+    embedder: str | None
+    items: int
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    disputed: int
+    rejudged: int
+    flip_rate: float | None
+    """Of the items that were put to the same judge twice, the share answered otherwise."""
+    failed: int
+    """Dossiers with an item that got no usable verdict."""
+    similarities: int
+    overlap: Sequence[str] = ()
+    """Models that a judge of their own family has judged."""
+    flags: Mapping[str, int] = {}
+    """What the judge noticed, with the number of answers (`injection_suspected`)."""
+
+
 class Scorecard(msgspec.Struct, frozen=True):
     """All models side by side, as `--json` writes it."""
 
@@ -173,3 +216,6 @@ class Scorecard(msgspec.Struct, frozen=True):
     models: Sequence[ModelScore]
     ranking: Sequence[Ranked]
     notes: Sequence[str] = ()
+    estimate: bool = False
+    """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
+    judging: Judging | None = None

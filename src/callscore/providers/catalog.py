@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from callscore.providers.dialect import Dialect
     from callscore.providers.http import Http
-    from callscore.providers.remote import Authorise
+    from callscore.providers.remote import Access, Authorise
 
 ANTHROPIC_VERSION = "2023-06-01"
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
@@ -64,6 +64,25 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     hidden = [key, *(secrets.environment.get(name) for name in _OTHER_SECRETS)]
     access = Access(Endpoint(url, proxy_for(url)), authorise, tuple(filter(None, hidden)))
     return RemoteModel(spec.name, spec.model, api.dialect, access, http)
+
+
+def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
+    """Where the `/embeddings` of a model are, and how it lets us in."""
+    from callscore.providers import openai
+    from callscore.providers.addresses import checked_url
+    from callscore.providers.http import Endpoint, proxy_for
+    from callscore.providers.remote import Access
+
+    if spec.provider != "openai":
+        raise ConfigError(f"embedder {spec.name!r}: provider: expected openai, or a server like it")
+    try:
+        base = checked_url(spec.base_url or openai.BASE_URL, allow_http=spec.allow_http)
+        url = _joined(base, "embeddings")
+        key = _key(spec, secrets, base, openai.KEY_ENV)
+        authorise = _authorise(spec, secrets, url, key)
+    except ConfigError as error:
+        raise ConfigError(f"embedder {spec.name!r}: {error}") from None
+    return Access(Endpoint(url, proxy_for(url)), authorise, (key,) if key else ())
 
 
 def _api(spec: ModelSpec, secrets: Secrets) -> _Api:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from callscore.core.scorecard import (
+    CriterionScore,
     MetricScore,
     ModelScore,
     Ranked,
@@ -158,16 +159,36 @@ def _task(task: TaskScore | None) -> Cell:
     return Cell(f"{task.status}{provisional}", "quiet", why)
 
 
+BENCHMARKS_NOT_RUN = "the optional benchmarks were not run"
+
+
 def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
     benchmarks = model.benchmarks
-    if row.kind == "benchmarks":
-        value, shown = benchmarks.score, benchmarks.score
-    else:
-        value = benchmarks.criteria[row.key]["binary"]
-        shown = value
-    if shown is None:
-        return Cell(NOTHING, "quiet", "the optional benchmarks were not run")
-    return Cell(show(shown) if row.kind == "benchmarks" else f"{value:g}")
+    if benchmarks.status == "not_run":
+        return Cell(NOTHING, "quiet", BENCHMARKS_NOT_RUN)
+    if row.kind == "criterion":
+        return _criterion(benchmarks.criteria[row.key])
+    of = f"{benchmarks.ran} of {len(benchmarks.criteria)}"
+    if benchmarks.score is None:
+        provisional = (
+            f" {show(benchmarks.provisional)}" if benchmarks.provisional is not None else ""
+        )
+        return Cell(
+            f"{benchmarks.status}{provisional} ({of})", "quiet", f"only {of} benchmarks ran"
+        )
+    estimate = " (estimate)" if benchmarks.approximate else ""
+    tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
+    return Cell(f"{show(benchmarks.score)}{estimate}", tone)
+
+
+def _criterion(criterion: CriterionScore) -> Cell:
+    """The binary, and the value behind it."""
+    if criterion.binary is None or criterion.value is None:
+        return Cell(NOTHING, "quiet", criterion.why or "")
+    shown = show(criterion.value, criterion.unit)
+    mark = ", approximate" if criterion.approximate else ""
+    tone: Tone = "good" if criterion.binary else "bad"
+    return Cell(f"{criterion.binary} ({shown}{mark})", tone, brief=f"{criterion.binary} ({shown})")
 
 
 def _final(model: ModelScore, row: TemplateRow) -> Cell:
@@ -177,11 +198,17 @@ def _final(model: ModelScore, row: TemplateRow) -> Cell:
     if value is not None:
         return Cell(show(value) if final.official else f"{show(value)} (estimate)")
     if not is_official:
-        return Cell(NOTHING, "quiet", "the optional benchmarks were not run")
+        return Cell(NOTHING, "quiet", _why_no_a(model))
     if final.status == "invalid":
         floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
         return Cell(f"invalid{floor}", "blocked", brief="invalid")
     return Cell(final.status, "quiet", f"Final Score {final.status}: {', '.join(final.reasons)}")
+
+
+def _why_no_a(model: ModelScore) -> str:
+    if model.benchmarks.status == "not_run":
+        return BENCHMARKS_NOT_RUN
+    return "the benchmarks are not complete, or a task has no score"
 
 
 def _cost(model: ModelScore) -> Cell:

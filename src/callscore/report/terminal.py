@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.core.scorecard import Ranked, Scorecard, TemplateRow
+from callscore.core.scorecard import Judging, Ranked, Scorecard, TemplateRow
 from callscore.report.cells import Cell, Row, Tone, rows
-from callscore.report.numbers import show, show_money
+from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
 
 if TYPE_CHECKING:
@@ -56,9 +56,33 @@ def print_scorecard(
     _print_footnotes(console, notes)
     _print_blockers(console, card)
     _print_ranking(console, card)
+    if card.judging is not None:
+        console.print(_text(_judging(card.judging), "dim"), soft_wrap=True)
     for note in card.notes:
         console.print(_text(f"note: {plain(note)}", "yellow"))
     console.print(_text(f"signature  {card.signature}", "dim"), soft_wrap=True)
+
+
+def _judging(judging: Judging) -> str:
+    """Who judged, and what it took; never part of a model's cost."""
+    parts = [f"judge  {judging.judge or 'none'}", f"{show_count(judging.items, 'item')}"]
+    if judging.requests:
+        parts.append(show_count(judging.requests, "request"))
+        tokens = judging.input_tokens + judging.output_tokens
+        parts.append(f"{tokens} tokens")
+        cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
+        parts.append(f"cost {cost}, apart from the models' own")
+    if judging.failed:
+        parts.append(f"{show_count(judging.failed, 'answer')} with items that got no verdict")
+    if judging.disputed:
+        parts.append(f"{show_count(judging.disputed, 'item')} disputed")
+    if judging.flip_rate is not None:
+        parts.append(f"{100 * judging.flip_rate:.1f} % of {judging.rejudged} items flipped")
+    for flag, number in judging.flags.items():
+        parts.append(f"{flag} in {show_count(number, 'answer')}")
+    if judging.embedder:
+        parts.append(f"embedder {judging.embedder} ({judging.similarities} comparisons)")
+    return " · ".join(plain(part, 200) for part in parts)
 
 
 def _room(console: Console, layout: Layout) -> int:
@@ -121,7 +145,11 @@ def _print_footnotes(console: Console, notes: _Footnotes) -> None:
         console.print(_text(f"[{number}] {reason}", "dim"))
     if any("await a verdict" in reason for reason in notes.reasons):
         console.print(
-            _text("    Judged rows need verdicts: give a file with --verdicts FILE.", "dim")
+            _text(
+                "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml "
+                "(models), or --judge offline (an estimate).",
+                "dim",
+            )
         )
     console.print()
 

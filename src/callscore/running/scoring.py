@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.answers import Answers
-from callscore.app import no_progress, result_writer, scorecard_of
+from callscore.app import line_writer
 from callscore.core.case import Case, Reply
 from callscore.core.scorecard import CaseResult, Scorecard
-from callscore.pipeline import OnResult, Tallying
+from callscore.examiners import opened_examiner
+from callscore.pipeline import Outlets, Tallying
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
+from callscore.scorecards import scorecard
+from callscore.scoring import OnResult
 from callscore.store.journal import Journal
 
 if TYPE_CHECKING:
@@ -72,11 +75,14 @@ class RunScoring:
 
     def __enter__(self) -> RunScoring:
         config = self._prepared.config
-        self._on_result = self._stack.enter_context(result_writer(self._prepared.options.results))
+        self._on_result = self._stack.enter_context(line_writer(self._prepared.options.results))
+        self._examiner = None
         self._tallying = None
         if config.cases:
             config.scoring.check()
-            self._tallying = Tallying(config.scoring, self._on_result, self._source)
+            self._examiner = self._stack.enter_context(opened_examiner(config.scoring))
+            outlets = Outlets(self._on_result, examiner=self._examiner)
+            self._tallying = Tallying(config.scoring, outlets, self._source)
             self._stack.callback(self._tallying.close)
         return self
 
@@ -89,7 +95,10 @@ class RunScoring:
         self._stack.__exit__(kind, error, trace)
 
     def catch_up(self) -> None:
-        """Score some cases to which every model has answered; the rest waits for `card`."""
+        """Score some cases to which every model has answered; the rest waits for `card`.
+
+        Where somebody judges, all of it waits: judging needs the loop that the models have now.
+        """
         tallying = self._tallying
         for _ in range(CASES_AT_ONCE):
             case_id = tallying.next_id if tallying is not None else None
@@ -103,8 +112,8 @@ class RunScoring:
         """The scorecard of the calls suite, where the run has cases."""
         if self._tallying is None:
             return None
-        tallied = self._tallying.finish(no_progress)
-        card = scorecard_of(self._prepared.config.scoring, tallied)
+        tallied = self._tallying.finish()
+        card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
         return msgspec.structs.replace(card, notes=[*card.notes, *self._prepared.notes])
 
     def scenarios(self) -> Mapping[str, ScenarioScore]:

@@ -29,6 +29,11 @@ _TO_A_CASE = (
     " WHERE run_id = ? AND case_id = ? ORDER BY model, run"
 )
 
+_KEEP = (
+    "INSERT OR REPLACE INTO answers (key, reply, cost_usd, attempts, checksum)"
+    " VALUES (?, ?, ?, ?, ?)"
+)
+
 
 class Journal:
     """One file of answers and runs. Reading is immediate; writing goes through an `OpenRun`."""
@@ -90,6 +95,11 @@ class Journal:
         if row is None or checksum(key, row[0]) != row[2]:
             return None
         return Stored(key, from_bytes(row[0]), row[1])
+
+    def keep_answer(self, stored: Stored) -> None:
+        """Returns when a paid answer that belongs to no run is durable: a judge's."""
+        with told_plainly(self.path), transaction(self._connection):
+            self._connection.execute(_KEEP, _answer_row(stored))
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """What a run has for one case, by model and repeat; needs no network."""

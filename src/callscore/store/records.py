@@ -66,6 +66,10 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     quote: str = ""
     source: str = ""
     by: str = ""
+    approximate: bool = False
+    """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
+    judge: str | None = None
+    """Labels only: the word that a judge gave on the same item."""
 
 
 _CASE = msgspec.json.Decoder(Case)

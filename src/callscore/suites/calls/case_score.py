@@ -27,9 +27,14 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
     measures = measured.measures
     breached: list[str] = []
     call_breaches: list[str] = []
+    undecided: list[str] = []
     for slug, gate in formula.gates:
         value = measures[slug].value
-        if value is not None and gate.breached(value):
+        if value is None:
+            continue
+        if measures[slug].approximate and slug in formula.judged_gates:
+            undecided.append(slug)
+        elif gate.breached(value):
             breached.append(slug)
             if gate.kind == "call":
                 call_breaches.append(slug)
@@ -40,6 +45,8 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
         missing = [slug for slug in formula.slugs if _is_missing(formula, measured, slug)]
         is_error = any(measures[slug].absence == "failed" for slug in missing)
         return CaseScore("error" if is_error else "incomplete", None, None, missing, ())
+    if undecided:
+        return CaseScore("incomplete", None, ungated, undecided, ())
     return CaseScore("valid", ungated, ungated, (), ())
 
 

@@ -7,19 +7,30 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.core.task import Task
+from callscore.suites.calls.benchmarks import words as benchmarks
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.qa.task import QATask
 from callscore.suites.calls.spec import Settings, slug_of
 from callscore.suites.calls.text import task as text
+from callscore.suites.calls.text.summary import CALL_INTENT, OTHER_GOAL
 from callscore.suites.calls.text.task import TextTask
 from callscore.suites.calls.translation import task as translation
 from callscore.suites.calls.translation.task import TranslationTask
 
-OFFERED: Mapping[str, tuple[str, ...]] = {**qa.OFFERED, **text.OFFERED, **translation.OFFERED}
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    **qa.OFFERED,
+    **text.OFFERED,
+    **translation.OFFERED,
+    **benchmarks.OFFERED,
+}
 """The words a verdict on each judged metric may use; none where the answer is a number."""
 
-VALUES: Mapping[str, tuple[float, ...]] = {**text.VALUES, **translation.VALUES}
+VALUES: Mapping[str, tuple[float, ...]] = {
+    **text.VALUES,
+    **translation.VALUES,
+    **benchmarks.VALUES,
+}
 """The only numbers a verdict may give, for metrics that have such a list (C-17, C-69)."""
 
 
@@ -31,6 +42,13 @@ def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
         "text": TextTask(settings),
         "translation": TranslationTask(settings),
     }
+
+
+def offered_for(metric: str, item: str) -> tuple[str, ...]:
+    """The words that may answer one item; the intent has two questions with words of their own."""
+    if metric == CALL_INTENT:
+        return text.ANY_OTHER_GOAL if item == OTHER_GOAL else text.SAME_GOAL
+    return OFFERED.get(metric, ())
 
 
 def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
@@ -61,7 +79,7 @@ def _check_value(slug: str, value: float) -> None:
     if allowed is not None and value not in allowed:
         listed = ", ".join(f"{number:g}" for number in allowed)
         raise DataError(f"{value} is no value of {slug}; expected one of {listed}", field="value")
-    if allowed is None and OFFERED[slug]:
+    if allowed is None and OFFERED[slug] and slug not in benchmarks.COSINES:
         raise DataError(f"{slug} is judged with a word; expected `verdict`", field="value")
     if not -1 <= value <= 1:
         raise DataError(f"{value} is no cosine; expected a number from -1 to 1", field="value")

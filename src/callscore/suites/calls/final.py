@@ -57,15 +57,22 @@ def final_score(
         status=status,
         score=score,
         floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,
-        official=status == "valid"
-        and all(
-            tasks[name].official for name, weight in weights.items() if weight and name in tasks
-        ),
+        official=status == "valid" and _are_official(weights, tasks, benchmarks),
         a=score_a,
         b=score_b,
         reasons=reasons,
         weights=weights,
     )
+
+
+def _are_official(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> bool:
+    """Whether nothing that counts is an estimate        C-125"""
+    counted = [name for name, weight in weights.items() if weight]
+    if "benchmarks" in counted and benchmarks.approximate:
+        return False
+    return all(tasks[name].official for name in counted if name in tasks)
 
 
 def _score_of(

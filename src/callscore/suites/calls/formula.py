@@ -57,6 +57,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
     specs: Mapping[str, MetricSpec]
+    judged_gates: frozenset[str] = frozenset()
+    """Gates on what only a judge can tell: an estimate neither triggers nor clears them."""
 
 
 @cache
@@ -75,7 +77,10 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     active.sort(key=lambda entry: not entry[0].endswith(".structure"))
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
-    return TaskFormula(task, slugs, score, weighted, complements, tuple(active), spec.metrics)
+    judged = frozenset(slug for slug, _ in active if spec.metrics[slug].needs == "judge")
+    return TaskFormula(
+        task, slugs, score, weighted, complements, tuple(active), spec.metrics, judged
+    )
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

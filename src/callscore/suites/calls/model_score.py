@@ -40,8 +40,11 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         return metrics[slug].value
 
     ungated = task_score(formula.score, value_of) if tally.evaluated else None
-    status = _status(tally, settings, bool(blockers), ungated)
+    undecided = _undecided(formula, tally)
+    status = _status(tally, settings, ungated, blocked=bool(blockers), undecided=bool(undecided))
     reasons = [blocker.metric for blocker in blockers]
+    if status == "incomplete" and undecided:
+        reasons = undecided
     if status == "incomplete" and ungated is None:
         reasons = [
             slug for slug in formula.slugs if slug in formula.weighted and value_of(slug) is None
@@ -64,17 +67,28 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
 
 
 def _status(
-    tally: TaskTally, settings: Settings, is_blocked: bool, ungated: float | None
+    tally: TaskTally, settings: Settings, ungated: float | None, *, blocked: bool, undecided: bool
 ) -> Status:
     """What the task is: a proven breach outranks what could not be run (C-01, C-124)."""
-    if is_blocked:
+    if blocked:
         return "invalid"
     if not tally.evaluated:
         return "error" if tally.errors else "not_run"
     covered = holds(1 - tally.errors / tally.cases, ">=", settings.coverage_required)
-    if ungated is None or tally.not_run or not covered or _has_failures(tally):
+    if ungated is None or tally.not_run or not covered or undecided or _has_failures(tally):
         return "incomplete"
     return "valid"
+
+
+def _undecided(formula: TaskFormula, tally: TaskTally) -> list[str]:
+    """Gates that rest on estimates: those neither trigger nor clear them (C-125)."""
+    return [
+        slug
+        for slug, _ in formula.gates
+        if slug in formula.judged_gates
+        and (metric := tally.metrics.get(slug)) is not None
+        and metric.approximate
+    ]
 
 
 def _has_failures(tally: TaskTally) -> bool:
@@ -92,7 +106,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
         if gate.kind == "call":
             if cases and over_tolerance:
                 found.append(Blocker(formula.task, slug, _worst(metric, gate), gate.limit, cases))
-        else:
+        elif not (metric.approximate and slug in formula.judged_gates):
             value = _gate_value(metric, pooled=formula.specs[slug].pooled)
             if value is not None and gate.breached(value):
                 found.append(Blocker(formula.task, slug, value, gate.limit, cases))

@@ -92,6 +92,17 @@ class Criterion(msgspec.Struct, frozen=True, array_like=True):
     comparison: Comparison
     limit: float
     printed: str
+    tasks: tuple[str, ...]
+    """The tasks whose answers it looks at (C-90)."""
+
+    def passes(self, value: float) -> bool:
+        """Whether a value earns the binary 1."""
+        return holds(value, self.comparison, self.limit)
+
+    @property
+    def worst(self) -> float:
+        """What an answer of the wrong structure is worth        C-90"""
+        return 0.0 if self.unit == "fraction" else 100.0
 
 
 class Benchmarks(msgspec.Struct, frozen=True):

@@ -12,6 +12,9 @@ import msgspec
 
 from callscore.core.measure import Measure
 from callscore.core.task import Measured
+from callscore.suites.calls.benchmarks import tally as benchmarks
+from callscore.suites.calls.benchmarks.measuring import Benchmarked
+from callscore.suites.calls.benchmarks.tally import CriterionTally
 from callscore.suites.calls.case_score import CaseScore
 from callscore.suites.calls.formula import TaskFormula
 
@@ -84,6 +87,8 @@ class Answer(msgspec.Struct, frozen=True):
 
     measured: Measured
     score: CaseScore
+    benchmarks: Benchmarked = {}
+    """The criteria of the second layer; empty where they are not run."""
 
 
 class TaskTally(msgspec.Struct):
@@ -100,6 +105,7 @@ class TaskTally(msgspec.Struct):
     """Case ids in breach of any gate."""
     call_blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of a call gate."""
+    benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
     calls: int = 0
     unpriced: int = 0
@@ -123,6 +129,14 @@ class TaskTally(msgspec.Struct):
     def add_failed_call(self, cost_usd: float | None) -> None:
         """A call without an answer: billed where it has a price, never counted as a call."""
         self.spend += cost_usd or 0.0
+
+    def add_benchmarks(self, answers: Sequence[Answer], ddof: int) -> None:
+        """Take in the second layer of the runs of one case, where it is run."""
+        if answers and answers[0].benchmarks:
+            scores = [_run_score(answer) for answer in answers]
+            benchmarks.add_case(
+                self.benchmarks, [answer.benchmarks for answer in answers], scores, ddof
+            )
 
     def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[Answer]) -> None:
         """Take in the runs of one case, averaged within the case first (C-07)."""
@@ -193,10 +207,23 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
+            benchmarks=benchmarks.joined(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
         )
+
+
+def _run_score(answer: Answer) -> Measure:
+    """The task score of one run; an invalid one counts 0        C-98"""
+    score = answer.score
+    if score.status == "invalid":
+        return Measure(0.0)
+    approximate = any(measure.approximate for measure in answer.measured.measures.values())
+    if score.score is None:
+        why = f"a run has no task score: {', '.join(score.reasons)}"
+        return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
+    return Measure(score.score, approximate=approximate)
 
 
 def _mean_of_runs(runs: Sequence[Measure]) -> Measure:

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.case import Case, Malformed, Prompt, Reply
-from callscore.core.judging import Item, Question, Verdicts
+from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
 from callscore.core.rating import TOLERANCE, holds
 from callscore.core.task import Measured
-from callscore.metrics.text import n1
-from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
+from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference, read_reference
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
 
-EVIDENCE = "qa.evidence_backed_reasoning"
-OFFERED: Mapping[str, tuple[str, ...]] = {
-    EVIDENCE: ("vague", "specific", "as_described", "differs", "absent", "cannot_tell")
-}
-POINTS: Mapping[str, int] = {
-    "vague": 0,
-    "as_described": 2,
-    "differs": 1,
-    "absent": 1,
-    "cannot_tell": 0,
-}
-"""Points of a reason by verdict (C-37); `specific` alone still awaits its second verdict."""
-
-LONGEST_BARE_TIME = 40
-_TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
-_WORD = re.compile(r"[^\W\d_]+")
+__all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
 
 class QAOutput(msgspec.Struct, frozen=True):
@@ -80,8 +64,8 @@ class QATask:
             Question(EVIDENCE, question.id, reason, question.reason, OFFERED[EVIDENCE])
             for question in reference.questions.values()
             if question.score is not None
-            and (reason := _reason(output, question)) is not None
-            and _points_by_code(reason, question.reason) is None
+            and (reason := evidence.reason_of(output.by_id, question)) is not None
+            and evidence.points_by_code(reason, question.reason) is None
         ]
 
     def measure(
@@ -93,19 +77,20 @@ class QATask:
             return _malformed(reasons_absent, output)
         flags = set(output.flags)
         applicable = [q for q in reference.questions.values() if q.score is not None]
-        marks = [_mark(question, output.by_id.get(question.id), flags) for question in applicable]
+        marks = [mark_of(question, output.by_id.get(question.id), flags) for question in applicable]
         _note_not_applicable(reference, output, flags)
-        evidence = ABSENT
+        backed = ABSENT
         if not reasons_absent:
-            points = [_points(output, question, verdicts, flags) for question in applicable]
-            evidence = formulas.evidence_backed_reasoning(points)
+            backed = formulas.evidence_backed_reasoning(
+                _points(applicable, output, verdicts, flags)
+            )
         return Measured(
             {
                 "qa.question_score_accuracy": formulas.question_score_accuracy(
                     marks, self.settings.score_margin_fraction
                 ),
                 "qa.score_gap_accuracy": formulas.score_gap_accuracy(marks),
-                EVIDENCE: evidence,
+                EVIDENCE: backed,
                 "qa.false_pass_rate": formulas.false_pass_rate(marks),
                 "qa.structure": ratio(1, 1),
             },
@@ -132,7 +117,7 @@ def _malformed(reasons_absent: bool, output: Malformed) -> Measured:
     return Measured(missing, (output.cause,))
 
 
-def _mark(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
+def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
     """One question as the model marked it; what is odd about it is flagged."""
     if item is None:
         flags.add("missing_item")
@@ -164,37 +149,10 @@ def _note_not_applicable(reference: QAReference, output: QAOutput, flags: set[st
                 flags.add("na_scored")
 
 
-def _reason(output: QAOutput, question: FormQuestion) -> str | None:
-    item = output.by_id.get(question.id)
-    reason = item.get("reason") if item is not None else None
-    return reason if isinstance(reason, str) else None
-
-
-def _points_by_code(reason: str | None, expected: str) -> int | None:
-    """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
-    if reason is None or is_empty(reason):
-        return 0
-    if len(reason) <= LONGEST_BARE_TIME and _is_bare_time(reason):
-        return 0
-    if expected and (reason == expected or n1(reason) == expected):
-        return 2
-    return None
-
-
-def _is_bare_time(reason: str) -> bool:
-    """A timestamp and at most one word, as in "At 00:12."        C-39"""
-    rest, times = _TIMESTAMP.subn("", reason)
-    return times > 0 and len(_WORD.findall(rest)) <= 1
-
-
 def _points(
-    output: QAOutput, question: FormQuestion, verdicts: Verdicts, flags: set[str]
-) -> int | None:
-    decided = _points_by_code(_reason(output, question), question.reason)
-    if decided is not None:
-        return decided
-    words = [v.verdict for v in verdicts.get(Item(EVIDENCE, question.id), ())]
-    if "cannot_tell" in words:
-        flags.add("abstained")
-    given = [POINTS[word] for word in words if word is not None and word in POINTS]
-    return min(given) if given else None
+    applicable: Sequence[FormQuestion], output: QAOutput, verdicts: Verdicts, flags: set[str]
+) -> list[int | None]:
+    return [
+        evidence.points(evidence.reason_of(output.by_id, question), question, verdicts, flags)
+        for question in applicable
+    ]

@@ -18,8 +18,14 @@ from callscore.suites.calls.text.summary import by_verdicts, stated_in
 FABRICATION_FREE = "text.fabrication_free"
 HALLUCINATION_RATE = "text.hallucination_rate"
 
-_METRICS = (FABRICATION_FREE, HALLUCINATION_RATE)
-_PREFIX = "claim:"
+CLAIM_METRICS = (
+    FABRICATION_FREE,
+    HALLUCINATION_RATE,
+    "bench.faithfulness",
+    "bench.hallucination_rate",
+)
+"""One claim list serves them all (C-60)."""
+CLAIM_PREFIX = "claim:"
 
 GivenClaims = Mapping[str, Sequence[Verdict]]
 
@@ -49,14 +55,14 @@ def _given(verdicts: Verdicts) -> GivenClaims:
     """The verdicts on claims, in the order of their numbers."""
     given: dict[str, list[Verdict]] = {}
     for (metric, item), answers in verdicts.items():
-        if metric in _METRICS and item.startswith(_PREFIX):
+        if metric in CLAIM_METRICS and item.startswith(CLAIM_PREFIX):
             given.setdefault(item, []).extend(answers)
     return {item: given[item] for item in sorted(given, key=_claim_number)}
 
 
 def _claim_number(item: str) -> tuple[int, str]:
     """Sorts as the number does, without making an integer of however many digits."""
-    digits = item.removeprefix(_PREFIX).lstrip("0")
+    digits = item.removeprefix(CLAIM_PREFIX).lstrip("0")
     return len(digits), digits
 
 
@@ -76,9 +82,9 @@ def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> 
     """
     numbers = range(1, len(found) + 1)
     still_open = [
-        f"{_PREFIX}{n}" for n, stands in zip(numbers, found, strict=True) if stands is None
+        f"{CLAIM_PREFIX}{n}" for n, stands in zip(numbers, found, strict=True) if stands is None
     ]
-    from_one = [f"{_PREFIX}{n}" for n in range(1, len(given) + 1)]
+    from_one = [f"{CLAIM_PREFIX}{n}" for n in range(1, len(given) + 1)]
     if len(given) == len(found):
         answers = list(given.values())
     elif len(given) == len(still_open) and list(given) in (still_open, from_one):

@@ -37,10 +37,10 @@ _SUPPORT = (
     "not_found",
     "cannot_tell",
 )
-_SAME_GOAL = (*summary.INTENT_POINTS, "cannot_tell")
-_ANY_OTHER_GOAL = ("no", "yes", "cannot_tell")
+SAME_GOAL = (*summary.INTENT_POINTS, "cannot_tell")
+ANY_OTHER_GOAL = ("no", "yes", "cannot_tell")
 OFFERED: Mapping[str, tuple[str, ...]] = {
-    CALL_INTENT: (*summary.INTENT_POINTS, *_ANY_OTHER_GOAL),
+    CALL_INTENT: (*summary.INTENT_POINTS, *ANY_OTHER_GOAL),
     HIGHLIGHT_RECALL: ("stated", "partly", "contradicted", "not_stated", "cannot_tell"),
     HIGHLIGHT_CORRECTNESS: _SUPPORT,
     FABRICATION_FREE: _SUPPORT,
@@ -173,8 +173,8 @@ def _ask_intent(reference: TextReference, output: TextOutput) -> list[Question]:
     if summary.intent_by_code(reference.purpose, given) is not None:
         return []
     return [
-        Question(CALL_INTENT, summary.PURPOSE, given, reference.purpose, _SAME_GOAL),
-        Question(CALL_INTENT, summary.OTHER_GOAL, given, reference.purpose, _ANY_OTHER_GOAL),
+        Question(CALL_INTENT, summary.PURPOSE, given, reference.purpose, SAME_GOAL),
+        Question(CALL_INTENT, summary.OTHER_GOAL, given, reference.purpose, ANY_OTHER_GOAL),
     ]
 
 

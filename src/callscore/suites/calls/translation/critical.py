@@ -21,6 +21,12 @@ class Counted(NamedTuple):
     drifted: int
     total: int
     is_approximate: bool = False
+    added: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Expected facts omitted or altered."""
+        return self.drifted - self.added
 
 
 def given_facts(case: Case) -> Sequence[GivenFact] | None:
@@ -69,7 +75,7 @@ def count(sheet: FactSheet, translation: str, verdicts: Verdicts, flags: set[str
         if kept is None:
             flags.add("maybe_spelled_out")
         drifted -= kept is True
-    return Counted(drifted, found.total, is_approximate)
+    return Counted(drifted, found.total, is_approximate, len(found.added))
 
 
 def is_resolution_limited(total: int) -> bool:
@@ -90,7 +96,10 @@ def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
-    return holds(verdicts, Item(CRITICAL_FACTS, _item(place)), "preserved", flags)
+    """What a judge says; an estimate decides nothing here, as this measure gates (C-75)."""
+    item = Item(CRITICAL_FACTS, _item(place))
+    exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
+    return holds({item: exact}, item, "preserved", flags)
 
 
 def _item(place: int) -> str:

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import msgspec
 
+from callscore.metrics.facts.extraction import extract
+from callscore.metrics.facts.fact import Fact, Index, agree, indexed, unmatched
+from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
-from callscore.suites.calls.translation.extraction import extract
-from callscore.suites.calls.translation.fact import Fact, Index, agree, indexed, unmatched
-from callscore.suites.calls.translation.lexicon import lexicon
 
 __all__ = [
     "Drift",
@@ -24,6 +24,7 @@ __all__ = [
     "extract",
     "fact_sheet",
     "preserved",
+    "stated",
 ]
 
 _Lost = tuple[str, tuple[Fact, ...]]
@@ -92,6 +93,14 @@ class Drift(msgspec.Struct, frozen=True):
         return len(self.lost) + len(self.added)
 
 
+class Stated(msgspec.Struct, frozen=True):
+    """How many facts a translation states, with or without a counterpart."""
+
+    supported: int
+    added: int
+    """In neither reference nor source, altered ones included: they are said all the same."""
+
+
 def fact_sheet(
     source: str,
     reference: str,
@@ -146,6 +155,13 @@ def drift(sheet: FactSheet, translation: str) -> Drift:
         undecided=undecided,
         maybe_spelled=tuple(text for at, (text, _) in enumerate(lost) if at not in altered),
     )
+
+
+def stated(sheet: FactSheet, translation: str) -> Stated:
+    """The facts of a translation: those that reference or source state, and the others     C-90"""
+    found = extract(translation, sheet.lang)
+    added = _without_spelled(unmatched(found, sheet.stated), sheet)
+    return Stated(len(found) - len(added), len(added))
 
 
 def _lost_of_given(

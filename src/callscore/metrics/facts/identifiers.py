@@ -8,8 +8,8 @@ three or more digits that begin with zero. It keeps its zeros and loses what joi
 import re
 from typing import Final
 
-from callscore.suites.calls.translation.fact import Reading, Span
-from callscore.suites.calls.translation.lexicon import Lexicon, known
+from callscore.metrics.facts.fact import Reading, Span
+from callscore.metrics.facts.lexicon import Lexicon, known
 
 _DIGITS: Final = re.compile(r"\d+")
 _LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")

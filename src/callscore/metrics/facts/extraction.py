@@ -6,12 +6,12 @@ A number in words, and a month alone, is no fact of digits: comparing those need
 import re
 from typing import Final
 
+from callscore.metrics.facts.fact import Fact, Reading, Span
+from callscore.metrics.facts.identifiers import groups_at, identifier_at
+from callscore.metrics.facts.lexicon import lexicon, marks
+from callscore.metrics.facts.moments import date_at, time_at
+from callscore.metrics.facts.quantities import Page, quantity_at
 from callscore.metrics.text import digits_to_ascii
-from callscore.suites.calls.translation.fact import Fact, Reading, Span
-from callscore.suites.calls.translation.identifiers import groups_at, identifier_at
-from callscore.suites.calls.translation.lexicon import lexicon, marks
-from callscore.suites.calls.translation.moments import date_at, time_at
-from callscore.suites.calls.translation.quantities import Page, quantity_at
 
 _DIGITS: Final = re.compile(r"[0-9]+")
 _DIGIT_OF_ANY_SCRIPT: Final = re.compile(r"[^\D]")  # twice as fast as \d

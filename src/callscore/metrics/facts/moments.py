@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from callscore.suites.calls.translation.fact import Reading, Span
-from callscore.suites.calls.translation.lexicon import Lexicon, Marks, known
+from callscore.metrics.facts.fact import Reading, Span
+from callscore.metrics.facts.lexicon import Lexicon, Marks, known
 
 _SPACE: Final = r"[ \u00a0\u202f]"
 _LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"

@@ -7,7 +7,7 @@ is equality of strings and a megabyte of digits costs no more than reading it.
 import re
 from typing import Final
 
-from callscore.suites.calls.translation.lexicon import Marks
+from callscore.metrics.facts.lexicon import Marks
 
 _HARD_SPACES: Final = "\u00a0\u202f\u2009"
 _THREE: Final = r"(?=\d{3}(?!\d))"

@@ -7,18 +7,18 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
-from callscore.metrics.text import is_unspaced_script
-from callscore.suites.calls.translation.fact import CLOCK, Key, Kind, Reading, Span, full_hour
-from callscore.suites.calls.translation.identifiers import identifier_at, is_name, named
-from callscore.suites.calls.translation.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
-from callscore.suites.calls.translation.moments import is_month_after, time_at
-from callscore.suites.calls.translation.numerals import (
+from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, Span, full_hour
+from callscore.metrics.facts.identifiers import identifier_at, is_name, named
+from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
+from callscore.metrics.facts.moments import is_month_after, time_at
+from callscore.metrics.facts.numerals import (
     NUMBER,
     SPACED_NUMBER,
     is_less,
     scaled,
     values,
 )
+from callscore.metrics.text import is_unspaced_script
 
 _DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"

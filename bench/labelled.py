@@ -1,0 +1,47 @@
+"""Cases that people have labelled, where they lie beside this repository."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+CASES = Path(__file__).parent.parent.parent / "shared" / "data" / "cases"
+RESAMPLES = 2000
+SEED = 7
+
+
+def labelled(name: str) -> list[dict[str, Any]] | None:
+    """The cases of a file; None where it is absent."""
+    path = CASES / name
+    if not path.is_file():
+        print(f"{name}: absent, not measured")
+        return None
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def auroc(values: Sequence[float], is_bad: Sequence[bool]) -> float:
+    """The chance that a bad case has the higher value, ties counting half; nan without both."""
+    from scipy.stats import mannwhitneyu
+
+    bad = [value for value, label in zip(values, is_bad, strict=True) if label]
+    good = [value for value, label in zip(values, is_bad, strict=True) if not label]
+    if not bad or not good:
+        return float("nan")
+    return float(mannwhitneyu(bad, good).statistic) / (len(bad) * len(good))
+
+
+def interval(
+    measure: Callable[[Sequence[int]], float], groups: Sequence[Sequence[int]]
+) -> tuple[float, float]:
+    """95 % of the values over resampled groups of cases (a call is a group)."""
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    values = [
+        measure([index for g in rng.integers(0, len(groups), len(groups)) for index in groups[g]])
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.nanpercentile(values, [2.5, 97.5])
+    return float(low), float(high)

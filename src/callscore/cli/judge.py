@@ -1,0 +1,156 @@
+"""`callscore judge`: may this judge be trusted?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from callscore.cli.choices import embedder_choice, judge_choice
+from callscore.cli.greedy import GreedyCommand
+
+if TYPE_CHECKING:
+    from callscore.judges.reliability import Check
+    from callscore.trials import Calibrated
+
+FILE = click.Path(path_type=Path)
+
+
+@click.group()
+def judge() -> None:
+    """Try a judge, and hold it against people."""
+
+
+@judge.command()
+@click.argument("config", metavar="offline|FILE")
+@click.option("--store", type=FILE, help="Keep the judge's answers here (.callscore/runs.db).")
+@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+def check(config: str, store: Path | None, json_file: Path | None) -> None:
+    """Try a judge with changes that must, or must not, matter to its verdicts.
+
+    Repeats, other orders and layouts, padding and rephrasing must not change a word; swapped
+    amounts, negations and a wrong reference must. Exits with 1 where a limit is not met: such a
+    judge can be used, and its metrics are uncalibrated.
+
+    \b
+    callscore judge check judge.yaml
+    """
+    from callscore.config import ScoreConfig
+    from callscore.core.errors import GateFailed
+    from callscore.eval_config import DEFAULT_STORE
+    from callscore.trials import check_judge
+
+    who = judge_choice(config)
+    found = check_judge(
+        ScoreConfig(
+            cases=(),
+            judge=who,
+            embedder=embedder_choice(None, who),
+            store=store or DEFAULT_STORE,
+        )
+    )
+    click.echo(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
+    for entry in found.checks:
+        click.echo(_check_line(entry))
+    _write(json_file, found)
+    failed = [entry.name for entry in found.checks if not entry.passed]
+    if failed:
+        raise GateFailed(f"not within the limits: {', '.join(failed)}")
+
+
+def _check_line(entry: Check) -> str:
+    limit = f"at {entry.limit_is} {100 * entry.limit:g} %"
+    word = {True: "ok", False: "FAILED", None: "not tried"}[entry.passed]
+    errors = f", {entry.errors} without a verdict" if entry.errors else ""
+    return f"  {word:9} {entry.name:24} {_share(entry.share):>8}  ({limit}, n = {entry.n}{errors})"
+
+
+def _share(value: float | None) -> str:
+    return "n/a" if value is None else f"{100 * value:.1f} %"
+
+
+@judge.command(cls=GreedyCommand)
+@click.argument("labels", nargs=-1, required=True, type=FILE)
+@click.option("--verdicts", multiple=True, type=FILE, help="The judge's words on the same items.")
+@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: Path | None) -> None:
+    """Hold a judge against people: agreement, and what people would have found.
+
+    LABELS are verdict files by people. The judge's words come from --verdicts (as
+    `callscore score --judge … --save-verdicts` writes them), or stand in each label as `judge`.
+    Prints accuracy, sensitivity, specificity, kappa with its interval, coverage and the
+    corrected mean for every metric.
+
+    \b
+    callscore judge calibrate labels.jsonl --verdicts judged.jsonl
+    """
+    from callscore.trials import calibrate_labels
+
+    found = calibrate_labels(labels, verdicts)
+    for entry in found:
+        for line in _calibration_lines(entry):
+            click.echo(line)
+    _write(json_file, [_plain(entry) for entry in found])
+
+
+def _calibration_lines(entry: Calibrated) -> list[str]:
+    found = entry.calibration
+    word = "calibrated" if found.is_calibrated else "uncalibrated"
+    kappa = "n/a" if found.kappa is None else f"{found.kappa:.3f}"
+    if found.kappa_interval is not None:
+        kappa += f" [{found.kappa_interval.low:.3f}, {found.kappa_interval.high:.3f}]"
+    lines = [
+        f"{entry.metric} ({found.rubric}): {word}",
+        f"  labels {found.n} · coverage {_share(found.coverage)}"
+        f" · accuracy {_share(found.accuracy)}"
+        f" · sensitivity {_share(found.sensitivity)} · specificity {_share(found.specificity)}",
+        f"  {'weighted ' if found.weighted else ''}kappa {kappa}",
+    ]
+    if found.corrected is not None and found.judge_mean is not None:
+        low, high = found.corrected.interval.low, found.corrected.interval.high
+        lines.append(
+            f"  mean by the judge {found.judge_mean:.3f}"
+            f" · corrected {found.corrected.value:.3f} [{low:.3f}, {high:.3f}]"
+        )
+    lines += [
+        f"    human {human!s:24} judge {judged!s:24} {number}"
+        for (human, judged), number in sorted(found.confusion.items())
+    ]
+    return lines
+
+
+def _plain(entry: Calibrated) -> Mapping[str, Any]:
+    """As JSON: a confusion matrix with two words for a key becomes a list."""
+    import msgspec
+
+    fields = {
+        name: getattr(entry.calibration, name)
+        for name in entry.calibration.__struct_fields__
+        if name != "confusion"
+    }
+    cells = [
+        {"human": human, "judge": judged, "n": number}
+        for (human, judged), number in sorted(entry.calibration.confusion.items())
+    ]
+    found: Mapping[str, Any] = msgspec.to_builtins(
+        {
+            "metric": entry.metric,
+            **fields,
+            "confusion": cells,
+            "calibrated": entry.calibration.is_calibrated,
+        }
+    )
+    return found
+
+
+def _write(path: Path | None, value: Any) -> None:
+    if path is None:
+        return
+    import msgspec
+
+    from callscore.store.files import written_whole
+
+    with written_whole(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")

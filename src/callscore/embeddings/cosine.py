@@ -1,0 +1,109 @@
+"""Cosines of the vectors that an encoder makes, each text encoded once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from callscore.core.case import Failed
+from callscore.core.judging import Similarity
+from callscore.embeddings.encoder import LONGEST_TEXT, Encoder
+from callscore.metrics.text import n1
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Unit = np.ndarray[Any, np.dtype[np.float32]]
+
+REMEMBERED = 4096
+"""Vectors kept: references come back with every model, and memory must stay flat."""
+
+
+class Cosine:
+    """An Embedder over an encoder: batched, remembered, clamped (C-67)."""
+
+    def __init__(self, encoder: Encoder, remembered: int = REMEMBERED) -> None:
+        self._encoder = encoder
+        self._remembered = remembered
+        self._units: OrderedDict[bytes, Unit] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self._encoder.name
+
+    @property
+    def signature(self) -> str:
+        """The encoder's, and how much of a text is read."""
+        return f"{self._encoder.signature};max={LONGEST_TEXT}"
+
+    def reads(self, lang: str | None) -> bool:
+        """Whether the encoder knows this language."""
+        return self._encoder.reads(lang)
+
+    def can_read(self, text: str) -> bool:
+        """Whether the encoder knows enough of the words of this text."""
+        return self._encoder.can_read(text)
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        """max(0, cos(a, b)); 1 for the same writing, 0 for an empty text or vector        C-67"""
+        written = [(_written(one), _written(other)) for one, other in pairs]
+        wanted = dict.fromkeys(
+            text
+            for one, other in written
+            if one != other and one and other
+            for text in (one, other)
+        )
+        units = await self._encoded(wanted)
+        if isinstance(units, Failed):
+            return units
+        by, approximate = self.signature, not self._encoder.is_official
+        return [Similarity(_likeness(one, other, units), by, approximate) for one, other in written]
+
+    async def _encoded(self, texts: Iterable[str]) -> Mapping[str, Unit] | Failed:
+        keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}
+        found = {text: self._units[key] for text, key in keys.items() if key in self._units}
+        missing = [text for text in keys if text not in found]
+        if missing:
+            vectors = await self._encoder.encode(missing)
+            if isinstance(vectors, Failed):
+                return vectors
+            found.update(zip(missing, map(_unit, vectors), strict=True))
+        for text, key in keys.items():
+            self._remember(key, found[text])
+        return found
+
+    def _remember(self, key: bytes, unit: Unit) -> None:
+        self._units[key] = unit
+        self._units.move_to_end(key)
+        if len(self._units) > self._remembered:
+            self._units.popitem(last=False)
+
+
+def _written(text: str) -> str:
+    """N1, not too long, and without halves of characters, which no encoder can read."""
+    return n1(text[:LONGEST_TEXT]).encode(errors="replace").decode()
+
+
+def _unit(vector: Sequence[float]) -> Unit:
+    """The vector with length 1; a zero vector stays as it is."""
+    import numpy as np
+
+    found = np.asarray(vector, dtype=np.float64)
+    peak = float(np.abs(found).max(initial=0.0))
+    if not peak:
+        return np.zeros(found.shape, dtype=np.float32)
+    scaled = found / peak  # squares of what is left can neither overflow nor vanish
+    return (scaled / np.linalg.norm(scaled)).astype(np.float32)
+
+
+def _likeness(one: str, other: str, units: Mapping[str, Unit]) -> float:
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    return min(1.0, max(0.0, float(units[one] @ units[other])))

@@ -1,0 +1,98 @@
+"""Any server with an OpenAI-compatible `/embeddings`; how bytes get there is its caller's."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from callscore.core.calling import NEVER_REPEATED, AttemptFailed
+from callscore.core.case import Failed
+from callscore.core.languages import base_language
+from callscore.embeddings.encoder import Vector
+
+Post = Callable[[bytes], Awaitable[bytes | AttemptFailed]]
+"""Sends one body to the `/embeddings` of the server: the body of its answer, or why there is none.
+
+Addresses, keys, deadlines and sizes are guarded there, as for every other request."""
+
+BATCH = 64
+ATTEMPTS = 4
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+STAGE = "embedding"
+
+
+class _Row(msgspec.Struct, frozen=True):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    data: list[_Row]
+
+
+class HttpEncoder:
+    """An Encoder behind an API. Only LaBSE and mUSE are official, wherever they are served."""
+
+    def __init__(self, model: str, host: str, post: Post, languages: Sequence[str] = ()) -> None:
+        self.name = model
+        self.signature = f"http:{host};model={model};norm=l2"
+        lowered = model.lower()
+        self.is_official = "labse" in lowered or "sentence-encoder-multilingual" in lowered
+        self._post = post
+        self._languages = frozenset(map(base_language, languages))
+
+    def reads(self, lang: str | None) -> bool:
+        """Every language, unless it was told which."""
+        return not self._languages or not lang or base_language(lang) in self._languages
+
+    def can_read(self, text: str) -> bool:
+        """Every text: a server does not say what it knows."""
+        return True
+
+    async def encode(self, texts: Sequence[str]) -> Sequence[Vector] | Failed:
+        """A vector for every text, in as few requests as fit."""
+        vectors: list[Vector] = []
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start : start + BATCH]
+            answer = await self._answer(
+                msgspec.json.encode(
+                    {"model": self.name, "input": batch, "encoding_format": "float"}
+                )
+            )
+            read = answer if isinstance(answer, Failed) else _read(answer, len(batch))
+            if isinstance(read, Failed):
+                return read
+            vectors += read
+        if len({len(vector) for vector in vectors}) > 1:
+            return Failed(STAGE, "the vectors of one answer differ in length")
+        return vectors
+
+    async def _answer(self, body: bytes) -> bytes | Failed:
+        wait = FIRST_WAIT_S
+        for left in reversed(range(ATTEMPTS)):
+            answer = await self._post(body)
+            if isinstance(answer, bytes):
+                return answer
+            failed = Failed(STAGE, f"{answer.kind}: {answer.message}")
+            if answer.kind in NEVER_REPEATED or not left:
+                return failed
+            await asyncio.sleep(min(LONGEST_WAIT_S, answer.retry_after_s or wait))
+            wait *= 2
+        raise AssertionError("the last attempt always returns")
+
+
+def _read(answer: bytes, wanted: int) -> list[Vector] | Failed:
+    """The vectors in the order of the texts, each there once and of finite numbers."""
+    try:
+        rows = msgspec.json.decode(answer, type=_Answer).data
+    except (msgspec.DecodeError, RecursionError) as error:
+        return Failed(STAGE, f"not an answer of /embeddings: {error}")
+    if sorted(row.index for row in rows) != list(range(wanted)):
+        return Failed(STAGE, f"{len(rows)} vectors for {wanted} texts, or not each once")
+    if not all(row.embedding and all(map(math.isfinite, row.embedding)) for row in rows):
+        return Failed(STAGE, "a vector is empty or not of finite numbers")
+    return [row.embedding for row in sorted(rows, key=lambda row: row.index)]

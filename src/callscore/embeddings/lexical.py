@@ -1,0 +1,42 @@
+"""chrF as a stand-in where no embedder reads the language: labelled, never official (C-68)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.judging import Similarity
+from callscore.embeddings.encoder import LONGEST_TEXT
+from callscore.metrics.chrf import BETA, CHAR_ORDER, chrf
+from callscore.metrics.text import n1
+
+SIGNATURE = f"lexical:chrf;nc={CHAR_ORDER};nw=0;beta={BETA};space=no;max={LONGEST_TEXT}"
+
+
+class Lexical:
+    """An Embedder that compares writing, not meaning."""
+
+    name = "chrF"
+    signature = SIGNATURE
+
+    def reads(self, lang: str | None) -> bool:
+        """Every language: it reads none."""
+        return True
+
+    def can_read(self, text: str) -> bool:
+        """Every text."""
+        return True
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity]:
+        """chrF of each text and its reference; 1 for the same writing        C-67, C-68"""
+        return [
+            Similarity(
+                _likeness(n1(text[:LONGEST_TEXT]), n1(reference[:LONGEST_TEXT])), SIGNATURE, True
+            )
+            for text, reference in pairs
+        ]
+
+
+def _likeness(text: str, reference: str) -> float:
+    return 1.0 if text == reference else chrf(text, reference)

@@ -1,0 +1,81 @@
+"""Who judges and who compares, as an eval file or a file of its own names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from callscore.core.run_words import ModelSpec
+from callscore.eval_file import OFFLINE, ModelEntry
+from callscore.eval_models import checked_model
+from callscore.eval_reading import converted
+from callscore.store.strict_yaml import Document, read_yaml
+
+JudgeChoice = str | tuple[ModelSpec, ...]
+"""`none`, `offline`, or the models that judge, in the order in which they are asked."""
+EmbedderChoice = str | ModelSpec
+"""The name of an embedder, or a model behind `/embeddings`."""
+
+BUILT_IN_JUDGES = ("none", "offline")
+MOST_JUDGES = 3
+YAML = (".yaml", ".yml")
+
+
+def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
+    """The judges under a key: a word, one model, or up to three."""
+    if value is None or value in BUILT_IN_JUDGES:
+        return value or "none"
+    entries = value if isinstance(value, list) else [value]
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise document.error(
+            part, f"{value!r}; expected none, offline, a model or a list of models"
+        )
+    if not 1 <= len(entries) <= MOST_JUDGES:
+        raise document.error(part, f"{len(entries)} judges; expected one to {MOST_JUDGES}")
+    places = [f"{part}[{i}]" if part else f"[{i}]" for i in range(len(entries))]
+    return tuple(
+        _model(document, place if isinstance(value, list) else part, entry)
+        for place, entry in zip(places, entries, strict=True)
+    )
+
+
+def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -> EmbedderChoice:
+    """The embedder under a key: a name, or a model behind `/embeddings`."""
+    if value is None:
+        return default_embedder(judge)
+    return value if isinstance(value, str) else _model(document, part, value)
+
+
+def default_embedder(judge: JudgeChoice | object) -> str:
+    """Where somebody judges, sentences are compared, too."""
+    return "none" if judge == "none" else "auto"
+
+
+def load_judge(path: Path) -> JudgeChoice:
+    """The judges in a file: under its key `judge`, or the models themselves."""
+    document = read_yaml(path)
+    value = document.value
+    if isinstance(value, dict) and "judge" in value:
+        return judge_of(document, "judge", value["judge"])
+    return judge_of(document, "", value)
+
+
+def load_embedder(path: Path) -> EmbedderChoice:
+    """The embedder in a file: under its key `embedder`, or the model itself."""
+    document = read_yaml(path)
+    value = document.value
+    if isinstance(value, dict) and "embedder" in value:
+        return embedder_of(document, "embedder", value["embedder"], "none")
+    return embedder_of(document, "", value, "none")
+
+
+def _model(document: Document, part: str, entry: Any) -> ModelSpec:
+    if not isinstance(entry, dict):
+        raise document.error(part, f"{entry!r}; expected a model: name, provider, model")
+    found: ModelEntry = converted(document, ModelEntry, part, entry)
+    if found.provider in OFFLINE:
+        raise document.error(
+            f"{part}.provider" if part else "provider",
+            f"{found.provider} answers from cases and cannot judge; expected an API",
+        )
+    return checked_model(document, part, found)

@@ -1,0 +1,1 @@
+"""Judges: what classifies the items that code cannot decide."""

@@ -1,0 +1,114 @@
+"""A judge beside people: where they differ, how much, and what the people would have found.
+
+`cannot_tell` is an abstention: it lowers the coverage, is left out of agreement and accuracy,
+and counts for nothing in the corrected estimate, as it does in the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from callscore.judges.rubric import CANNOT_TELL, Rubric
+from callscore.stats.agreement import (
+    cohen_kappa,
+    confusion,
+    observed_agreement,
+    weighted_kappa,
+)
+from callscore.stats.corrected import Corrected, prediction_powered_mean, rogan_gladen
+from callscore.stats.intervals import Interval, bootstrap
+
+KAPPA_NEEDED = 0.70
+LABELS_NEEDED = 100
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """One item with a human's word and the judge's, None where the judge gave none."""
+
+    human: str
+    judge: str | None
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """A judge's agreement with people on one rubric."""
+
+    rubric: str
+    n: int
+    coverage: float | None
+    """Items that both decided / items that the human decided."""
+    confusion: Mapping[tuple[str, str], int]
+    """By (human, judge)."""
+    accuracy: float | None
+    sensitivity: float | None
+    """Of what the human let pass, how much the judge did."""
+    specificity: float | None
+    """Of what the human did not let pass, how much the judge did not."""
+    kappa: float | None
+    kappa_interval: Interval | None
+    weighted: bool
+    judge_mean: float | None
+    corrected: Corrected | None
+    cross_check: float | None
+    """The same by Rogan and Gladen, where the words only pass or fail."""
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether people have shown that this judge may be believed here."""
+        enough = self.n >= LABELS_NEEDED
+        return enough and self.kappa is not None and self.kappa >= KAPPA_NEEDED
+
+
+def calibrate(
+    rubric: Rubric, pairs: Sequence[Pair], judge_alone: Sequence[str] = (), *, seed: int = 0
+) -> Calibration:
+    """Agreement on the labelled pairs, and the corrected mean with the judge's other words."""
+    labelled = [pair for pair in pairs if pair.human != CANNOT_TELL]
+    decided = [
+        (pair.human, pair.judge)
+        for pair in labelled
+        if pair.judge is not None and pair.judge != CANNOT_TELL
+    ]
+    alike = [(rubric.counts_as(human), rubric.counts_as(judge)) for human, judge in decided]
+    kappa = _kappa_of(rubric)
+    sensitivity = _share(rubric, decided, passing=True)
+    specificity = _share(rubric, decided, passing=False)
+    worth = [rubric.worth(pair.judge or CANNOT_TELL) for pair in labelled]
+    alone = [rubric.worth(word) for word in judge_alone]
+    everything = [*worth, *alone]
+    judge_mean = sum(everything) / len(everything) if everything else None
+    cross_check = None
+    if judge_mean is not None and not rubric.ordinal and sensitivity and specificity:
+        cross_check = rogan_gladen(judge_mean, sensitivity, specificity)
+    return Calibration(
+        rubric.name,
+        len(labelled),
+        len(decided) / len(labelled) if labelled else None,
+        confusion([(pair.human, pair.judge or "none") for pair in labelled]),
+        observed_agreement(alike),
+        sensitivity,
+        specificity,
+        kappa(alike),
+        bootstrap(kappa, alike, seed),
+        rubric.ordinal,
+        judge_mean,
+        prediction_powered_mean([rubric.worth(pair.human) for pair in labelled], worth, alone),
+        cross_check,
+    )
+
+
+def _kappa_of(rubric: Rubric) -> Callable[[Sequence[tuple[str, str]]], float | None]:
+    """Weighted where the words are steps of a scale."""
+    if not rubric.ordinal:
+        return cohen_kappa
+    scale = [word for word in rubric.words if word != CANNOT_TELL]
+    return lambda pairs: weighted_kappa(pairs, scale)
+
+
+def _share(rubric: Rubric, decided: Sequence[tuple[str, str]], *, passing: bool) -> float | None:
+    """Of what the human let pass (or did not), the share on which the judge agrees."""
+    asked = [judge for human, judge in decided if (rubric.worth(human) == 1) is passing]
+    if not asked:
+        return None
+    return sum((rubric.worth(judge) == 1) is passing for judge in asked) / len(asked)

@@ -1,0 +1,66 @@
+"""Data in a prompt: text that cannot close its block, hide, or pass for an instruction (C-103).
+
+Every text is one JSON string on one line. Whatever could end a block, switch a chat template, or
+be read by a machine and not by a person is written as an escape, which a judge reads as the
+character it stands for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from random import Random
+
+NONCE_BYTES = 16
+LONGEST_TEXT = 20_000
+CUT = " [the rest was cut]"
+_KEY = b"callscore judge"
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_ID_LENGTH = 4
+
+_DANGEROUS = re.compile(
+    "[<>`\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
+    r"|\[(?=/?[A-Z]{3,})|~(?=~~)"
+)
+
+
+def shown(text: str) -> str:
+    """A text as one JSON string on one line, with nothing in it that acts."""
+    if len(text) > LONGEST_TEXT:
+        text = text[:LONGEST_TEXT] + CUT
+    return _DANGEROUS.sub(_escaped, json.dumps(text, ensure_ascii=False))
+
+
+def block(name: str, nonce: str, lines: Iterable[str]) -> str:
+    """Lines of data between two tags that nobody could foresee."""
+    return "\n".join((f"<{name}-{nonce}>", *lines, f"</{name}-{nonce}>"))
+
+
+def fingerprint(*content: object) -> bytes:
+    """A keyed hash of content, from which nonces, ids and orders are drawn.
+
+    A text that wanted to hold the nonce of its own request would have to hold its own hash.
+    """
+    data = json.dumps(content, ensure_ascii=True, default=str).encode()
+    return hashlib.blake2b(data, digest_size=NONCE_BYTES, key=_KEY).digest()
+
+
+def item_ids(number: int, random: Random, taken: str) -> list[str]:
+    """Distinct ids of four letters, none of which stands in the text `taken`."""
+    ids: dict[str, None] = {}
+    while len(ids) < number:
+        made = "".join(random.choices(_LETTERS, k=_ID_LENGTH))
+        if made not in taken:
+            ids[made] = None
+    return list(ids)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

@@ -1,0 +1,155 @@
+"""Text that seems to speak to the judge: it is marked and looked at twice, never scored by this.
+
+The heuristics are wide on purpose where only a judge is addressed, and narrow where people on the
+telephone say the same ("you are now connected").
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+import unicodedata
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from callscore.core.judging import Dossier
+from callscore.judges.evidence import Sources
+from callscore.judges.framing import LONGEST_TEXT
+
+INJECTION_SUSPECTED = "injection_suspected"
+REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06
+DEBRIS_KINDS = 4
+FOREIGN_LETTERS = 8
+
+_GOOD = (
+    r"(?:supported(?:_by_\w+)?|preserved|as_described|stated|native|same_name|followed|verified|"
+    r"correct|passe?d?|right|true)"
+)
+_OVERRIDE = re.compile(
+    r"\b(?:ignor\w*|disregard|forget|override|bypass)\b[^.\n]{0,40}"
+    r"\b(?:instruc|instruk|istruz|rule|rubric|prompt|guideline|criteri|anweisung|regel|regla|directive)"
+    r"|(?:игнориру|забудь)\w*[^.\n]{0,40}(?:инструкц|правил)|(?:指令|指示|规则|規則)[^。\n]{0,12}(?:忽略|无视|無視)"
+    r"|(?:忽略|无视|無視)[^。\n]{0,20}(?:指令|指示|规则|規則)|(?:지시|규칙)[^.\n]{0,12}무시"
+    r"|निर्देश[^।\n]{0,24}(?:अनदेख|नज़रअंदाज़|उपेक्षा)|تجاهل[^.\n]{0,30}تعليمات",
+    re.IGNORECASE,
+)
+_MARKS: Mapping[str, re.Pattern[str]] = {
+    "addresses_the_judge": re.compile(
+        r"\b(?:note|message|memo|attention|dear)\b[^.\n]{0,12}\b(?:graders?|judges?|evaluators?|raters?)\b"
+        r"|\bif you (?:mark|rate|grade|judge|score|fail)\b|\bjudge malfunction\b"
+        r"|\bsame model as you\b|\bdo not re-?check\b|\bthought process:|\bstep by step\b"
+        r"|\byou are now\b[^.\n]{0,60}\b(?:supervisor|judge|grader|evaluator|policy)\b"
+        r"|\brespond with (?:an )?empty\b|\bnew instructions?\b|\balways (?:pass|answer|say)\b",
+        re.IGNORECASE,
+    ),
+    "gives_verdicts": re.compile(
+        rf"\b(?:mark|treat|rate|grade|classify|answer|label|count)\b[^.\n]{{0,12}}"
+        rf"\b(?:every\w*|all|each|following|items?)\b[^.\n]{{0,30}}\b{_GOOD}\b"
+        rf"|\banswer\s+['\"]?{_GOOD}\b|\bverdict\b[^.\n]{{0,12}}\b{_GOOD}\b|\bA:\s*{_GOOD}\b"
+        rf"|\beach\s+['\"]{_GOOD}|['\"](?:fabricated|{_GOOD})['\"]\s+means\b"
+        r"|\"(?:verdict|score|items|metric)\"\s*:|\b(?:set_score|__proto__)\b"
+        r"|\bcall the function\b|\bthreshold\b[^.\n]{0,60}\b(?:lowered|waived|reduced|changed)\b",
+        re.IGNORECASE,
+    ),
+    "imitates_the_prompt": re.compile(
+        r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?:system|assistant|user|model_output|transcript|data|"
+        r"items|instructions?|expected_outcome)\b[\w-]*>|<!--|\b(?:expected_outcome|model_output)\b"
+        r"|\[\d{1,2}:\d{2}(?::\d{2})?\]\s*\w{1,30}:|\bthe data has ended\b|\(source:\s*t\d+|!\[[^\]\n]{0,80}\]\([^)\n]{0,20}://",
+        re.IGNORECASE,
+    ),
+    "hides_characters": re.compile(
+        "[\u202a-\u202e\u2060-\u2064\u2066-\u206f\U000e0000-\U000e007f]|(?:\u200b[^\u200b]*){3}"
+    ),
+    "mixes_alphabets": re.compile(
+        r"[a-z][\u0370-\u052f]{1,8}[a-z]|\b[\u0370-\u052f][a-z]{2}|[a-z]{2}[\u0370-\u052f]\b",
+        re.IGNORECASE,
+    ),
+    "baits_a_refusal": re.compile(
+        r"\bhow to (?:build|make)\b[^.\n]{0,20}\b(?:b[o*]mb|explosive|nerve agent|napalm)",
+        re.IGNORECASE,
+    ),
+    "floods": re.compile(r"(.)\1{63}"),
+}
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_DEBRIS = re.compile(r"\\(?=[ !+*])|\]\(|\*\*|--|(?<=[a-z])(?=[A-Z])| \+ |\\n|\}\{|~~|\|\|")
+_LEET = str.maketrans("013457", "oieast")
+
+
+def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
+    """Why the texts of a dossier look like an attempt on the judge; none where they do not."""
+    trusted = [*sources.turns.values(), *sources.fields.values()]
+    answers = {question.text for question in dossier.questions}
+    answers |= {question.reference for question in dossier.questions}
+    answers.difference_update(trusted)
+    found: dict[str, None] = {}
+    for text in (*trusted, *answers, *_strings(dossier.config)):
+        found.update(dict.fromkeys(suspicions_in(text[:LONGEST_TEXT])))
+    known = _alphabets(" ".join(trusted))
+    if any(_alphabets(text) - known for text in answers):
+        found["switches_language"] = None
+    return list(found)
+
+
+@lru_cache(maxsize=4096)
+def suspicions_in(text: str) -> tuple[str, ...]:
+    """What looks wrong in one text, whoever wrote it."""
+    found = [name for name, mark in _MARKS.items() if mark.search(text)]
+    if _OVERRIDE.search(text):
+        found.append("overrides_rules")
+    elif any(_OVERRIDE.search(hidden) for hidden in _decoded(text)):
+        found.append("hides_instructions")
+    if _is_repetitive(text):
+        found.append("floods")
+    if _is_symbol_soup(text):
+        found.append("symbol_soup")
+    return tuple(dict.fromkeys(found))
+
+
+def _decoded(text: str) -> Iterable[str]:
+    """The text as it would read under the usual disguises."""
+    yield codecs.encode(text, "rot13")
+    if any(char.isdigit() for char in text):
+        yield text.translate(_LEET)
+    for match in _BASE64.finditer(text):
+        try:
+            yield base64.b64decode(match.group(), validate=True).decode()
+        except (binascii.Error, ValueError):
+            continue
+
+
+def _is_repetitive(text: str) -> bool:
+    if len(text) < REPETITIVE_FROM:
+        return False
+    raw = text.encode(errors="replace")
+    return len(zlib.compress(raw)) < REPETITIVE_SHARE * len(raw)
+
+
+def _is_symbol_soup(text: str) -> bool:
+    """Debris of several notations in one text, as suffixes have it that were found by search."""
+    return len(set(_DEBRIS.findall(text))) >= DEBRIS_KINDS
+
+
+def _alphabets(text: str) -> frozenset[str]:
+    """The alphabets other than Latin of which a text holds more than a name's worth."""
+    if text.isascii():
+        return frozenset()
+    counts: dict[str, int] = {}
+    for char in text:
+        if char > "\u024f" and char.isalpha():
+            alphabet = unicodedata.name(char, "?").partition(" ")[0]
+            counts[alphabet] = counts.get(alphabet, 0) + 1
+    return frozenset(name for name, number in counts.items() if number >= FOREIGN_LETTERS)
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _strings(inner)

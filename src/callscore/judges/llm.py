@@ -1,0 +1,190 @@
+"""A judge that is a language model: one request a case, a strict reading, one more chance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from callscore.core.calling import NEVER_REPEATED, Answered, AttemptFailed, Call, Provider
+from callscore.core.case import Failed, Message, Prompt, Reply
+from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
+from callscore.judges.evidence import sources_of
+from callscore.judges.framing import LONGEST_TEXT
+from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
+from callscore.judges.prompt import Composer, Request
+from callscore.judges.reading import Read, read, verdicts_of
+from callscore.judges.rubric import Library, shipped
+from callscore.judges.sheet import sort_questions
+
+STAGE = "judge"
+MISLED = "judge_misled"
+ITEM_CUT = "item_cut"
+ATTEMPTS = 4
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 60.0
+_PROBE = Prompt((Message("user", "signature"),))
+
+CarryOut = Callable[[Provider, Call], Awaitable[Answered | AttemptFailed]]
+"""How a call is carried out: directly, or through an engine that knows what is already paid."""
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """What requests took; they add up."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+    def __add__(self, other: Spent) -> Spent:
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Spent(
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            sum(costs) if costs else None,
+        )
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of one request: usable verdicts, void items, flags, and what it took."""
+
+    verdicts: Sequence[Verdict]
+    void: Sequence[Void]
+    flags: Sequence[str]
+    spent: Spent
+
+
+async def patiently(provider: Provider, call: Call) -> Answered | AttemptFailed:
+    """Attempt a call until it is answered, or is known never to be."""
+    wait = FIRST_WAIT_S
+    for attempt in range(1, ATTEMPTS + 1):
+        answer = await provider.attempt(call)
+        if isinstance(answer, Answered) or answer.kind in NEVER_REPEATED or attempt == ATTEMPTS:
+            return answer
+        await asyncio.sleep(min(LONGEST_WAIT_S, answer.retry_after_s or wait))
+        wait *= 2
+    raise AssertionError("the last attempt returns")
+
+
+class LLMJudge:
+    """Puts the open items of an answer to a model and believes only what can be checked."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        library: Library | None = None,
+        carry_out: CarryOut = patiently,
+    ) -> None:
+        self.library = library or shipped()
+        self.name = provider.name
+        probe = provider.call(_PROBE, 0)
+        self.model = probe.model
+        self.signature = f"{self.name}@{probe.key.hex()[:12]}+{self.library.digest[:12]}"
+        self._provider = provider
+        self._carry_out = carry_out
+        self._composer = Composer(self.library)
+        self._sends_schema = True
+
+    async def judge(self, dossier: Dossier) -> Judged | Failed:
+        """A valid verdict on every question, or the reason why there is none (C-102)."""
+        found = sort_questions(dossier, self.library)
+        if found.without_rubric:
+            return Failed(STAGE, f"no rubric for {', '.join(found.without_rubric)}")
+        requests = self._composer.requests(dossier, found.asked)
+        outcomes = await asyncio.gather(
+            *(self._outcome(request, dossier.repeat) for request in requests)
+        )
+        spent = sum((outcome.spent for outcome in outcomes), Spent())
+        given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
+        void = [v for outcome in outcomes for v in outcome.void]
+        flags = {flag for outcome in outcomes for flag in outcome.flags}
+        flags.update(_flags_of(dossier))
+        if void and not given:
+            raised = f" ({', '.join(sorted(flags))})" if flags else ""
+            return Failed(STAGE, void[0].why + raised, spent.cost_usd)
+        return Judged(
+            _in_order(dossier, [*found.decided, *given]),
+            sorted(flags),
+            spent.requests,
+            spent.input_tokens,
+            spent.output_tokens,
+            spent.cost_usd,
+            void,
+        )
+
+    async def _outcome(self, request: Request, repeat: int) -> Outcome:
+        """One request and, where the answer is faulty, one more with the validator's words."""
+        reply, spent = await self._send(request.prompt, repeat)
+        if isinstance(reply, AttemptFailed):
+            return _nothing(request, f"{reply.kind}: {reply.message}", spent)
+        first = read(_text(reply), request)
+        if first.is_clean or first.obeys_others:
+            return self._settled(request, first, spent)
+        prompt = self._composer.again(request, _text(reply), first.problems())
+        reply, more = await self._send(prompt, repeat)
+        if isinstance(reply, AttemptFailed):
+            return self._settled(request, first, spent + more)
+        second = read(_text(reply), request)
+        return self._settled(request, first if second.broken else second, spent + more)
+
+    def _settled(self, request: Request, final: Read, spent: Spent) -> Outcome:
+        canaries = [key for key, asked in request.sheet.items() if asked.canary]
+        if final.broken:
+            return _nothing(request, final.broken, spent)
+        if final.obeys_others or any(key in final.faults for key in canaries):
+            why = "an item with a known answer came back wrong"
+            return _nothing(request, why, spent, (MISLED,))
+        verdicts: list[Verdict] = []
+        for key, asked in request.sheet.items():
+            if key not in final.faults:
+                verdicts += verdicts_of(asked, final.entries[key], self.signature)
+        return Outcome(verdicts, _void(request, final.faults), (), spent)
+
+    async def _send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, Spent]:
+        """The reply to a prompt; a provider that refuses the schema is asked without it."""
+        if not self._sends_schema:
+            prompt = Prompt(prompt.messages)
+        answer = await self._carry_out(self._provider, self._provider.call(prompt, repeat))
+        if isinstance(answer, AttemptFailed) and answer.kind == "bad_request" and prompt.schema:
+            bare = Prompt(prompt.messages)
+            answer = await self._carry_out(self._provider, self._provider.call(bare, repeat))
+            self._sends_schema = not isinstance(answer, Answered)
+        if isinstance(answer, AttemptFailed):
+            return answer, Spent(1)
+        reply = answer.reply
+        spent = Spent(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
+        return reply, spent
+
+
+def _text(reply: Reply) -> str:
+    return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
+
+
+def _nothing(request: Request, why: str, spent: Spent, flags: Sequence[str] = ()) -> Outcome:
+    return Outcome((), _void(request, dict.fromkeys(request.sheet, why)), flags, spent)
+
+
+def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Void]:
+    return [
+        Void(Item(question.metric, question.item), why)
+        for key, why in faults.items()
+        for question in request.sheet[key].questions
+    ]
+
+
+def _flags_of(dossier: Dossier) -> Iterable[str]:
+    if suspicions(dossier, sources_of(dossier)):
+        yield INJECTION_SUSPECTED
+    if any(
+        len(q.text) > LONGEST_TEXT or len(q.reference) > LONGEST_TEXT for q in dossier.questions
+    ):
+        yield ITEM_CUT
+
+
+def _in_order(dossier: Dossier, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
+    """Verdicts in the order of their questions, so that no shuffle shows in a result."""
+    places = {Item(q.metric, q.item): place for place, q in enumerate(dossier.questions)}
+    return sorted(verdicts, key=lambda verdict: places[Item(verdict.metric, verdict.item)])

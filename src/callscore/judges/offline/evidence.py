@@ -1,0 +1,118 @@
+"""Whether a reason points to something that was said, and whether it was said so (C-37, C-39)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import log
+from typing import NamedTuple
+
+from callscore.judges.offline.page import Page, Passage
+from callscore.judges.offline.support import support
+from callscore.judges.offline.wording import Wording
+from callscore.metrics.text import n2
+
+SHARED_RUN = 3
+"""Content words in a row that are no accident."""
+LEAST_OVERLAP = 0.5
+QUOTE_LIKENESS = 90.0
+"""Percent; a quote is often tidied up."""
+SECONDS = 5.0
+"""How far a timestamp may be off (C-39)."""
+_QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,300})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,300})['’](?!\w)")
+_TIME = re.compile(r"\b(?:(\d{1,3}):)?(\d{1,3}):(\d{2})\b")
+
+
+class Evidence(NamedTuple):
+    """The verdict on a reason and the turn that it rests on."""
+
+    verdict: str
+    turn: Passage | None = None
+
+
+VAGUE = Evidence("vague")
+
+
+def evidence(reason: str, page: Page, lang: str | None) -> Evidence:
+    """A quote or three content words in a row found: as_described; half of a turn: differs; vague
+
+    Found beside a wrong time, number or name it `differs`; a quote that nobody said is `absent`.
+    """
+    wording = Wording(reason, lang)
+    quotes = [quote for quote in _quotes(reason) if " " in quote.strip()]
+    turn = _quoted_turn(quotes, page) or _turn_with_run(wording, page.turns)
+    if turn is not None:
+        return Evidence("as_described" if _is_right(reason, turn, page, lang) else "differs", turn)
+    if quotes:
+        return Evidence("absent")
+    near = overlapping(wording, page.turns)
+    return Evidence("differs", near) if near else VAGUE
+
+
+def overlapping(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
+    """The turn that holds half of the content words or more, rare ones weighing most"""
+    weights = {form: _rarity(form, turns) for form in wording.content}
+    total = sum(weights.values())
+    if not total:
+        return None
+    shares = [
+        (sum(weights[form] for form in wording.content & turn.wording.content) / total, turn)
+        for turn in turns
+    ]
+    share, best = max(shares, key=lambda found: found[0], default=(0.0, None))
+    return best if share >= LEAST_OVERLAP else None
+
+
+def has_shared_run(one: Wording, other: Wording) -> bool:
+    """Whether three content words in a row stand in both"""
+    return not _runs(one).isdisjoint(_runs(other))
+
+
+def _rarity(form: str, turns: Sequence[Passage]) -> float:
+    """log(1 + N / (1 + turns that hold the word))"""
+    held = sum(form in turn.wording.content for turn in turns)
+    return log(1 + len(turns) / (1 + held))
+
+
+def _runs(wording: Wording) -> set[tuple[str, ...]]:
+    run = wording.run
+    return {tuple(run[at : at + SHARED_RUN]) for at in range(len(run) - SHARED_RUN + 1)}
+
+
+def _quotes(reason: str) -> Iterator[str]:
+    return (double or single for double, single in _QUOTED.findall(reason))
+
+
+def _quoted_turn(quotes: Sequence[str], page: Page) -> Passage | None:
+    from rapidfuzz import fuzz
+
+    for quote in map(n2, quotes):
+        for turn in page.turns:
+            said = n2(turn.wording.text)
+            if quote in said:
+                return turn
+            likeness = fuzz.partial_ratio(quote, said, score_cutoff=QUOTE_LIKENESS)
+            if len(said) >= len(quote) and likeness:
+                return turn
+    return None
+
+
+def _turn_with_run(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
+    sought = _runs(wording)
+    if not sought:
+        return None
+    return next((turn for turn in turns if not sought.isdisjoint(_runs(turn.wording))), None)
+
+
+def _is_right(reason: str, turn: Passage, page: Page, lang: str | None) -> bool:
+    """Whether time, numbers and names beside the evidence agree with the call."""
+    times = [_seconds(*found) for found in _TIME.findall(reason)]
+    if times and turn.start is not None:
+        return any(abs(time - turn.start) <= SECONDS for time in times)
+    untimed = _TIME.sub("", reason)
+    found = support(untimed, page, lang).findings
+    return not any(finding.doubt in ("number", "name") for finding in found)
+
+
+def _seconds(hours: str, minutes: str, seconds: str) -> float:
+    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)

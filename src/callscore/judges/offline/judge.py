@@ -1,0 +1,204 @@
+"""The offline judge: estimates for the questions that rules can say something about.
+
+Every word is approximate (C-125): an estimate neither triggers nor clears a blocker. Where a
+rule has nothing to say it abstains; on names and on facts of a translation it stays silent, so
+that what code has found stands (C-72, C-75).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+
+from callscore.core.case import Failed
+from callscore.core.judging import Dossier, Judged, Question, Verdict
+from callscore.core.ports import Embedder
+from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
+from callscore.judges.offline.likeness import goal_word, likenesses, match_word, stated_words
+from callscore.judges.offline.page import Page, Passage, page
+from callscore.judges.offline.support import Support, support
+from callscore.judges.offline.wording import Wording
+
+CANNOT_TELL = "cannot_tell"
+LONGEST_QUOTE = 300
+LONGEST_TEXT = 20_000
+"""Characters of a question that are read; an answer may be as long as its model likes."""
+OTHER_GOAL = "call_purpose:other_goal"
+
+GOAL, RECALL = "text.call_intent", "text.highlight_recall"
+LEFT_TO_CODE = frozenset({"translation.proper_nouns", "translation.critical_facts"})
+ABSTAINING = frozenset({"translation.fluency", "bench.instruction_following"})
+
+Answer = tuple[str, Passage | None, str]
+"""The word, the passage it rests on, and why."""
+
+
+class OfflineJudge:
+    """A Judge by rule; the embedder, where there is one, compares goals and highlights."""
+
+    name = "offline estimate"
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
+
+    @cached_property
+    def signature(self) -> str:
+        """The rules, by a hash of their files, and the embedder."""
+        embedder = self._embedder.signature if self._embedder else "none"
+        return f"offline:{_rules()};embedder={embedder}"
+
+    async def judge(self, dossier: Dossier) -> Judged | Failed:
+        """An estimate for every question that a rule can say something about."""
+        read = page(dossier)
+        asked = [_shortened(question) for question in dossier.questions if question.offered]
+        verdicts = [
+            self._verdict(question, BY_METRIC[question.metric](question, read, dossier.lang))
+            for question in asked
+            if question.metric in BY_METRIC
+        ]
+        verdicts += [
+            self._verdict(question, (CANNOT_TELL, None, "no rule can tell"))
+            for question in asked
+            if question.metric in ABSTAINING
+        ]
+        for compare in (self._goals, self._recall):
+            compared = await compare(asked, dossier.lang)
+            if isinstance(compared, Failed):
+                return compared
+            verdicts += compared
+        return Judged(verdicts)
+
+    async def _goals(self, asked: Sequence[Question], lang: str | None) -> list[Verdict] | Failed:
+        goals = [question for question in asked if question.metric == GOAL]
+        pairs = [(Wording(q.text, lang), Wording(q.reference, lang)) for q in goals]
+        found = await likenesses(pairs, self._embedder, lang)
+        if isinstance(found, Failed):
+            return found
+        return [
+            self._verdict(question, (_goal(question, likeness), None, f"likeness {likeness:.2f}"))
+            for question, likeness in zip(goals, found, strict=True)
+        ]
+
+    async def _recall(self, asked: Sequence[Question], lang: str | None) -> list[Verdict] | Failed:
+        questions = [question for question in asked if question.metric == RECALL]
+        if not questions:
+            return []
+        expected = [Wording(question.text, lang) for question in questions]
+        given = _lines(questions[0].reference, lang)
+        pairs = [(one, other) for one in expected for other in given]
+        found = await likenesses(pairs, self._embedder, lang)
+        if isinstance(found, Failed):
+            return found
+        width = len(given)
+        rows = [found[at * width : (at + 1) * width] for at in range(len(expected))]
+        stated = stated_words(expected, given, rows)
+        return [
+            self._verdict(question, (word, None, "one-to-one by likeness"))
+            for question, word in zip(questions, stated, strict=True)
+        ]
+
+    def _verdict(self, question: Question, answer: Answer) -> Verdict:
+        word, passage, note = answer
+        return Verdict(
+            question.metric,
+            question.item,
+            word,
+            text=question.text,
+            quote=passage.wording.text[:LONGEST_QUOTE] if passage else "",
+            source=passage.source if passage else "",
+            by=self.signature,
+            note=note,
+            approximate=True,
+        )
+
+
+def _shortened(question: Question) -> Question:
+    text, reference = question.text[:LONGEST_TEXT], question.reference[:LONGEST_TEXT]
+    return Question(question.metric, question.item, text, reference, question.offered)
+
+
+def _goal(question: Question, likeness: float) -> str:
+    word = goal_word(likeness)
+    if question.item != OTHER_GOAL:
+        return word
+    return "no" if word == "same" else CANNOT_TELL
+
+
+def _claim(question: Question, read: Page, lang: str | None) -> Answer:
+    found = support(read.without_field(question.text), read, lang)
+    note = ", ".join(f"{finding.doubt}: {finding.about}" for finding in found.findings)
+    note = note or f"{found.coverage:.0%} of its words found"
+    return _support_word(found), found.best, note
+
+
+def _support_word(found: Support) -> str:
+    if not found.is_supported:
+        reversed_ = any(f.doubt in ("negation", "opposite") for f in found.findings)
+        return "contradicted" if reversed_ else "not_found"
+    is_reference = found.best is not None and found.best.source.startswith("ref:")
+    return "supported_by_reference" if is_reference else "supported_by_transcript"
+
+
+def _reason(question: Question, read: Page, lang: str | None) -> Answer:
+    found = evidence(question.text, read, lang)
+    return found.verdict, found.turn, ""
+
+
+def _ground(question: Question, read: Page, lang: str | None) -> Answer:
+    found = evidence(question.text, read, lang)
+    return "yes" if found.verdict == "as_described" else "no", found.turn, ""
+
+
+def _needed(question: Question, read: Page, lang: str | None) -> Answer:
+    statements = [passage.wording for passage in read.reference]
+    return "needed" if _carries(question.text, statements, lang) else "not", None, ""
+
+
+def _used(question: Question, read: Page, lang: str | None) -> Answer:
+    carries = _carries(question.text, _lines(question.reference, lang), lang)
+    return "used" if carries else "not", None, ""
+
+
+def _carries(turn: str, statements: Sequence[Wording], lang: str | None) -> bool:
+    """Whether a statement has three content words in a row, or half of its words, of the turn."""
+    said = Passage("t", Wording(turn, lang))
+    return any(
+        has_shared_run(said.wording, statement) or overlapping(statement, [said]) is not None
+        for statement in statements
+    )
+
+
+def _matched(question: Question, read: Page, lang: str | None) -> Answer:
+    others = _lines(question.reference, lang)
+    return match_word(Wording(question.text, lang), others), None, ""
+
+
+def _lines(text: str, lang: str | None) -> list[Wording]:
+    return [Wording(line, lang) for line in text.splitlines() if line.strip()]
+
+
+BY_METRIC: Mapping[str, Callable[[Question, Page, str | None], Answer]] = {
+    "qa.evidence_backed_reasoning": _reason,
+    "text.highlight_correctness": _claim,
+    "text.fabrication_free": _claim,
+    "text.hallucination_rate": _claim,
+    "bench.faithfulness": _claim,
+    "bench.hallucination_rate": _claim,
+    "bench.answer_correctness": _matched,
+    "bench.contextual_recall": _needed,
+    "bench.contextual_precision": _used,
+    "bench.argument_correctness": _ground,
+}
+
+
+@lru_cache(maxsize=1)
+def _rules() -> str:
+    """A hash of the files of this judge: whatever changes a rule changes the signature (C-126)."""
+    from importlib.resources import files
+
+    digest = blake2b(digest_size=8)
+    for path in sorted(files(__package__).iterdir(), key=lambda path: path.name):
+        if path.name.endswith((".py", ".toml")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,83 @@
+"""The words by which the offline judge reads, by language; the tables are in `lexicon.toml`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import msgspec
+
+from callscore.core.languages import base_language
+from callscore.judges.offline.stems import stem
+
+Words = frozenset[str]
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One language as it stands in the file."""
+
+    stop: str
+    negation: str
+    exclusive: str
+    titles: str = ""
+    opposites: str = ""
+    roles: Mapping[str, str] = {}
+    speech: str = ""
+
+
+class Lexicon(msgspec.Struct, frozen=True):
+    """What the judge knows of the words of a text; `opposites` are between stems."""
+
+    stop: Words
+    negation: Words
+    exclusive: Words
+    titles: Words
+    opposites: Mapping[str, Words]
+    roles: Mapping[str, str]
+    speech: Words
+
+
+@lru_cache(maxsize=64)
+def lexicon(lang: str | None) -> Lexicon:
+    """The words of the language, or of all languages together where it has no table."""
+    tables = _tables()
+    own = tables.get(base_language(lang))
+    chosen = [own] if own else list(tables.values())
+    return Lexicon(
+        stop=_words(table.stop for table in chosen),
+        negation=_words(table.negation for table in chosen),
+        exclusive=_words(table.exclusive for table in chosen),
+        titles=_words(table.titles for table in chosen),
+        opposites=_opposites(table.opposites for table in chosen),
+        roles={
+            word: role
+            for table in chosen
+            for role, words in table.roles.items()
+            for word in words.split()
+        },
+        speech=_words(table.speech for table in chosen),
+    )
+
+
+@lru_cache(maxsize=1)
+def _tables() -> Mapping[str, Table]:
+    import tomllib  # here, because most runs have another judge
+    from importlib.resources import files
+
+    text = files(__package__).joinpath("lexicon.toml").read_text("utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, Table])
+
+
+def _words(lists: Iterable[str]) -> Words:
+    return frozenset(word for words in lists for word in words.split())
+
+
+def _opposites(lists: Iterable[str]) -> Mapping[str, Words]:
+    """Each word with its opposites, in both directions."""
+    found: dict[str, set[str]] = {}
+    for line in (line for lines in lists for line in lines.strip().splitlines()):
+        word, _, others = line.partition(" ")
+        for other in others.split("|"):
+            found.setdefault(stem(word), set()).add(stem(other))
+            found.setdefault(stem(other), set()).add(stem(word))
+    return {word: frozenset(others) for word, others in found.items()}

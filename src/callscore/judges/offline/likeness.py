@@ -1,0 +1,91 @@
+"""How alike two short statements are: by meaning where there is an embedder, and by words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.case import Failed
+from callscore.core.ports import Embedder
+from callscore.judges.offline.wording import Wording
+from callscore.metrics.facts.fact import indexed, unmatched
+
+SAME = 0.80
+NEAR = 0.45
+ALIKE = 0.6
+
+
+def word_f1(one: Wording, other: Wording) -> float:
+    """2 · shared content words / content words of both, numbers left out
+
+    Numbers are held against each other by `agree`; only where there is nothing else they count.
+    """
+    left, right = one.spoken or one.content, other.spoken or other.content
+    both = len(left) + len(right)
+    return 2 * len(left & right) / both if both else 0.0
+
+
+def agree(one: Wording, other: Wording) -> bool:
+    """Whether both state the same in digits and in number words, and both deny or neither does"""
+    return (
+        not unmatched(one.facts, indexed(other.facts))
+        and not unmatched(other.facts, indexed(one.facts))
+        and one.counts == other.counts
+        and one.denies == other.denies
+    )
+
+
+async def likenesses(
+    pairs: Sequence[tuple[Wording, Wording]], embedder: Embedder | None, lang: str | None
+) -> Sequence[float] | Failed:
+    """The mean of cosine and content-word F1, or F1 alone where there is no embedder"""
+    by_words = [word_f1(one, other) for one, other in pairs]
+    if embedder is None or not pairs:
+        return by_words
+    found = await embedder.similarities([(one.text, other.text) for one, other in pairs], lang)
+    if isinstance(found, Failed):
+        return found
+    return [(near.value + f1) / 2 for near, f1 in zip(found, by_words, strict=True)]
+
+
+def goal_word(likeness: float) -> str:
+    """same from 0.80, same_domain_incomplete from 0.45; below, cannot_tell: never a blocker"""
+    if likeness >= SAME:
+        return "same"
+    return "same_domain_incomplete" if likeness >= NEAR else "cannot_tell"
+
+
+def stated_words(
+    expected: Sequence[Wording], given: Sequence[Wording], likeness: Sequence[Sequence[float]]
+) -> Sequence[str]:
+    """One-to-one: stated where alike (≥ 0.6) and agreeing in numbers and negation        C-55
+
+    Alike without agreeing is `contradicted`. Blind to what one highlight says of two.
+    """
+    if not given:
+        return ["not_stated"] * len(expected)
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    alike = np.asarray(likeness) >= ALIKE
+    agreeing = np.array([[agree(one, other) for other in given] for one in expected])
+    worth = np.where(alike & agreeing, np.asarray(likeness), 0.0)
+    rows, columns = linear_sum_assignment(worth, maximize=True)
+    stated = {int(row) for row, column in zip(rows, columns, strict=True) if worth[row, column]}
+    return [
+        _stated_word(row in stated, bool((alike[row] & ~agreeing[row]).any()))
+        for row in range(len(expected))
+    ]
+
+
+def match_word(fact: Wording, others: Sequence[Wording]) -> str:
+    """match: alike by words (≥ 0.6) and agreeing; conflict: alike only; else none        C-93"""
+    near = [other for other in others if word_f1(fact, other) >= ALIKE]
+    if any(agree(fact, other) for other in near):
+        return "match"
+    return "conflict" if near else "none"
+
+
+def _stated_word(is_stated: bool, is_contradicted: bool) -> str:
+    if is_stated:
+        return "stated"
+    return "contradicted" if is_contradicted else "not_stated"

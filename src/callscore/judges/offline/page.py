@@ -1,0 +1,126 @@
+"""What a claim may rest on: the turns of the call and the human's reference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from callscore.core.judging import Dossier
+from callscore.judges.offline.lexicon import lexicon
+from callscore.judges.offline.wording import Wording
+from callscore.metrics.facts.fact import Index, indexed
+
+
+class Passage(msgspec.Struct, frozen=True, dict=True):
+    """One turn, or one value of the reference; `source` names it as judges do: `t3`, `ref:…`."""
+
+    source: str
+    wording: Wording
+    role: str | None = None
+    start: float | None = None
+    context: frozenset[str] = frozenset()
+    """The content words of the turn before: "No, I don't" denies what was asked there."""
+
+    @cached_property
+    def near(self) -> frozenset[str]:
+        """Its content words and those of the turn before."""
+        return self.wording.content | self.context
+
+
+class Page(msgspec.Struct, frozen=True, dict=True):
+    """All that was said and all that is expected, ready to be searched."""
+
+    turns: Sequence[Passage]
+    reference: Sequence[Passage]
+    speakers: frozenset[str]
+    """The folded words of the speakers' names."""
+    fields: frozenset[str]
+    """The names of the fields of the reference."""
+
+    def without_field(self, claim: str) -> str:
+        """A claim "field: value" without the name of its field, which claims nothing."""
+        field, mark, value = claim.partition(": ")
+        return value if mark and field in self.fields else claim
+
+    @property
+    def passages(self) -> Iterable[Passage]:
+        """Turns first, then the reference."""
+        return chain(self.turns, self.reference)
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The stems of all content words, speakers included."""
+        return frozenset().union(*(p.wording.content for p in self.passages), self.speakers)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All words, folded: what a name may be looked for in."""
+        said = (word.casefold() for p in self.passages for word in p.wording.words)
+        return self.speakers.union(word.removesuffix("'s") for word in said)
+
+    @cached_property
+    def facts(self) -> Index:
+        """All that is stated in digits."""
+        return indexed(fact for p in self.passages for fact in p.wording.facts)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """All numbers, in digits or in words."""
+        digits = (n for p in self.passages for fact in p.wording.facts for n in fact.numbers)
+        return frozenset(digits).union(*(p.wording.counts for p in self.passages))
+
+
+def page(dossier: Dossier) -> Page:
+    """The page of a dossier."""
+    turns = list(_turns(dossier))
+    known = [turn.speaker for turn in dossier.turns if turn.speaker]
+    speakers = (word.casefold() for name in known for word in Wording(name, dossier.lang).words)
+    return Page(
+        turns,
+        list(_leaves(dossier.expected_outcome, "", dossier.lang)),
+        frozenset(speakers),
+        frozenset(_fields(dossier.expected_outcome)),
+    )
+
+
+def _turns(dossier: Dossier) -> Iterator[Passage]:
+    before: frozenset[str] = frozenset()
+    for number, turn in enumerate(dossier.turns, start=1):
+        wording = Wording(turn.text, dossier.lang)
+        role = _role(turn.speaker, dossier.lang)
+        yield Passage(f"t{number}", wording, role, turn.start, before)
+        before = wording.content
+
+
+def _role(speaker: str | None, lang: str | None) -> str | None:
+    """Which side a speaker is on, where the name says so."""
+    roles = lexicon(lang).roles
+    named = (roles.get(word.casefold()) for word in Wording(speaker or "", lang).words)
+    return next(filter(None, named), None)
+
+
+def _leaves(value: Any, path: str, lang: str | None) -> Iterator[Passage]:
+    """Every value of the reference, with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key), lang)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{index}]", lang)
+    elif value is not None and value != "":
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield Passage(f"ref:{path}", Wording(text, lang))
+
+
+def _fields(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from map(str, value)
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _fields(inner)

@@ -1,0 +1,136 @@
+"""What a text is made of: content words, names, numbers in words, what is denied in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from callscore.judges.offline.lexicon import Lexicon, lexicon
+from callscore.judges.offline.stems import placed_words, stem, stems, words
+from callscore.metrics.facts.extraction import extract
+from callscore.metrics.facts.fact import Fact
+from callscore.metrics.facts.lexicon import lexicon as number_words
+
+_CLAUSE = re.compile(r"[,;:.!?()\n–—]+\s|[。！？，；।]|\bbut\b")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\"“(\n]\s*|\s-\s)(?=\w)")
+_NUMERIC = re.compile(r"\d")
+_REACH = 4
+"""Content words after a "not" that it may concern."""
+_SUBJECT = 3
+"""Words before a verb of speech among which its subject is sought."""
+TEN = 10
+_SMALLEST_COUNT = 2
+"""`one` is too often no number."""
+
+
+class Wording(msgspec.Struct, frozen=True, dict=True):
+    """One text, read word by word when somebody asks."""
+
+    text: str
+    lang: str | None = None
+
+    @cached_property
+    def known(self) -> Lexicon:
+        """The words of its language."""
+        return lexicon(self.lang)
+
+    @cached_property
+    def words(self) -> Sequence[str]:
+        """Its words as they stand."""
+        return words(self.text)
+
+    @cached_property
+    def run(self) -> Sequence[str]:
+        """The stems of its content words, in order."""
+        return [form for word in self.words if self._is_content(word) for form in stems(word)]
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The stems of its content words."""
+        return frozenset(self.run)
+
+    @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The content words without digits."""
+        return frozenset(form for form in self.content if not _NUMERIC.search(form))
+
+    @cached_property
+    def facts(self) -> Sequence[Fact]:
+        """What it states in digits."""
+        return extract(self.text, self.lang)
+
+    @cached_property
+    def counts(self) -> frozenset[str]:
+        """The numbers that it states in words: "forty nine" is 40, 9 and 49."""
+        values = number_words(self.lang).spelled
+        found: set[int] = set()
+        tens = 0
+        for word in self.words:
+            read = [int(value) for value in values.get(word.casefold(), ())]
+            found.update(read, (tens + unit for unit in read if tens and 0 < unit < TEN))
+            tens = next((value for value in read if value > TEN and value % TEN == 0), 0)
+        return frozenset(str(number) for number in found if number >= _SMALLEST_COUNT)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Folded words with a capital letter where a sentence does not ask for one, and titles."""
+        starts = {match.end() for match in _SENTENCE_START.finditer(self.text)}
+        found: set[str] = set()
+        for at, word in placed_words(self.text):
+            plain = word.removesuffix("'s")
+            needs_none = at not in starts or not plain[1:].islower()
+            is_name = plain[:1].isupper() and needs_none and self._may_be_a_name(plain)
+            if is_name or plain.casefold() in self.known.titles:
+                found.add(plain.casefold())
+        return frozenset(found)
+
+    @cached_property
+    def denied(self) -> Sequence[frozenset[str]]:
+        """For every "not": the content words that it may concern."""
+        return list(self._scopes(self.known.negation))
+
+    @cached_property
+    def restricted(self) -> Sequence[frozenset[str]]:
+        """For every "only": the content words that it may concern."""
+        return list(self._scopes(self.known.exclusive))
+
+    @property
+    def denies(self) -> bool:
+        """Whether anything is denied in it."""
+        return any(word.casefold() in self.known.negation for word in self.words)
+
+    @cached_property
+    def sayings(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """Who says what in it: the side named right before a verb of speech, the words after it."""
+        return list(self._sayings())
+
+    def _is_content(self, word: str) -> bool:
+        folded = word.casefold()
+        return folded not in self.known.stop and folded not in self.known.negation
+
+    def _may_be_a_name(self, word: str) -> bool:
+        folded = word.casefold()
+        return len(word) > 1 and folded not in self.known.stop and not _NUMERIC.search(word)
+
+    def _sayings(self) -> Iterator[tuple[str, frozenset[str]]]:
+        for clause in _CLAUSE.split(self.text):
+            inside = words(clause)
+            folded = [word.casefold() for word in inside]
+            verb = next((at for at, word in enumerate(folded) if word in self.known.speech), None)
+            near = folded[max(0, verb - _SUBJECT) : verb] if verb else []
+            roles = [self.known.roles[word] for word in near if word in self.known.roles]
+            if verb and roles:
+                after = [stem(word) for word in inside[verb + 1 :] if self._is_content(word)]
+                yield roles[-1], frozenset(after[:_REACH]) - set(map(stem, self.known.roles))
+
+    def _scopes(self, cues: frozenset[str]) -> Iterator[frozenset[str]]:
+        for clause in _CLAUSE.split(self.text):
+            inside = words(clause)
+            for place, word in enumerate(inside):
+                if word.casefold() in cues:
+                    after = [stem(w) for w in inside[place + 1 :] if self._is_content(w)][:_REACH]
+                    ahead = [stem(w) for w in inside[:place] if self._is_content(w)][-_REACH:]
+                    yield frozenset(after or ahead)

@@ -1,0 +1,227 @@
+"""Several judges: a second one where much depends on a word, a third where two disagree.
+
+The second comes from another family where there is one. Without a majority the stricter word
+stands, and the item is marked for people. Judges err together, so n of them are never counted as
+n independent votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.core.case import Failed
+from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Void
+from callscore.core.ports import Judge
+from callscore.judges.families import are_related
+from callscore.judges.framing import NONCE_BYTES, fingerprint
+from callscore.judges.injection import INJECTION_SUSPECTED
+from callscore.judges.llm import STAGE, Spent
+from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
+
+AUDITED_SHARE = 0.05
+"""The share of answers that are judged twice: by the same judge, and by the second one."""
+DISPUTED = "judges_disagree"
+RELATED = "judges_related"
+
+Words = Mapping[Item, Verdict]
+
+
+class Seat(NamedTuple):
+    """A judge and the name of the model behind it, which tells its family."""
+
+    judge: Judge
+    model: str
+
+
+class Panel:
+    """A judge made of judges, in the order in which they are asked."""
+
+    def __init__(self, seats: Sequence[Seat], library: Library | None = None) -> None:
+        self._seats = seats
+        self._library = library or shipped()
+        self.name = "+".join(seat.judge.name for seat in seats)
+        self.signature = "+".join(seat.judge.signature for seat in seats)
+        self.models = [seat.model for seat in seats]
+
+    async def judge(self, dossier: Dossier) -> Judged | Failed:
+        """The first judge's verdicts, checked where a second look is due."""
+        session = _Session(dossier, self._library)
+        rest = list(self._seats)
+        why = "no judge is configured"
+        while rest:
+            first = rest.pop(0)
+            answer = await session.ask(first.judge, dossier.questions)
+            if isinstance(answer, Judged):
+                break
+            why = answer.why
+        else:
+            return Failed(STAGE, why, session.spent.cost_usd)
+        session.take(answer)
+        await self._look_again(session, first, rest)
+        return session.result()
+
+    async def _look_again(self, session: _Session, first: Seat, rest: list[Seat]) -> None:
+        audited = session.is_audited()
+        if audited:
+            await session.rejudge(first.judge)
+        risky = session.risky(everything=audited)
+        if not risky or not rest:
+            return
+        rest.sort(key=lambda seat: are_related(seat.model, first.model))
+        if are_related(rest[0].model, first.model):
+            session.flags.add(RELATED)
+        second = await session.ask(rest[0].judge, risky)
+        if isinstance(second, Failed):
+            return
+        disagreeing = session.compare(second)
+        third: Judged | Failed | None = None
+        if disagreeing and len(rest) > 1:
+            third = await session.ask(rest[1].judge, disagreeing)
+        session.settle(disagreeing, second, third if isinstance(third, Judged) else None)
+
+
+class _Session:
+    """One dossier before the panel: the words that stand so far, and what it took."""
+
+    def __init__(self, dossier: Dossier, library: Library) -> None:
+        self._dossier = dossier
+        self._library = library
+        self._standing: dict[Item, Verdict] = {}
+        self._void: dict[Item, str] = {}
+        self._disputed: list[Item] = []
+        self._rejudged = self._flipped = 0
+        self.spent = Spent()
+        self.flags: set[str] = set()
+
+    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Judged | Failed:
+        """Put some of the questions to a judge."""
+        dossier = msgspec.structs.replace(self._dossier, questions=questions)
+        answer = await judge.judge(dossier)
+        if isinstance(answer, Failed):
+            self.spent += Spent(cost_usd=answer.cost_usd)
+            return answer
+        self.spent += Spent(
+            answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd
+        )
+        self.flags.update(answer.flags)
+        return answer
+
+    def take(self, answer: Judged) -> None:
+        """The first judge's verdicts stand until somebody objects."""
+        self._standing = dict(_by_item(answer))
+        self._void = {void.item: void.why for void in answer.void}
+
+    def is_audited(self) -> bool:
+        """Whether this answer belongs to the sample; the same answer always does, or never."""
+        if self._dossier.repeat:
+            return False
+        seed = fingerprint("audit", msgspec.to_builtins(self._dossier))
+        return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < AUDITED_SHARE
+
+    async def rejudge(self, judge: Judge) -> None:
+        """Put the same dossier to the same judge again, and count the words that change."""
+        again = msgspec.structs.replace(self._dossier, repeat=self._dossier.repeat + 1)
+        answer = await judge.judge(again)
+        if isinstance(answer, Failed):
+            return
+        self.spent += Spent(
+            answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd
+        )
+        for item, verdict in _by_item(answer).items():
+            if item in self._standing:
+                self._rejudged += 1
+                self._flipped += not self._agree(item, verdict)
+
+    def risky(self, *, everything: bool) -> Sequence[Question]:
+        """The questions that one judge alone must not settle, and those that it left open."""
+        everything = everything or INJECTION_SUSPECTED in self.flags
+        return [
+            question
+            for question in self._dossier.questions
+            if question.offered and self._is_risky(question, everything)
+        ]
+
+    def compare(self, second: Judged) -> Sequence[Question]:
+        """The questions on which the second judge says otherwise; it fills what was void."""
+        words = _by_item(second)
+        for item in [item for item in self._void if item in words]:
+            self._standing[item] = words[item]
+            del self._void[item]
+        return [
+            question
+            for question in self._dossier.questions
+            if (item := _item(question)) in words and not self._agree(item, words[item])
+        ]
+
+    def settle(self, questions: Sequence[Question], second: Judged, third: Judged | None) -> None:
+        """The word of the majority, else the strictest, which people should see."""
+        opinions = [_by_item(second), *([_by_item(third)] if third else [])]
+        for question in questions:
+            item, rubric = _item(question), self._rubric(question)
+            given = [self._standing[item], *(words[item] for words in opinions if item in words)]
+            majority = _majority(given, rubric)
+            if majority is None:
+                self._disputed.append(item)
+                majority = max(given, key=lambda verdict: rubric.strictness(_word(verdict)))
+            self._standing[item] = majority
+
+    def result(self) -> Judged:
+        """What the panel has to say."""
+        if self._disputed:
+            self.flags.add(DISPUTED)
+        items = [_item(question) for question in self._dossier.questions]
+        return Judged(
+            [self._standing[item] for item in dict.fromkeys(items) if item in self._standing],
+            sorted(self.flags),
+            self.spent.requests,
+            self.spent.input_tokens,
+            self.spent.output_tokens,
+            self.spent.cost_usd,
+            [Void(item, why) for item, why in self._void.items()],
+            self._disputed,
+            self._rejudged,
+            self._flipped,
+        )
+
+    def _is_risky(self, question: Question, everything: bool) -> bool:
+        item = _item(question)
+        if item in self._void:
+            return True
+        if item not in self._standing:
+            return False
+        word = _word(self._standing[item])
+        return everything or word == CANNOT_TELL or word in self._rubric(question).second_opinion
+
+    def _agree(self, item: Item, other: Verdict) -> bool:
+        question = next(q for q in self._dossier.questions if _item(q) == item)
+        rubric = self._rubric(question)
+        return rubric.counts_as(_word(self._standing[item])) == rubric.counts_as(_word(other))
+
+    def _rubric(self, question: Question) -> Rubric:
+        rubric = self._library.rubric_for(question)
+        assert rubric is not None  # a judge has answered it
+        return rubric
+
+
+def _majority(given: Collection[Verdict], rubric: Rubric) -> Verdict | None:
+    """The first verdict with which most agree; none where each stands alone."""
+    counted = [rubric.counts_as(_word(verdict)) for verdict in given]
+    for verdict, word in zip(given, counted, strict=True):
+        if counted.count(word) * 2 > len(counted):
+            return verdict
+    return None
+
+
+def _by_item(answer: Judged) -> Words:
+    return {Item(verdict.metric, verdict.item): verdict for verdict in answer.verdicts}
+
+
+def _item(question: Question) -> Item:
+    return Item(question.metric, question.item)
+
+
+def _word(verdict: Verdict) -> str:
+    return verdict.verdict or CANNOT_TELL

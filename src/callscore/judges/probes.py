@@ -1,0 +1,115 @@
+"""Built-in cases with known answers, and the ways in which they are changed to try a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from importlib import resources
+
+import msgspec
+
+from callscore.core.case import JsonObject, Turn
+from callscore.core.judging import Dossier, Question
+from callscore.judges.rubric import Library, Rubric
+
+MASTER_KEYS = (":", ".", ",", "Thought process:", "Solution:", "Let's solve this step by step.")
+FILLER = (
+    " In this connection it should be added, for the sake of completeness, that the above is"
+    " meant just as it stands and neither more nor less."
+)
+
+
+class ProbeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item with its true word, and its variants."""
+
+    metric: str
+    rubric: str
+    text: str
+    truth: str
+    reference: str = ""
+    flipped: str = ""
+    flipped_reference: str = ""
+    rephrased: str = ""
+    other_reference: str = ""
+
+
+class ProbeCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A call with its reference and items."""
+
+    task: str
+    turns: Sequence[Turn]
+    expected_outcome: JsonObject
+    items: Sequence[ProbeItem]
+
+
+class _Probes(msgspec.Struct, frozen=True):
+    cases: Sequence[ProbeCase]
+
+
+Change = Callable[[ProbeItem], ProbeItem | None]
+"""A variant of an item; None where the change does not apply to it."""
+
+
+@lru_cache(maxsize=1)
+def probe_cases() -> Sequence[ProbeCase]:
+    """The cases that come with the package."""
+    raw = (resources.files(__package__) / "probes.toml").read_bytes()
+    return msgspec.toml.decode(raw, type=_Probes).cases
+
+
+def dossier_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> Dossier:
+    """A dossier of these items; an item's number is its name."""
+    questions = [
+        Question(
+            item.metric,
+            f"probe:{number}",
+            item.text,
+            item.reference,
+            tuple(library.rubrics[item.rubric].words),
+        )
+        for number, item in enumerate(items)
+    ]
+    return Dossier(case.task, case.turns, {}, case.expected_outcome, questions)
+
+
+def reversed_order(case: ProbeCase) -> ProbeCase:
+    """The items from last to first."""
+    return msgspec.structs.replace(case, items=list(reversed(case.items)))
+
+
+def laid_out(item: ProbeItem) -> ProbeItem:
+    """Markdown, blank lines and wide spacing around the same words."""
+    return msgspec.structs.replace(item, text=f"\n\n- **{item.text}**\n\n")
+
+
+def padded(item: ProbeItem, rubric: Rubric) -> ProbeItem | None:
+    """A neutral sentence after a text of the answer that should not pass."""
+    if rubric.worth(item.truth) == 1 or not rubric.vain or rubric.name == "fluency":
+        return None
+    return msgspec.structs.replace(item, text=item.text + FILLER)
+
+
+def rephrased(item: ProbeItem) -> ProbeItem | None:
+    """The same said otherwise."""
+    return msgspec.structs.replace(item, text=item.rephrased) if item.rephrased else None
+
+
+def flipped(item: ProbeItem) -> ProbeItem | None:
+    """Another amount, name, date or outcome."""
+    if item.flipped:
+        return msgspec.structs.replace(item, text=item.flipped)
+    if item.flipped_reference:
+        return msgspec.structs.replace(item, reference=item.flipped_reference)
+    return None
+
+
+def on_other_ground(item: ProbeItem) -> ProbeItem | None:
+    """The same text held against another reference."""
+    if not item.other_reference:
+        return None
+    return msgspec.structs.replace(item, reference=item.other_reference)
+
+
+def emptied(item: ProbeItem, rubric: Rubric, key: str) -> ProbeItem | None:
+    """A phrase that says nothing in the place of the answer's text."""
+    return msgspec.structs.replace(item, text=key) if rubric.vain else None

@@ -1,0 +1,166 @@
+"""Dossier → requests. What never changes comes first, so that providers' prompt caches hit.
+
+Order of a request: contract and rubrics (the same for every case of a task), the call with its
+reference (the same for every model), the items, the instruction once more. Ids, nonces and the
+order of the items are drawn from a hash of the content: the same dossier gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import JsonObject, Message, Prompt
+from callscore.core.judging import Dossier
+from callscore.judges.evidence import Sources, sources_of
+from callscore.judges.framing import block, fingerprint, shown
+from callscore.judges.rubric import Library, Rubric
+from callscore.judges.sheet import Asked, deal
+
+MOST_ITEMS = 60
+SHORTEST_SHARED = 20
+"""Characters; a text that stands in the request already is not repeated, unless it is shorter."""
+_BENCHMARKS = "bench"
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request to a judge: what it is sent, and what its answer is checked against."""
+
+    prompt: Prompt
+    sheet: Mapping[str, Asked]
+    sources: Sources
+
+
+class Composer:
+    """Writes requests with one library of rubrics."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._kept: dict[tuple[str, ...], tuple[str, JsonObject]] = {}
+
+    def requests(self, dossier: Dossier, asked: Sequence[Asked]) -> Sequence[Request]:
+        """As few requests as hold all items, each with canaries of its own."""
+        if not asked:
+            return []
+        number = -(-len(asked) // MOST_ITEMS)
+        size = -(-len(asked) // number)
+        case = _case_part(dossier, sources := sources_of(dossier))
+        return [
+            self._request(dossier, asked[start : start + size], (case, sources))
+            for start in range(0, len(asked), size)
+        ]
+
+    def _request(
+        self, dossier: Dossier, items: Sequence[Asked], case: tuple[str, Sources]
+    ) -> Request:
+        case_part, sources = case
+        written = [(item.rubric.name, item.text, item.against) for item in items]
+        seed = fingerprint("items", self.library.digest, case_part, written)
+        taken = case_part + json.dumps(written, ensure_ascii=False)
+        sheet = deal(items, dossier, seed, taken)
+        system, schema = self._fixed_part(dossier, items)
+        items_part = _items_part(sheet, sources, seed.hex())
+        user = "\n".join((case_part, items_part, self._prompt("closing")))
+        return Request(
+            Prompt((Message("system", system), Message("user", user)), schema), sheet, sources
+        )
+
+    def again(self, request: Request, reply: str, problems: Sequence[str]) -> Prompt:
+        """The same request with the judge's answer and what was wrong with it."""
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        told = self._prompt("again").replace("{problems}", listed)
+        messages = (
+            *request.prompt.messages,
+            Message("assistant", reply or "(empty)"),
+            Message("user", told),
+        )
+        return Prompt(messages, request.prompt.schema)
+
+    def _fixed_part(self, dossier: Dossier, items: Sequence[Asked]) -> tuple[str, JsonObject]:
+        """Contract, rubrics and schema: those of the whole task, whichever items are open."""
+        rooms = {dossier.task}
+        if any(q.metric.startswith(_BENCHMARKS) for q in dossier.questions):
+            rooms.add(_BENCHMARKS)
+        needed = {item.rubric.name for item in items}
+        names = tuple(
+            name
+            for name, rubric in self.library.rubrics.items()
+            if name in needed or any(slug.partition(".")[0] in rooms for slug in rubric.asks)
+        )
+        kept = self._kept.get(names)
+        if kept is None:
+            rubrics = [self.library.rubrics[name] for name in names]
+            system = "\n".join((self._prompt("system"), *map(_rubric_part, rubrics)))
+            kept = self._kept[names] = system, _schema(rubrics)
+        return kept
+
+    def _prompt(self, name: str) -> str:
+        return self.library.prompts[name].strip()
+
+
+def _case_part(dossier: Dossier, sources: Sources) -> str:
+    fields = [f"{name} {shown(value)}" for name, value in sources.fields.items()]
+    config = f"config {shown(json.dumps(dossier.config, ensure_ascii=False))}"
+    lines = [*sources.lines, *fields, config]
+    nonce = fingerprint("case", dossier.task, lines).hex()
+    told = f"Task: {dossier.task}. The number of the case block is {nonce}."
+    return f"{told}\n{block('case', nonce, lines)}"
+
+
+def _items_part(sheet: Mapping[str, Asked], sources: Sources, nonce: str) -> str:
+    """The items, one a line; a text that stands above already is named and not repeated."""
+    uses = Counter(text for item in sheet.values() for text in (item.text, item.against))
+    names = {
+        text: name
+        for name, text in (*sources.fields.items(), *sources.turns.items())
+        if len(text) >= SHORTEST_SHARED
+    }
+    shared = [text for text, n in uses.items() if n > 1 and len(text) >= SHORTEST_SHARED]
+    shared = [text for text in shared if text not in names]
+    written = {text: f"a{number}" for number, text in enumerate(shared, start=1)}
+    lines = [f"{name} {shown(text)}" for text, name in written.items()]
+    lines += [_item_line(key, item, names | written) for key, item in sheet.items()]
+    return f"The number of the items block is {nonce}.\n{block('items', nonce, lines)}"
+
+
+def _item_line(key: str, item: Asked, names: Mapping[str, str]) -> str:
+    """id, rubric, text and what it is held against: quoted, or by name."""
+    texts = (item.text, item.against) if item.against else (item.text,)
+    told = " | ".join(names.get(text) or shown(text) for text in texts)
+    return f"{key} {item.rubric.name} {told}"
+
+
+def _rubric_part(rubric: Rubric) -> str:
+    lines = [f"## {rubric.name}", rubric.question, f"text: {rubric.text_is}."]
+    if rubric.against_is:
+        lines.append(f"against: {rubric.against_is}.")
+    for word, anchor in rubric.words.items():
+        places = rubric.evidence.get(word)
+        lines.append(f"- {word}: {anchor}" + (f" [quote: {', '.join(places)}]" if places else ""))
+    for example in rubric.examples:
+        against = f" | against {json.dumps(example.against)}" if example.against else ""
+        lines.append(f"e.g. {json.dumps(example.text)}{against} → {example.verdict}: {example.why}")
+    return "\n".join(lines)
+
+
+def _schema(rubrics: Sequence[Rubric]) -> JsonObject:
+    """The shape of an answer; only keywords that every provider's strict mode knows."""
+    words = dict.fromkeys(word for rubric in rubrics for word in rubric.words)
+    text: dict[str, Any] = {"type": "string"}
+    properties = {"id": text, "quote": text, "source": text}
+    properties |= {"verdict": {"type": "string", "enum": list(words)}, "note": text}
+    item = _closed_object(properties)
+    return _closed_object({"items": {"type": "array", "items": item}})
+
+
+def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,147 @@
+"""Rubrics and prompts: files, whose hash stands in the signature of every judged result (C-126).
+
+A rubric holds one question, the words that may answer it from the most lenient to the strictest,
+what each word must quote, and items with known answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+import msgspec
+
+from callscore.core.judging import Question
+
+Place = Literal["turn", "field", "answer"]
+"""Where a quote may come from: the call, the reference, or the answer itself."""
+
+CANNOT_TELL = "cannot_tell"
+
+
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item with its word, shown to the judge."""
+
+    text: str
+    verdict: str
+    why: str
+    against: str = ""
+
+
+class Canary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An item with a known answer, mixed in among the others; `{turn}` becomes words of the call.
+
+    An answer with any other word shows that the judge does not read, or obeys somebody else.
+    Those with `right` catch a judge that condemns everything, the others one that passes it.
+    """
+
+    right: bool
+    text: str
+    verdicts: Sequence[str]
+    against: str = ""
+
+
+class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """One question to a judge, as its file holds it."""
+
+    name: str
+    asks: Sequence[str]
+    """The metrics it serves."""
+    question: str
+    text_is: str
+    against_is: str
+    against_from: Literal["", "reference", "answer"]
+    words: Mapping[str, str]
+    """Each word with its anchor, from the most lenient to the strictest."""
+    alike: Sequence[Sequence[str]]
+    """Words that count the same: two judges that differ only there do not disagree."""
+    second_opinion: Sequence[str]
+    """Words that may decide a gate alone."""
+    vain: str
+    """The word for a text without content; empty where the text is not the answer's."""
+    examples: Sequence[Example]
+    canaries: Sequence[Canary]
+    evidence: Mapping[str, Sequence[Place]] = {}
+    """Words that need a quote, and where from."""
+    ordinal: bool = False
+    """Whether the words are steps of one scale, at equal distances."""
+
+    def strictness(self, word: str) -> int:
+        """The place of a word among its rubric's, the strictest last."""
+        return self._order[word]
+
+    def counts_as(self, word: str) -> str:
+        """The word that stands for all those that count the same."""
+        return next((group[0] for group in self.alike if word in group), word)
+
+    def worth(self, word: str) -> float:
+        """1 for the best word down to 0 for the worst, where they are steps; else 1 or 0.
+
+        Abstaining is worth nothing.
+        """
+        steps = [step for step in self.words if step != CANNOT_TELL]
+        if word not in steps:
+            return 0.0
+        if self.ordinal:
+            return 1 - steps.index(word) / (len(steps) - 1)
+        return float(self.counts_as(word) == self.counts_as(steps[0]))
+
+    @cached_property
+    def _order(self) -> Mapping[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    def serves(self, question: Question) -> bool:
+        """Whether it asks about this metric, with words that the question offers."""
+        return question.metric in self.asks and self.words.keys() <= set(question.offered)
+
+
+class Library(msgspec.Struct, frozen=True, dict=True):
+    """All rubrics and prompts of a judge; `digest` changes with any character of any file."""
+
+    rubrics: Mapping[str, Rubric]
+    prompts: Mapping[str, str]
+    digest: str
+
+    def rubric_for(self, question: Question) -> Rubric | None:
+        """The rubric that serves a question; None where there is none."""
+        return next((rubric for rubric in self.rubrics.values() if rubric.serves(question)), None)
+
+
+def library_of(files: Mapping[str, bytes]) -> Library:
+    """The rubrics (`*.toml`) and prompts (`*.md`) among these files, by name."""
+    digest = hashlib.blake2b(digest_size=16)
+    rubrics: dict[str, Rubric] = {}
+    prompts: dict[str, str] = {}
+    for name in sorted(files):
+        digest.update(b"%s\0%d\0%s" % (name.encode(), len(files[name]), files[name]))
+        stem, _, kind = name.rpartition(".")
+        if kind == "toml":
+            rubric = msgspec.toml.decode(files[name], type=Rubric)
+            rubrics[rubric.name] = rubric
+        else:
+            prompts[stem] = files[name].decode()
+    return Library(rubrics, prompts, digest.hexdigest())
+
+
+@lru_cache(maxsize=1)
+def shipped_files() -> Mapping[str, bytes]:
+    """The files that come with the package."""
+    here = resources.files(__package__)
+    return {
+        file.name: file.read_bytes()
+        for file in (*_files(here / "rubrics"), *_files(here / "prompts"))
+    }
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Library:
+    """The library that comes with the package."""
+    return library_of(shipped_files())
+
+
+def _files(folder: Traversable) -> Iterable[Traversable]:
+    return (entry for entry in folder.iterdir() if entry.name.endswith((".toml", ".md")))

@@ -1,0 +1,129 @@
+"""The sheet of one request: which item stands behind which id, canaries among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+
+import msgspec
+
+from callscore.core.judging import Dossier, Question, Verdict
+from callscore.judges.framing import item_ids
+from callscore.judges.rubric import Canary, Library, Rubric
+from callscore.metrics.text import n1, n2
+
+BY_CODE = "code"
+LONGEST_CANARY_TURN, SHORTEST_CANARY_TURN = 160, 20
+_OPENERS = (
+    "thought process",
+    "thinking process",
+    "lets think step by step",
+    "lets solve this problem step by step",
+    "step by step",
+    "solution",
+    "answer",
+    "final answer",
+    "explanation",
+    "reasoning",
+    "reason",
+    "correct",
+)
+"""Phrases that have been seen to pass with judges although they say nothing (JUDGE §1)."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One line of the items block: a text, what it is held against, whom its word answers."""
+
+    rubric: Rubric
+    text: str
+    against: str
+    questions: Sequence[Question] = ()
+    canary: Canary | None = None
+
+    @property
+    def own_texts(self) -> str:
+        """What of it came from the answer, so that `answer` may be quoted."""
+        return self.against if self.rubric.against_from == "answer" else self.text
+
+
+class Sorted(msgspec.Struct, frozen=True):
+    """The questions of a dossier: what the judge is asked, what code decides, what nobody can."""
+
+    asked: Sequence[Asked]
+    decided: Sequence[Verdict]
+    without_rubric: Sequence[str]
+
+
+def sort_questions(dossier: Dossier, library: Library) -> Sorted:
+    """Each distinct item once: the same text under the same rubric gets one verdict.
+
+    Questions without words are for an embedder, and are left out.
+    """
+    asked: dict[tuple[str, str, str], Asked] = {}
+    decided: list[Verdict] = []
+    unknown: dict[str, None] = {}
+    for question in dossier.questions:
+        if not question.offered:
+            continue
+        rubric = library.rubric_for(question)
+        if rubric is None:
+            unknown[question.metric] = None
+        elif rubric.vain and is_vain(question.text):
+            decided.append(_decided(question, rubric.vain))
+        else:
+            against = question.reference if rubric.against_from else ""
+            key = (rubric.name, n1(question.text), n1(against))
+            known = asked.get(key)
+            questions = (*known.questions, question) if known else (question,)
+            asked[key] = Asked(rubric, question.text, against, questions)
+    return Sorted(list(asked.values()), decided, list(unknown))
+
+
+def is_vain(text: str) -> bool:
+    """Whether a text says nothing: punctuation, or only the phrases that open an answer."""
+    words = "".join(char if char.isalnum() else " " for char in n2(text).replace("'", ""))
+    rest = f" {' '.join(words.split())} "
+    for opener in sorted(_OPENERS, key=len, reverse=True):
+        rest = rest.replace(f" {opener} ", " ")
+    return not rest.strip()
+
+
+def deal(items: Sequence[Asked], dossier: Dossier, seed: bytes, taken: str) -> Mapping[str, Asked]:
+    """Items and canaries in a seeded order, each under a random id that the data does not hold."""
+    random = Random(seed)
+    dealt = [*items, *_canaries(items, dossier, random)]
+    random.shuffle(dealt)
+    return dict(zip(item_ids(len(dealt), random, taken), dealt, strict=True))
+
+
+def _canaries(items: Sequence[Asked], dossier: Dossier, random: Random) -> Iterable[Asked]:
+    """One item surely right and one surely wrong, of a rubric that is asked anyway."""
+    rubrics = {item.rubric.name: item.rubric for item in items}
+    rubric = rubrics[random.choice(sorted(rubrics))]
+    turn = _canary_turn(dossier, random)
+    usable = [canary for canary in rubric.canaries if turn or "{turn}" not in canary.text]
+    for right in (True, False):
+        if side := [canary for canary in usable if canary.right is right]:
+            chosen = random.choice(side)
+            text = chosen.text.replace("{turn}", turn)
+            yield Asked(rubric, text, chosen.against, canary=chosen)
+
+
+def _canary_turn(dossier: Dossier, random: Random) -> str:
+    usable = [
+        turn.text
+        for turn in dossier.turns
+        if SHORTEST_CANARY_TURN <= len(turn.text) <= LONGEST_CANARY_TURN
+    ]
+    return random.choice(usable) if usable else ""
+
+
+def _decided(question: Question, word: str) -> Verdict:
+    return Verdict(
+        question.metric,
+        question.item,
+        verdict=word,
+        text=question.text,
+        by=BY_CODE,
+        note="the text says nothing",
+    )

@@ -1,0 +1,53 @@
+"""chrF: how many runs of characters two texts share (Popović 2015), spaces left out."""
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+CHAR_ORDER: Final = 6
+BETA: Final = 2
+"""Recall weighs twice as much as precision, as in chrF2."""
+
+Grams = tuple[Mapping[str, int], ...]
+
+
+def chrf(text: str, reference: str) -> float:
+    """(1 + β²) · P · R / (β² · P + R), P and R the mean over n = 1 … 6        C-68
+
+    Runs of characters longer than one of the texts are left out of the mean. In [0, 1]; 0 where
+    a text is empty.
+    """
+    precisions = recalls = 0.0
+    orders = 0
+    for n, (given, wanted) in enumerate(zip(_grams(text), _grams(reference), strict=True), 1):
+        if not given or not wanted:
+            break
+        shared = _shared(given, wanted)
+        precisions += shared / (_length(text) - n + 1)
+        recalls += shared / (_length(reference) - n + 1)
+        orders += 1
+    if not precisions:
+        return 0.0
+    precision, recall = precisions / orders, recalls / orders
+    return (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
+
+
+def _shared(given: Mapping[str, int], wanted: Mapping[str, int]) -> int:
+    fewer, more = (given, wanted) if len(given) < len(wanted) else (wanted, given)
+    return sum(min(count, more[gram]) for gram, count in fewer.items() if gram in more)
+
+
+@lru_cache(maxsize=1024)
+def _grams(text: str) -> Grams:
+    """The runs of 1 … 6 characters; a reference comes back with every model, so it is kept."""
+    bare = "".join(text.split())
+    return tuple(
+        Counter(bare[start : start + n] for start in range(len(bare) - n + 1))
+        for n in range(1, CHAR_ORDER + 1)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _length(text: str) -> int:
+    return len("".join(text.split()))

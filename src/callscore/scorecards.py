@@ -1,0 +1,151 @@
+"""From tallies to the frozen Scorecard: task scores, benchmarks, final score, cost, rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from callscore import __version__
+from callscore.config import ScoreConfig
+from callscore.core.rating import holds
+from callscore.core.scorecard import Judging, ModelScore, Scorecard
+from callscore.examining import Examiner
+from callscore.pipeline import Tallied
+from callscore.suites import catalog
+from callscore.suites.calls import spec
+from callscore.suites.calls.benchmarks.score import score_benchmarks
+from callscore.suites.calls.final import final_score, option_weights
+from callscore.suites.calls.model_score import score_task
+from callscore.suites.calls.ranking import cost_of, rank
+from callscore.suites.calls.tally import TaskTally
+
+
+def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) -> Scorecard:
+    """All models side by side, with the signature that says what they may be compared with."""
+    settings = config.checked_settings()
+    models = [
+        _model_score(model, tallies, config, settings) for model, tallies in tallied.tallies.items()
+    ]
+    return Scorecard(
+        framework=spec.load().framework,
+        signature=_signature(config, tallied, settings, examiner),
+        models=models,
+        ranking=rank(models),
+        notes=[*_notes(config, tallied), *_overlaps(tallied, examiner)],
+        estimate=any(map(_is_estimate, models)),
+        judging=_judging(examiner, tallied) if examiner is not None else None,
+    )
+
+
+def _model_score(
+    model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, settings: spec.Settings
+) -> ModelScore:
+    scored = {
+        task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
+        for task in catalog.tasks(settings)
+        if task in tallies
+    }
+    tasks = {task: entry.score for task, entry in scored.items()}
+    benchmarks = score_benchmarks(
+        {task: tally.benchmarks for task, tally in tallies.items()},
+        settings,
+        is_covered=_is_covered(tallies, settings),
+    )
+    final = final_score(tasks, benchmarks, settings, config.weights or None)
+    cost_weights = option_weights("b", settings, config.weights or None)
+    return ModelScore(
+        model=model,
+        tasks=tasks,
+        benchmarks=benchmarks,
+        final=final,
+        cost=cost_of(tallies, cost_weights, config.cost_per_1000.get(model)),
+        blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
+        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+    )
+
+
+def _is_covered(tallies: Mapping[str, TaskTally], settings: spec.Settings) -> bool:
+    """Whether enough cases were evaluated for the benchmarks to be official        C-124"""
+    return all(
+        not tally.not_run
+        and holds(1 - tally.errors / tally.cases, ">=", settings.coverage_required)
+        for tally in tallies.values()
+        if tally.cases
+    )
+
+
+def _is_estimate(model: ModelScore) -> bool:
+    """Whether a value of this model comes from a built-in substitute        C-125"""
+    metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
+    return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
+
+
+def _related(tallied: Tallied, examiner: Examiner) -> list[str]:
+    """The models that a judge of their own family has judged."""
+    return [model for model in tallied.tallies if examiner.is_related(model)]
+
+
+def _overlaps(tallied: Tallied, examiner: Examiner | None) -> list[str]:
+    if examiner is None:
+        return []
+    judges = ", ".join(examiner.models)
+    return [
+        f"judge_overlap: {model} was judged by a model of its own family ({judges})"
+        for model in _related(tallied, examiner)
+    ]
+
+
+def _judging(examiner: Examiner, tallied: Tallied) -> Judging:
+    spent = examiner.spent
+    return Judging(
+        judge=examiner.judge.name if examiner.judge is not None else None,
+        embedder=examiner.embedder.name if examiner.embedder is not None else None,
+        items=spent.items,
+        requests=spent.requests,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_usd=spent.cost_usd,
+        disputed=spent.disputed,
+        rejudged=spent.rejudged,
+        flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
+        failed=spent.failed,
+        similarities=spent.similarities,
+        overlap=_related(tallied, examiner),
+        flags=dict(sorted(spent.flags.items())),
+    )
+
+
+def _signature(
+    config: ScoreConfig, tallied: Tallied, settings: spec.Settings, examiner: Examiner | None
+) -> str:
+    """What must agree before two results may be compared (C-126)."""
+    judge = examiner.judge if examiner is not None else None
+    embedder = examiner.embedder if examiner is not None else None
+    judges = [*tallied.judges, *([judge.signature] if judge is not None else ())]
+    changed = {
+        key: value
+        for key, value in msgspec.to_builtins(settings).items()
+        if value != msgspec.to_builtins(spec.load().settings)[key]
+    }
+    weights = ",".join(f"{task}={weight:g}" for task, weight in config.weights.items())
+    parts = {
+        "suite": "calls",
+        "framework": spec.load().framework,
+        "data": tallied.dataset[:16],
+        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
+        "judge": "+".join(judges) or "none",
+        "embedder": embedder.signature if embedder is not None else "none",
+        "weights": weights or settings.weights,
+        "callscore": __version__,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _notes(config: ScoreConfig, tallied: Tallied) -> list[str]:
+    notes = [f"skipped: {problem}" for problem in tallied.skipped]
+    if tallied.unused_verdicts:
+        notes.append(
+            f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
+        )
+    return notes

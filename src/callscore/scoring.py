@@ -1,0 +1,289 @@
+"""One case after another: its answers are read, what is open is noted, all is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.cases import Opened
+from callscore.core.case import Case, Failed, Malformed, Reply
+from callscore.core.judging import NO_VERDICTS, Question, Verdict, Verdicts
+from callscore.core.measure import Measure
+from callscore.core.scorecard import CaseResult
+from callscore.core.task import Measured
+from callscore.examining import NOTHING_FOUND, Examined, Examiner
+from callscore.store.records import VerdictRecord
+from callscore.suites import catalog
+from callscore.suites.calls.approximation import mark_approximate, with_failures
+from callscore.suites.calls.asking import left_open
+from callscore.suites.calls.benchmarks import measuring as benchmarks
+from callscore.suites.calls.benchmarks.view import Subject
+from callscore.suites.calls.benchmarks.words import RECALL, criteria_of
+from callscore.suites.calls.case_score import score_case
+from callscore.suites.calls.reading import Parsed, read_object
+from callscore.suites.calls.records import Author, Record, records_of
+from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.tally import Answer, TaskTally
+
+OnResult = Callable[[CaseResult], None]
+OnRecord = Callable[[Record], None]
+OnVerdict = Callable[[VerdictRecord], None]
+Tallies = dict[str, dict[str, TaskTally]]
+GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
+"""What files say, by model and run; None stands for every model."""
+
+
+class ReadAnswer(msgspec.Struct, frozen=True):
+    """One answer as its task reads it, what files say about it, and what is still open."""
+
+    model: str
+    run: int
+    reply: Reply
+    output: Any
+    subject: Subject | None
+    """The answer as the benchmarks see it; None where they are not run, or it has no shape."""
+    given: Verdicts
+    questions: Sequence[Question]
+
+
+class ReadCase(msgspec.Struct, frozen=True):
+    """A case with all its answers, ready to be examined and measured."""
+
+    opened: Opened
+    answers: Mapping[str, Sequence[ReadAnswer | tuple[int, Failed]]]
+    """By model; a failed run stands with its number."""
+    frozen: Sequence[Question] = ()
+    """What is asked once a case, before any answer is looked at."""
+    given: Verdicts = NO_VERDICTS
+    """What files say to that."""
+
+
+class ExaminedCase(msgspec.Struct, frozen=True):
+    """What came back on one case: on its answers, in their order, and on itself."""
+
+    answers: Sequence[Examined]
+    frozen: Examined = NOTHING_FOUND
+
+
+NOT_EXAMINED = ExaminedCase(())
+
+
+async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
+    """Put everything that is open about a case to judge and embedder, a request an answer."""
+    import asyncio
+
+    case = read.opened.case
+    asked = [read.frozen, *(answer.questions for answer in answers_of(read))]
+    frozen, *answers = await asyncio.gather(*(examiner.examine(case, each) for each in asked))
+    return ExaminedCase(answers, frozen)
+
+
+def answers_of(read: ReadCase) -> list[ReadAnswer]:
+    """The answers of a case that are answers, in the order of models and runs."""
+    return [a for runs in read.answers.values() for a in runs if isinstance(a, ReadAnswer)]
+
+
+class ScoringOptions(msgspec.Struct, frozen=True):
+    """What a scorer does beside measuring, and where its results go."""
+
+    on_result: OnResult
+    on_record: OnRecord | None = None
+    on_verdict: OnVerdict | None = None
+    benchmarks: bool = False
+    estimates: bool = False
+    """Whether verdicts in files may be estimates."""
+    asks: bool = False
+    """Whether anybody is there to answer questions."""
+
+
+class Scorer:
+    """Reads and measures the answers to one case after another; the tallies are what it leaves.
+
+    `models` brings, for each model, the flags that all its results carry.
+    """
+
+    def __init__(
+        self, settings: Settings, models: Mapping[str, Sequence[str]], options: ScoringOptions
+    ) -> None:
+        self._settings = settings
+        self._models = models
+        self._formulas = {
+            name: catalog.formula_for(name, settings) for name in catalog.tasks(settings)
+        }
+        self._benchmarked = {
+            name for name in self._formulas if options.benchmarks and criteria_of(name)
+        }
+        self._asked = {name for name in self._formulas if options.asks and criteria_of(name)}
+        self._on_result = options.on_result
+        self._on_record = options.on_record
+        self._on_verdict = options.on_verdict
+        self._estimates = options.estimates
+        self.tallies: Tallies = {model: {} for model in models}
+
+    def read(
+        self,
+        opened: Opened,
+        answers: Mapping[str, Mapping[int, Reply | Failed]],
+        given: GivenVerdicts,
+    ) -> ReadCase:
+        """The answers of a case by model, with what is still open about each."""
+        found = {
+            model: [self._read(opened, model, run, runs[run], given) for run in sorted(runs)]
+            for model in self._models
+            if (runs := answers.get(model))
+        }
+        if opened.task.name not in self._benchmarked:
+            return ReadCase(opened, found)
+        known = {
+            item: verdicts
+            for item, verdicts in given.get((None, 1), NO_VERDICTS).items()
+            if item.metric == RECALL
+        }
+        if opened.task.name not in self._asked:
+            return ReadCase(opened, found, (), known)
+        return ReadCase(opened, found, left_open(benchmarks.ask_of_case(opened.case), known), known)
+
+    def _read(
+        self, opened: Opened, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
+    ) -> ReadAnswer | tuple[int, Failed]:
+        if isinstance(reply, Failed):
+            return run, reply
+        task, reference = opened.task, opened.reference
+        output = task.read(reference, reply)
+        known = given.get((model, run)) or given.get((None, run), NO_VERDICTS)
+        if isinstance(output, Malformed):
+            return ReadAnswer(model, run, reply, output, None, known, ())
+        subject = self._subject(opened, output, reply)
+        questions: Sequence[Question] = ()
+        if task.name in self._asked:
+            asked = [*task.ask(reference, output), *(benchmarks.ask(subject) if subject else ())]
+            questions = left_open(asked, known)
+        return ReadAnswer(model, run, reply, output, subject, known, questions)
+
+    def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject | None:
+        if opened.task.name not in self._benchmarked:
+            return None
+        parsed = read_object(reply, self._settings.parse)
+        assert isinstance(parsed, Parsed)  # the task has read the same reply
+        return Subject(opened.case, opened.reference, output, parsed.value)
+
+    def settle(self, read: ReadCase, examined: ExaminedCase) -> None:
+        """Measure every answer of a case, and add it up."""
+        case, results = read.opened.case, iter(examined.answers)
+        frozen = Examined(
+            {**examined.frozen.verdicts, **read.given} if read.given else examined.frozen.verdicts,
+            examined.frozen.failures,
+        )
+        self._keep(case, None, examined.frozen.verdicts)
+        for model in self._models:
+            tally = self.tallies[model].setdefault(read.opened.task.name, TaskTally())
+            runs = read.answers.get(model)
+            if not runs:
+                tally.add_not_run()
+                self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
+                continue
+            measured: list[Answer] = []
+            for answer in runs:
+                if isinstance(answer, ReadAnswer):
+                    tally.add_call(answer.reply.cost_usd)
+                    found = next(results, NOTHING_FOUND)
+                    measured.append(self._measured(read.opened, answer, found, frozen))
+                else:
+                    tally.add_failed_call(answer[1].cost_usd)
+                    self._on_result(_error(case, model, *answer))
+            self._add(read, tally, measured)
+
+    def _add(self, read: ReadCase, tally: TaskTally, measured: Sequence[Answer]) -> None:
+        if not measured:
+            tally.add_error()
+            return
+        tally.add_case(read.opened.case.id, self._formulas[read.opened.task.name], measured)
+        tally.add_benchmarks(measured, self._settings.consistency_ddof)
+
+    def _measured(
+        self, opened: Opened, answer: ReadAnswer, found: Examined, frozen: Examined
+    ) -> Answer:
+        verdicts: Verdicts = answer.given
+        if found.verdicts or frozen.verdicts:
+            verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
+        measured = self._measure(opened, answer.output, verdicts, found)
+        layer_two: Mapping[str, Measure] = {}
+        if opened.task.name in self._benchmarked:
+            layer_two = (
+                benchmarks.malformed(opened.case)
+                if answer.subject is None
+                else benchmarks.measure(answer.subject, verdicts)
+            )
+            layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
+        score = score_case(self._formulas[opened.task.name], measured)
+        scored = Answer(measured, score, layer_two)
+        self._tell(opened.case, answer, scored, verdicts)
+        self._keep(opened.case, answer, found.verdicts)
+        return scored
+
+    def _keep(self, case: Case, answer: ReadAnswer | None, verdicts: Verdicts) -> None:
+        """Hand on what judge and embedder said, in the form of a verdicts file."""
+        if self._on_verdict is None:
+            return
+        for given in verdicts.values():
+            for verdict in given:
+                self._on_verdict(_verdict_record(case, answer, verdict))
+
+    def _tell(self, case: Case, answer: ReadAnswer, scored: Answer, verdicts: Verdicts) -> None:
+        self._on_result(_result(case, answer, scored, self._models[answer.model]))
+        if self._on_record is not None:
+            author = Author(answer.model, answer.run, answer.reply)
+            measures = {**scored.measured.measures, **scored.benchmarks}
+            for record in records_of(case, author, measures, verdicts):
+                self._on_record(record)
+
+    def _measure(
+        self, opened: Opened, output: Any, verdicts: Verdicts, found: Examined
+    ) -> Measured:
+        measured = opened.task.measure(opened.reference, output, verdicts)
+        if found is NOTHING_FOUND and not self._estimates:
+            return measured
+        measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
+        flags = sorted({*measured.flags, *found.flags})
+        return Measured(measures, flags, measured.secondary)
+
+
+def _result(case: Case, answer: ReadAnswer, scored: Answer, marks: Sequence[str]) -> CaseResult:
+    score, flags = scored.score, scored.measured.flags
+    measures = {**scored.measured.measures, **scored.benchmarks}
+    return CaseResult(
+        case_id=case.id,
+        model=answer.model,
+        run=answer.run,
+        task=case.task,
+        status=score.status,
+        score=score.score,
+        ungated_score=score.ungated_score,
+        reasons=score.reasons,
+        flags=sorted({*flags, *marks}) if marks else flags,
+        metrics={slug: measure.value for slug, measure in measures.items()},
+    )
+
+
+def _verdict_record(case: Case, answer: ReadAnswer | None, verdict: Verdict) -> VerdictRecord:
+    """A verdict with whose answer it is about; without one it is about the case itself."""
+    return VerdictRecord(
+        case_id=case.id,
+        metric=verdict.metric,
+        item=verdict.item,
+        model=answer.model if answer is not None else None,
+        run=answer.run if answer is not None else 1,
+        verdict=verdict.verdict,
+        value=verdict.value,
+        text=verdict.text,
+        quote=verdict.quote,
+        source=verdict.source,
+        by=verdict.by,
+        approximate=verdict.approximate,
+    )
+
+
+def _error(case: Case, model: str, run: int, failure: Failed) -> CaseResult:
+    return CaseResult(case.id, model, run, case.task, "error", flags=(failure.why,))

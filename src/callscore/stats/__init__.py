@@ -1,0 +1,1 @@
+"""Statistics: agreement, intervals, corrected estimates. The seed is always an argument."""

@@ -1,0 +1,58 @@
+"""Intervals: for a proportion, and for anything that can be resampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+RESAMPLES = 2_000
+LEVEL = 0.95
+
+T = TypeVar("T")
+
+
+class Interval(NamedTuple):
+    """The range in which a value lies, at the level asked for."""
+
+    low: float
+    high: float
+
+
+def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval | None:
+    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; None without trials"""
+    if not trials:
+        return None
+    from scipy.stats import beta
+
+    tail, failures = (1 - level) / 2, trials - successes
+    low = float(beta.ppf(tail, successes, failures + 1)) if successes else 0.0
+    high = float(beta.ppf(1 - tail, successes + 1, failures)) if failures else 1.0
+    return Interval(low, high)
+
+
+def bootstrap(
+    statistic: Callable[[Sequence[T]], float | None],
+    data: Sequence[T],
+    seed: int,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval | None:
+    """Percentiles of a statistic over resamples of the data        Efron 1979
+
+    Resamples on which the statistic is undefined are left out; None where none is left.
+    """
+    if len(data) < 2:
+        return None
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    values: list[float] = []
+    for _ in range(resamples):
+        drawn = [data[at] for at in random.integers(0, len(data), len(data))]
+        value = statistic(drawn)
+        if value is not None:
+            values.append(value)
+    if not values:
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))

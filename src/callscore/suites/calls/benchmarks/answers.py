@@ -1,0 +1,43 @@
+"""The text of an answer and what the benchmarks compare it with (C-92)."""
+
+from __future__ import annotations
+
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.metrics.text import n1
+from callscore.suites.calls.benchmarks.view import Subject
+from callscore.suites.calls.benchmarks.words import CORRECTNESS, OUTPUT, RELEVANCY
+
+
+def similarity_questions(subject: Subject) -> list[Question]:
+    """The answer beside the question, where the case has one, and beside the reference."""
+    case = subject.case
+    metrics = (RELEVANCY, CORRECTNESS) if case.question else (RELEVANCY,)
+    return [
+        Question(metric, OUTPUT, subject.text, _target(subject, metric))
+        for metric in metrics
+        if _by_code(subject, metric) is None
+    ]
+
+
+def cosine(subject: Subject, metric: str, verdicts: Verdicts) -> float | None:
+    """By code where the texts are equal or one is empty, else the value given        C-92"""
+    decided = _by_code(subject, metric)
+    if decided is not None:
+        return decided
+    # without a question both criteria compare the same two texts
+    metrics = (metric,) if subject.case.question else (RELEVANCY, CORRECTNESS)
+    given = [v for name in metrics for v in verdicts.get(Item(name, OUTPUT), ())]
+    return min((v.value for v in given if v.value is not None), default=None)
+
+
+def _by_code(subject: Subject, metric: str) -> float | None:
+    given, target = subject.text, _target(subject, metric)
+    if given == target or n1(given) == n1(target):
+        return 1.0
+    return None if given.strip() and target.strip() else 0.0
+
+
+def _target(subject: Subject, metric: str) -> str:
+    if metric == RELEVANCY and subject.case.question:
+        return subject.case.question
+    return subject.expected_text

@@ -1,0 +1,77 @@
+"""Which turns of the call an answer relies on, and which the reference needs (C-94)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from callscore.core.case import Case
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.core.measure import Measure, not_run
+from callscore.core.transcript import turns
+from callscore.suites.calls.benchmarks import measures as formulas
+from callscore.suites.calls.benchmarks.view import finding
+from callscore.suites.calls.benchmarks.words import CONTEXTUAL, OFFERED, PRECISION, RECALL
+
+
+class _Pieces(NamedTuple):
+    """The turns that count, and how many nobody has judged."""
+
+    found: frozenset[int]
+    waiting: int
+
+
+def needed_questions(case: Case) -> list[Question]:
+    """Of every turn: does the expected outcome need it? Asked once a case, before any answer."""
+    return [
+        Question(RECALL, _item(number), text, "", OFFERED[RECALL]) for number, text in _spoken(case)
+    ]
+
+
+def used_questions(case: Case, said: Sequence[str]) -> list[Question]:
+    """Of every turn: does the answer rely on it?"""
+    told = "\n".join(said)
+    return [
+        Question(PRECISION, _item(number), text, told, OFFERED[PRECISION])
+        for number, text in (_spoken(case) if told else ())
+    ]
+
+
+def measure(
+    case: Case, said: Sequence[str], verdicts: Verdicts, flags: set[str]
+) -> dict[str, Measure]:
+    """Contextual precision, recall and relevancy of one answer."""
+    numbers = [number for number, _ in _spoken(case)]
+    needed = _pieces(numbers, RECALL, "needed", verdicts, flags)
+    used = _pieces(numbers if said else (), PRECISION, "used", verdicts, flags)
+    waiting = needed.waiting + used.waiting
+    if waiting:
+        absent = not_run(f"{waiting} verdicts on turns are missing: they await a verdict")
+        return {PRECISION: absent, RECALL: absent, CONTEXTUAL: absent}
+    precision = formulas.contextual_precision(needed.found, used.found)
+    recall = formulas.contextual_recall(needed.found, used.found)
+    return {
+        PRECISION: precision,
+        RECALL: recall,
+        CONTEXTUAL: formulas.contextual_relevancy(precision, recall),
+    }
+
+
+def _pieces(
+    numbers: Iterable[int], metric: str, good: str, verdicts: Verdicts, flags: set[str]
+) -> _Pieces:
+    found = {n: finding(verdicts, Item(metric, _item(n)), good, flags) for n in numbers}
+    return _Pieces(
+        frozenset(number for number, counts in found.items() if counts),
+        sum(counts is None for counts in found.values()),
+    )
+
+
+def _spoken(case: Case) -> list[tuple[int, str]]:
+    """Every turn in which something is said, with its number."""
+    spoken = enumerate(turns(case.transcript), start=1)
+    return [(number, turn.text) for number, turn in spoken if turn.text.strip()]
+
+
+def _item(number: int) -> str:
+    return f"turn:{number}"

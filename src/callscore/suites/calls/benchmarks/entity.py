@@ -1,0 +1,25 @@
+"""An entity answer as the benchmarks see it: every reported entity is a fact."""
+
+from __future__ import annotations
+
+from callscore.core.judging import Verdicts
+from callscore.metrics.sets import counts
+from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View
+from callscore.suites.calls.entity.reference import EntityReference
+from callscore.suites.calls.entity.task import EntityOutput
+
+
+def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
+    """The answer's entities beside those expected; a keyword is no topic (C-49)."""
+    reference: EntityReference = subject.reference
+    output: EntityOutput = subject.output
+    keywords = counts(reference.keywords, output.keywords)
+    topics = counts(reference.topics, output.topics)
+    both, only_given, missed = (
+        keywords.tp + topics.tp,
+        keywords.fp + topics.fp,
+        keywords.fn + topics.fn,
+    )
+    facts = Facts([True] * both + [False] * missed, [True] * both + [False] * only_given)
+    is_configured = output.keywords | output.topics <= reference.configured
+    return View((), facts, Closed(both, both + only_given + missed), [is_configured])

@@ -1,0 +1,50 @@
+"""The free-text instructions of a config, beside those that code checks (C-96)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from callscore.core.case import Case
+from callscore.core.judging import Item, Question, Verdicts
+from callscore.suites.calls.benchmarks.measures import Findings
+from callscore.suites.calls.benchmarks.view import Subject, finding
+from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
+from callscore.suites.calls.emptiness import is_empty
+
+KEPT_BY_SHAPE = (True, True)
+"""Valid JSON, and exactly the wanted keys: an answer that was read has kept both."""
+
+
+def instructions_of(case: Case) -> Sequence[str]:
+    """`config.instructions`, a text or several; what is no text is shown as JSON."""
+    given = case.config.get("instructions")
+    entries = given if isinstance(given, list) else [given]
+    return [
+        entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+        for entry in entries
+        if not is_empty(entry)
+    ]
+
+
+def questions(subject: Subject) -> list[Question]:
+    """Of every free instruction: was it followed?"""
+    return [
+        Question(INSTRUCTIONS, _item(number), wanted, subject.text, OFFERED[INSTRUCTIONS])
+        for number, wanted in enumerate(instructions_of(subject.case), start=1)
+    ]
+
+
+def followed(
+    subject: Subject, rules: Sequence[bool], verdicts: Verdicts, flags: set[str]
+) -> Findings:
+    """Every instruction, those of the task first: was it followed?"""
+    free = [
+        finding(verdicts, Item(INSTRUCTIONS, _item(number)), "followed", flags)
+        for number, _ in enumerate(instructions_of(subject.case), start=1)
+    ]
+    return [*KEPT_BY_SHAPE, *rules, *free]
+
+
+def _item(number: int) -> str:
+    return f"instruction:{number}"

@@ -1,0 +1,109 @@
+"""One answer in the words of the benchmarks, whatever its task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from callscore.core.case import Case, JsonObject
+from callscore.core.judging import Item, Verdicts
+from callscore.suites.calls.benchmarks.measures import Findings
+from callscore.suites.calls.benchmarks.words import CANNOT_TELL
+from callscore.suites.calls.items import item_id
+
+ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
+
+
+def text_of(value: Any) -> str:
+    """All string values in document order, one a line, keys and ids left out        C-92"""
+    return "\n".join(_strings(value))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in ID_KEYS:
+                yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+class Subject(msgspec.Struct, frozen=True, dict=True):
+    """One well-formed answer: the case's reference, the answer as its task reads it, its JSON."""
+
+    case: Case
+    reference: Any
+    output: Any
+    value: JsonObject
+
+    @cached_property
+    def text(self) -> str:
+        """All that the answer says."""
+        return text_of(self.value)
+
+    @cached_property
+    def expected_text(self) -> str:
+        """All that the reference says."""
+        return text_of(self.case.expected_outcome)
+
+
+class Facts(NamedTuple):
+    """The reference's facts that the answer has or lacks, and the answer's that it has of it."""
+
+    expected: Findings
+    given: Findings
+
+
+class Closed(NamedTuple):
+    """Closed fields that agree, of all that were expected or predicted        C-97"""
+
+    matches: int
+    fields: int
+
+
+class View(msgspec.Struct, frozen=True):
+    """What the criteria count in one answer (C-90)."""
+
+    supported: Findings
+    """Every claim: is it supported?"""
+    facts: Facts
+    closed: Closed
+    rules: Sequence[bool]
+    """The instructions that code checks."""
+    steps: Sequence[float | None] = ()
+    """The points of each argument."""
+
+
+class Ids(NamedTuple):
+    """How an answer deals with the ids that it was given."""
+
+    once: bool
+    """Every expected id stands there exactly once."""
+    unexpected: Sequence[Mapping[str, Any]]
+    """Items under other ids, the first of each id."""
+
+
+def ids_of(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, Any]) -> Ids:
+    """The ids of an answer beside those expected."""
+    seen: dict[str, int] = {}
+    unexpected: list[Mapping[str, Any]] = []
+    for item in items:
+        given = item_id(item.get(key))
+        seen[given] = seen.get(given, 0) + 1
+        if given not in expected and seen[given] == 1:
+            unexpected.append(item)
+    return Ids(all(seen.get(wanted) == 1 for wanted in expected), unexpected)
+
+
+def finding(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
+    """Whether every word given on an item is the good one; None where there is none."""
+    words = [verdict.verdict for verdict in verdicts.get(item, ()) if verdict.verdict is not None]
+    if CANNOT_TELL in words:
+        flags.add("abstained")
+    return all(word == good for word in words) if words else None

@@ -1,0 +1,71 @@
+"""How much evidence a reason gives: by code where code can tell, else by verdicts (C-37 … C-39)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from callscore.core.judging import Item, Verdicts
+from callscore.metrics.text import n1
+from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.qa.reference import FormQuestion
+
+EVIDENCE = "qa.evidence_backed_reasoning"
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    EVIDENCE: ("vague", "specific", "as_described", "differs", "absent", "cannot_tell")
+}
+POINTS: Mapping[str, int] = {
+    "vague": 0,
+    "as_described": 2,
+    "differs": 1,
+    "absent": 1,
+    "cannot_tell": 0,
+}
+"""Points of a reason by verdict (C-37); `specific` alone still awaits its second verdict."""
+MOST_POINTS = 2
+
+LONGEST_BARE_TIME = 40
+_TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def reason_of(by_id: Mapping[str, Mapping[str, Any]], question: FormQuestion) -> str | None:
+    """The reason that an answer gives for a question; None where it gives none."""
+    item = by_id.get(question.id)
+    reason = item.get("reason") if item is not None else None
+    return reason if isinstance(reason, str) else None
+
+
+def points_by_code(reason: str | None, expected: str) -> int | None:
+    """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
+    if reason is None or is_empty(reason):
+        return 0
+    if len(reason) <= LONGEST_BARE_TIME and _is_bare_time(reason):
+        return 0
+    return MOST_POINTS if is_own_words(reason, expected) else None
+
+
+def is_own_words(reason: str, expected: str) -> bool:
+    """Whether a reason is the human's (N1), who has given one."""
+    return bool(expected) and (reason == expected or n1(reason) == expected)
+
+
+def _is_bare_time(reason: str) -> bool:
+    """A timestamp and at most one word, as in "At 00:12."        C-39"""
+    rest, times = _TIMESTAMP.subn("", reason)
+    return times > 0 and len(_WORD.findall(rest)) <= 1
+
+
+def points(
+    reason: str | None, question: FormQuestion, verdicts: Verdicts, flags: set[str]
+) -> int | None:
+    """The points of a reason; the lowest where there are several verdicts, None without one."""
+    decided = points_by_code(reason, question.reason)
+    if decided is not None:
+        return decided
+    words = [v.verdict for v in verdicts.get(Item(EVIDENCE, question.id), ())]
+    if "cannot_tell" in words:
+        flags.add("abstained")
+    given = [POINTS[word] for word in words if word is not None and word in POINTS]
+    return min(given) if given else None

@@ -1,0 +1,318 @@
+"""Judges, embedders and benchmarks through the doors: `score --judge`, `judge …`, `run`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from callscore.core.case import Message
+from callscore.judges.scripted import LiteralModel
+from eval_files import KEY, read_json, read_lines, run
+from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
+
+TURNS = [
+    {
+        "id": 1,
+        "speaker": "agent",
+        "text": "Good morning, this is Marcus from Streamella",
+        "start": 1,
+    },
+    {"id": 2, "speaker": "customer", "text": "I was charged twice for the family plan", "start": 9},
+]
+REASON = "Good morning, this is Marcus from Streamella"
+
+
+def judging(request: Request) -> Behaviour:
+    """A judging model that reads the request and answers it by the words it finds."""
+    messages = [Message(m["role"], m["content"]) for m in request.json["messages"]]
+    return Answer(chat_completion(LiteralModel().answer(messages)))
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving(judging) as server:
+        yield server
+
+
+def write(path: Path, *lines: Json) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def yaml(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")  # JSON is YAML
+    return path
+
+
+def judge_entry(url: str, **more: Any) -> Json:
+    return {
+        "name": "judge",
+        "provider": "openai",
+        "model": "judge-1",
+        "base_url": url,
+        "api_key_env": "STUB_KEY",
+        "price": {"input": 1.0, "output": 2.0},
+        **more,
+    }
+
+
+def data(folder: Path) -> tuple[Path, Path]:
+    cases = write(
+        folder / "cases.jsonl",
+        qa_case([question(reason="Marcus greets")], "c1", transcript=TURNS),
+        text_case(case_id="c2"),
+    )
+    answer = text_outcome()
+    answer["summary"] = answer["summary"] | {"highlights": ["The charge was made twice"]}
+    outputs = write(
+        folder / "outputs.jsonl",
+        output("c1", form(question(reason=REASON)), cost_usd=0.001),
+        output("c2", answer, cost_usd=0.001),
+    )
+    return cases, outputs
+
+
+def test_a_model_judges_and_is_never_asked_twice(tmp_path: Path, stub: Stub) -> None:
+    cases, outputs = data(tmp_path)
+    config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
+    args = ("score", cases, "--outputs", outputs, "--judge", config, "--embedder", "none")
+    first = run(*args, "--store", tmp_path / "kept.db", "--json", "-")
+    assert first.returncode == 0, first.stderr
+    card = json.loads(first.stdout)
+    evidence = card["models"][0]["tasks"]["qa"]["metrics"]["qa.evidence_backed_reasoning"]
+    assert (evidence["value"], evidence["approximate"]) == (1.0, False)
+    assert card["judging"]["requests"] == 2
+    assert card["judging"]["cost_usd"] > 0
+    assert card["models"][0]["cost"]["per_1000_calls"] == pytest.approx(1.0)
+    asked = len(stub.requests)
+    second = run(*args, "--store", tmp_path / "kept.db", "--json", "-")
+    assert second.stdout == first.stdout
+    assert len(stub.requests) == asked
+    assert KEY.encode() not in (tmp_path / "kept.db").read_bytes()
+
+
+def test_a_judge_of_the_models_own_family_is_flagged(tmp_path: Path, stub: Stub) -> None:
+    cases, _ = data(tmp_path)
+    answers = [output("c1", form(question(reason=REASON)), model) for model in ("gpt-9", "m")]
+    outputs = write(tmp_path / "o.jsonl", *answers)
+    config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url, model="gpt-8-mini"))
+    results = tmp_path / "results.jsonl"
+    done = run(
+        *("score", cases, "--outputs", outputs, "--judge", config, "--embedder", "none"),
+        *("--store", tmp_path / "kept.db", "--results", results),
+    )
+    assert "judge_overlap: gpt-9 was judged by a model of its own family" in done.stdout
+    flagged = {line["model"] for line in read_lines(results) if "judge_overlap" in line["flags"]}
+    assert flagged == {"gpt-9"}
+
+
+def test_a_judge_that_never_answers_leaves_errors_not_zeros(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    with serving(always(Answer(chat_completion("I would rather not say.")))) as stub:
+        config = yaml(tmp_path / "judge.yaml", {"judge": judge_entry(stub.url)})
+        done = run(
+            *("score", cases, "--outputs", outputs, "--judge", config, "--embedder", "none"),
+            *("--store", tmp_path / "kept.db", "--json", "-"),
+        )
+    qa = json.loads(done.stdout)["models"][0]["tasks"]["qa"]
+    assert done.returncode == 0, done.stderr
+    assert (qa["status"], qa["score"]) == ("incomplete", None)
+    assert qa["metrics"]["qa.evidence_backed_reasoning"]["why"].startswith("failed")
+
+
+def test_saved_verdicts_give_the_same_scores_without_a_judge(tmp_path: Path, stub: Stub) -> None:
+    cases, outputs = data(tmp_path)
+    config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
+    saved = tmp_path / "verdicts.jsonl"
+    args = ("score", cases, "--outputs", outputs, "--json", "-")
+    judged = run(
+        *args,
+        *("--judge", config, "--embedder", "none", "--benchmarks", "--save-verdicts", saved),
+        *("--store", tmp_path / "kept.db"),
+    )
+    assert judged.returncode == 0, judged.stderr
+    again = run(*args, "--verdicts", saved, "--benchmarks")
+    one, other = json.loads(judged.stdout), json.loads(again.stdout)
+    assert one["models"] == other["models"]
+
+
+def test_offline_estimates_head_the_card_and_stay_estimates(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    saved = tmp_path / "verdicts.jsonl"
+    args = ("score", cases, "--outputs", outputs)
+    done = run(*args, "--judge", "offline", "--embedder", "none", "--save-verdicts", saved)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("offline estimate")
+    assert all(line["approximate"] for line in read_lines(saved))
+    again = run(*args, "--verdicts", saved)
+    assert again.stdout.startswith("offline estimate")
+
+
+def test_records_hold_a_line_for_every_metric(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    records = tmp_path / "records.jsonl"
+    done = run("score", cases, "--outputs", outputs, "--benchmarks", "--records", records)
+    assert done.returncode == 0, done.stderr
+    found = {(line["case_id"], line["metric"]) for line in read_lines(records)}
+    assert ("c1", "qa.structure") in found
+    assert ("c2", "bench.exact_match") in found
+
+
+def test_benchmarks_say_how_many_of_the_eleven_ran(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    done = run("score", cases, "--outputs", outputs, "--benchmarks")
+    assert "(2 of 11)" in done.stdout
+    assert "not_run" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--judge", "oracle", "expected none, offline, or a YAML file"),
+        ("--judge", "missing.yaml", "missing.yaml"),
+        ("--embedder", "word2vec", "expected auto"),
+    ],
+)
+def test_an_unknown_judge_or_embedder_is_named_with_a_remedy(
+    tmp_path: Path, option: str, value: str, told: str
+) -> None:
+    cases, outputs = data(tmp_path)
+    done = run("score", cases, "--outputs", outputs, option, value)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_a_judge_is_checked(tmp_path: Path, stub: Stub) -> None:
+    config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
+    target = tmp_path / "check.json"
+    done = run("judge", "check", config, "--store", tmp_path / "kept.db", "--json", target)
+    assert done.returncode in (0, 1), done.stderr
+    assert {check["name"] for check in read_json(target)["checks"]} >= {"repeat", "order"}
+
+
+def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
+    def label(number: int, human: str, judge: str) -> Json:
+        return {
+            "case_id": f"c{number}",
+            "model": "m",
+            "metric": "text.fabrication_free",
+            "item": "claim:1",
+            "verdict": human,
+            "judge": judge,
+        }
+
+    good, bad = "supported_by_transcript", "not_found"
+    words = [(good, good)] * 60 + [(bad, bad)] * 50 + [(good, bad)] * 5
+    labels = write(tmp_path / "labels.jsonl", *(label(n, *pair) for n, pair in enumerate(words)))
+    target = tmp_path / "calibration.json"
+    done = run("judge", "calibrate", labels, "--json", target)
+    assert done.returncode == 0, done.stderr
+    assert "text.fabrication_free (support): calibrated" in done.stdout
+    (found,) = read_json(target)
+    assert (found["n"], found["coverage"]) == (115, 1.0)
+    assert found["accuracy"] == pytest.approx(110 / 115)
+    assert found["sensitivity"] == pytest.approx(60 / 65)
+
+
+def test_the_words_of_a_judge_may_come_from_its_own_file(tmp_path: Path) -> None:
+    base = {"metric": "qa.evidence_backed_reasoning", "item": "Q1", "model": "m"}
+    labels = write(
+        tmp_path / "l.jsonl", *({**base, "case_id": c, "verdict": "vague"} for c in "ab")
+    )
+    judged = write(
+        tmp_path / "v.jsonl",
+        {**base, "case_id": "a", "verdict": "vague"},
+        {**base, "case_id": "z", "verdict": "as_described"},
+    )
+    done = run("judge", "calibrate", labels, "--verdicts", judged)
+    assert done.returncode == 0, done.stderr
+    assert "labels 2 · coverage 50.0 %" in done.stdout
+    assert "uncalibrated" in done.stdout
+
+
+def test_a_run_is_judged_and_benchmarked_as_its_file_says(tmp_path: Path, stub: Stub) -> None:
+    cases, _ = data(tmp_path)
+    path = yaml(
+        tmp_path / "eval.yaml",
+        {
+            "data": cases.name,
+            "models": [{"name": "sim", "provider": "simulated", "params": {"seed": 1}}],
+            "judge": judge_entry(stub.url),
+            "embedder": "none",
+            "benchmarks": "all",
+            "repeats": 2,
+        },
+    )
+    first = run("run", path, "--json", "-")
+    assert first.returncode == 0, first.stderr
+    card = json.loads(first.stdout)
+    card = card.get("calls", card)
+    assert card["judging"]["judge"] == "judge"
+    assert card["models"][0]["benchmarks"]["criteria"]["bench.exact_match"]["value"] is not None
+    assert card["models"][0]["benchmarks"]["criteria"]["bench.consistency"]["n"] >= 1
+    asked = len(stub.requests)
+    assert run("run", path, "--json", "-").stdout == first.stdout
+    assert len(stub.requests) == asked
+
+
+def test_an_embedding_server_compares_and_its_key_stays_at_home(tmp_path: Path) -> None:
+    def embedding(request: Request) -> Behaviour:
+        texts = request.json["input"]
+        rows = [{"index": i, "embedding": [1.0, len(text) % 3]} for i, text in enumerate(texts)]
+        return Answer({"data": rows})
+
+    cases, outputs = data(tmp_path)
+    with serving(embedding) as server:
+        config = yaml(
+            tmp_path / "embedder.yaml",
+            {
+                "name": "vectors",
+                "provider": "openai",
+                "model": "LaBSE",
+                "base_url": server.url,
+                "api_key_env": "STUB_KEY",
+            },
+        )
+        done = run(
+            *("score", cases, "--outputs", outputs, "--embedder", config),
+            *("--benchmarks", "--json", "-"),
+        )
+    assert done.returncode == 0, done.stderr
+    card = json.loads(done.stdout)
+    relevancy = card["models"][0]["benchmarks"]["criteria"]["bench.answer_relevancy"]
+    assert relevancy["value"] is not None and not relevancy["approximate"]
+    assert "LaBSE" in card["signature"] and KEY not in done.stdout
+    assert all(request.path.endswith("/embeddings") for request in server.requests)
+
+
+NO_SOCKETS = """
+import sys
+def refuse(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto"):
+        raise SystemExit(f"the network was asked for: {event}")
+sys.addaudithook(refuse)
+from callscore.cli.main import main
+main()
+"""
+
+
+def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    args = ["score", cases, "--outputs", outputs, "--judge", "offline", "--benchmarks"]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_SOCKETS, *map(str, args)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "embedder mUSE" in done.stdout

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from callscore.core.case import Failed
+from callscore.core.errors import ConfigError
+from callscore.core.judging import Similarity
+from callscore.embeddings.catalog import embedder_named
+from callscore.embeddings.cosine import Cosine
+from callscore.embeddings.lexical import SIGNATURE, Lexical
+from callscore.embeddings.routing import Router
+from encoders import Broken, Table
+
+VECTORS = {"one": (1.0, 0.0), "two": (1.0, 1.0), "три": (0.0, 1.0)}
+
+
+def router(table: Table) -> Router:
+    return Router((Cosine(table), Lexical()))
+
+
+def measured(
+    embedder: Router, pairs: Sequence[tuple[str, str]], lang: str | None
+) -> Sequence[Similarity]:
+    found = asyncio.run(embedder.similarities(pairs, lang))
+    assert not isinstance(found, Failed)
+    return found
+
+
+def test_what_the_preferred_embedder_reads_is_its_own() -> None:
+    (only,) = measured(router(Table(VECTORS, languages=["en"])), [("one", "two")], "en")
+    assert only.by.startswith("table:1")
+    assert not only.approximate
+
+
+def test_another_language_is_compared_by_chrf_and_says_so() -> None:
+    (only,) = measured(router(Table(VECTORS, languages=["en"])), [("one", "two")], "hi")
+    assert only.by == SIGNATURE
+    assert only.approximate
+
+
+def test_the_reference_alone_decides_who_measures() -> None:
+    table = Table(VECTORS, unreadable=["три"])
+    by_words, by_writing, same = measured(
+        router(table), [("три", "two"), ("two", "три"), ("one", "two")], "en"
+    )
+    assert [by_words.approximate, by_writing.approximate, same.approximate] == [False, True, False]
+    assert by_words.value == pytest.approx(0.5**0.5)
+    assert by_writing.value == 0.0
+
+
+def test_a_failed_embedder_is_not_replaced_by_the_next() -> None:
+    found = asyncio.run(router(Broken(VECTORS)).similarities([("one", "two")], "en"))
+    assert isinstance(found, Failed)
+
+
+def test_no_pairs_need_nobody() -> None:
+    assert measured(router(Broken(VECTORS)), [], "en") == []
+
+
+def test_all_who_may_measure_stand_in_the_signature() -> None:
+    assert router(Table(VECTORS)).signature == f"table:1;max=20000 > {SIGNATURE}"
+    assert router(Table(VECTORS)).name == "table > chrF"
+
+
+def test_a_router_reads_what_its_members_read() -> None:
+    narrow = Router((Cosine(Table(VECTORS, languages=["en"], unreadable=["x"])),))
+    assert narrow.reads("en")
+    assert not narrow.reads("hi")
+    assert narrow.can_read("one")
+    assert not narrow.can_read("x")
+    assert router(Table(VECTORS, languages=["en"])).reads("hi")
+
+
+def test_names_lead_to_embedders() -> None:
+    assert embedder_named("none") is None
+    signatures = {name: getattr(embedder_named(name), "signature", "") for name in ("muse", "chrf")}
+    assert signatures["chrf"] == SIGNATURE
+    assert signatures["muse"].startswith("muse:universal-sentence-encoder-multilingual-3;")
+    assert signatures["muse"].endswith(SIGNATURE)
+    assert getattr(embedder_named("auto"), "signature", "").startswith("muse:")
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'bert' is unknown; expected one of auto"):
+        embedder_named("bert")

@@ -1,0 +1,124 @@
+"""Dossiers made in one line, and providers that answer them as a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.calling import Answered, AttemptFailed, Call
+from callscore.core.case import Case, Failed, Malformed, Message, Reply, Turn
+from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Verdicts
+from callscore.core.ports import Judge
+from callscore.core.task import Task
+from callscore.core.transcript import turns
+from callscore.judges.llm import LLMJudge
+from callscore.judges.prompt import Composer, Request
+from callscore.judges.rubric import shipped
+from callscore.judges.scripted import LiteralModel
+from callscore.judges.sheet import sort_questions
+
+TURNS = (
+    Turn("Good morning, this is Ana from Acme. How can I help you?", speaker="Agent", start=0.0),
+    Turn("I was charged twice, 49 dollars each time.", speaker="Customer", start=7.0),
+    Turn("I will refund 49 dollars within three days.", speaker="Agent", start=15.0),
+)
+EXPECTED = {
+    "summary": {
+        "call_purpose": "Refund of a duplicate charge",
+        "highlights": ["Duplicate charge confirmed", "49 dollars refunded"],
+    }
+}
+RUBRICS = shipped().rubrics
+
+
+def asked(
+    rubric: str, text: str, reference: str = "", *, metric: str = "", item: str = ""
+) -> Question:
+    """A question of one rubric."""
+    held = RUBRICS[rubric]
+    return Question(metric or held.asks[0], item or text, text, reference, tuple(held.words))
+
+
+def dossier(*questions: Question, **changes: Any) -> Dossier:
+    """A dossier on one small call."""
+    built = Dossier("text", TURNS, {"language": "en"}, EXPECTED, questions)
+    return msgspec.structs.replace(built, **changes)
+
+
+def request(given: Dossier) -> Request:
+    """The one request for a dossier."""
+    (only,) = Composer(shipped()).requests(given, sort_questions(given, shipped()).asked)
+    return only
+
+
+def judge(given: Dossier, by: Judge | None = None) -> Judged | Failed:
+    """The dossier judged, by a literal reader unless somebody else is named."""
+    return asyncio.run((by or LLMJudge(LiteralModel())).judge(given))
+
+
+def words(answer: Judged | Failed) -> dict[str, str | None]:
+    """The words given, by item."""
+    assert isinstance(answer, Judged), answer
+    return {verdict.item: verdict.verdict for verdict in answer.verdicts}
+
+
+def by_item(given: Sequence[Verdict]) -> Verdicts:
+    """Verdicts as a task receives them."""
+    return {Item(verdict.metric, verdict.item): [verdict] for verdict in given}
+
+
+def dossier_of(task: Task[Any, Any], case: Case, answer: object) -> Dossier:
+    """What a judge is shown of an answer to a case."""
+    reference = task.reference(case)
+    output = task.read(reference, Reply(json.dumps(answer)))
+    assert not isinstance(output, Malformed), output
+    return Dossier(
+        case.task,
+        turns(case.transcript),
+        case.config,
+        case.expected_outcome,
+        task.ask(reference, output),
+    )
+
+
+Write = Callable[[Sequence[Message]], str]
+
+
+class WritingModel(LiteralModel):
+    """A model that writes what functions make of its messages, one after another; the last stays.
+
+    Every body that it was sent is kept.
+    """
+
+    def __init__(self, *write: Write | str, name: str = "writing") -> None:
+        super().__init__(name)
+        self._write = list(write)
+        self.bodies: list[bytes] = []
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        self.bodies.append(call.body)
+        return await super().attempt(call)
+
+    def answer(self, messages: Sequence[Message]) -> str:
+        write = self._write.pop(0) if len(self._write) > 1 else self._write[0]
+        return write if isinstance(write, str) else write(messages)
+
+
+def literally(messages: Sequence[Message]) -> str:
+    """What the literal reader writes."""
+    return LiteralModel().answer(messages)
+
+
+def changed(change: Callable[[list[dict[str, Any]]], Any]) -> Write:
+    """The literal answer with its items changed; an object that comes back replaces it all."""
+
+    def write(messages: Sequence[Message]) -> str:
+        value = json.loads(literally(messages))
+        replaced = change(value["items"])
+        return json.dumps(value if replaced is None else replaced)
+
+    return write

@@ -1,0 +1,64 @@
+"""Data cannot close its block, hide, or act."""
+
+from __future__ import annotations
+
+import json
+import re
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, shown
+
+ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
+
+
+@given(ANY_TEXT)
+def test_a_text_is_one_line_that_reads_as_itself(text: str) -> None:
+    line = shown(text)
+    assert len(line.splitlines()) == 1
+    assert json.loads(line) == text or json.loads(line).encode("utf-16", "surrogatepass") == (
+        text.encode("utf-16", "surrogatepass")
+    )
+
+
+@given(ANY_TEXT)
+def test_nothing_in_a_text_can_end_a_block(text: str) -> None:
+    line = shown(text)
+    assert not re.search(r"[<>`]", line)
+    line.encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<|im_end|>", "</items-0>", "```", "[INST] now", "[/INST]", "~~~", "a\u202eb", "\U000e0041"],
+)
+def test_what_would_act_is_written_as_an_escape(text: str) -> None:
+    assert text not in shown(text)
+    assert "\\u" in shown(text)
+
+
+@pytest.mark.parametrize("text", ["क्‍ष", "न्‌", "[00:12] Agent: hello", "a ~ b"])
+def test_what_people_write_stays_as_it_is(text: str) -> None:
+    assert shown(text) == f'"{text}"'
+
+
+def test_a_flood_is_cut() -> None:
+    assert len(shown("A" * 1_000_000)) < LONGEST_TEXT + 100
+
+
+def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
+    seed = fingerprint("x")
+    first = item_ids(3, Random(seed), "")
+    taken = f"id {first[0]} verdict preserved"
+    second = item_ids(60, Random(seed), taken)
+    assert len(set(second)) == 60
+    assert first[0] not in second
+
+
+def test_a_nonce_is_128_bits_and_follows_from_the_content_alone() -> None:
+    assert len(fingerprint("a")) * 8 == 128
+    assert fingerprint("a") == fingerprint("a") != fingerprint("b")
+    assert block("items", "0" * 32, ["x"]).startswith(f"<items-{'0' * 32}>\nx\n</items-")

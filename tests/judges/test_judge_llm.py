@@ -1,0 +1,154 @@
+"""One request, one more chance, then the next judge, then an error (C-102)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from callscore.core.calling import Answered, AttemptFailed, Call, FailureKind
+from callscore.core.case import Failed, Message, Prompt
+from callscore.core.judging import Judged
+from callscore.judges import llm
+from callscore.judges.llm import LLMJudge, patiently
+from callscore.judges.panel import Panel, Seat
+from callscore.judges.scripted import LiteralModel, ScriptedJudge
+from judge_cases import WritingModel, asked, changed, dossier, judge, literally, words
+
+TRUE = asked("support", "I was charged twice, 49 dollars", item="true")
+FALSE = asked("support", "The agent promised 99 dollars", item="false")
+GIVEN = dossier(TRUE, FALSE)
+
+
+def misquoting(items: list[dict[str, Any]]) -> None:
+    for item in items:
+        if item["quote"] == TRUE.text:
+            item["quote"] = "I was never charged at all"
+
+
+def test_a_case_takes_one_request() -> None:
+    answer = judge(GIVEN)
+    assert isinstance(answer, Judged)
+    assert answer.requests == 1
+    assert answer.input_tokens > 0 < answer.output_tokens
+    assert answer.cost_usd == 0.0
+
+
+def test_a_verdict_keeps_its_evidence_and_its_judge() -> None:
+    by = LLMJudge(LiteralModel())
+    answer = judge(GIVEN, by)
+    assert isinstance(answer, Judged)
+    first = answer.verdicts[0]
+    assert (first.source, first.quote) == ("t2", TRUE.text)
+    assert first.by == by.signature
+    assert first.text == TRUE.text
+
+
+def test_a_faulty_answer_is_asked_for_once_more_with_the_reason() -> None:
+    model = WritingModel(changed(misquoting), literally)
+    answer = judge(GIVEN, LLMJudge(model))
+    assert words(answer) == {"true": "supported_by_transcript", "false": "not_found"}
+    assert isinstance(answer, Judged)
+    assert answer.requests == 2
+    told = json.loads(model.bodies[1])
+    assert [message["role"] for message in told] == ["system", "user", "assistant", "user"]
+    assert "letter by letter" in told[3]["content"]
+
+
+def test_an_item_that_stays_faulty_is_void_and_the_others_stand() -> None:
+    answer = judge(GIVEN, LLMJudge(WritingModel(changed(misquoting))))
+    assert words(answer) == {"false": "not_found"}
+    assert isinstance(answer, Judged)
+    assert [(v.item.item, "letter by letter" in v.why) for v in answer.void] == [("true", True)]
+
+
+def test_three_times_not_available_is_an_error_never_a_score() -> None:
+    useless = [Seat(LLMJudge(WritingModel("N/A", name=name)), name) for name in ("a", "b", "c")]
+    answer = judge(GIVEN, Panel(useless))
+    assert isinstance(answer, Failed)
+    assert answer.stage == "judge"
+
+
+def test_the_next_judge_answers_where_the_first_cannot() -> None:
+    useless, able = LLMJudge(WritingModel("N/A", name="a")), LLMJudge(LiteralModel("b"))
+    answer = judge(GIVEN, Panel([Seat(useless, "a"), Seat(able, "b")]))
+    assert words(answer) == {"true": "supported_by_transcript", "false": "not_found"}
+
+
+def test_a_wrong_canary_voids_everything_without_a_second_chance() -> None:
+    def condemning(items: list[dict[str, Any]]) -> None:
+        for item in items:
+            item.update(verdict="not_found", quote="", source="none")
+
+    model = WritingModel(changed(condemning), literally)
+    answer = judge(GIVEN, LLMJudge(model))
+    assert isinstance(answer, Failed)
+    assert "known answer" in answer.why
+    assert "judge_misled" in answer.why
+    assert len(model.bodies) == 1
+
+
+class Failing(LiteralModel):
+    """Fails some attempts, and refuses a schema if told so."""
+
+    def __init__(self, *kinds: FailureKind, refuses_schema: bool = False) -> None:
+        super().__init__("failing")
+        self._kinds = list(kinds)
+        self._refuses_schema = refuses_schema
+        self.attempts = 0
+        self._with_schema: set[bytes] = set()
+
+    def call(self, prompt: Prompt, repeat: int) -> Call:
+        call = super().call(prompt, repeat)
+        if prompt.schema is None:
+            return call
+        marked = Call(b"schema" + call.key, call.model, call.body, call.input_tokens, 0)
+        self._with_schema.add(marked.key)
+        return marked
+
+    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+        self.attempts += 1
+        if self._refuses_schema and call.key in self._with_schema:
+            return AttemptFailed("bad_request", "response_format is not supported", 400)
+        if self._kinds:
+            return AttemptFailed(self._kinds.pop(0), "told to", retry_after_s=0.001)
+        return await super().attempt(call)
+
+
+def test_a_passing_failure_is_waited_out() -> None:
+    provider = Failing("rate_limited", "server", "timeout")
+    assert isinstance(judge(GIVEN, LLMJudge(provider)), Judged)
+    assert provider.attempts == 4
+
+
+@pytest.mark.parametrize("kind", ["unauthorised", "not_found"])
+def test_a_lasting_failure_is_not_repeated(kind: FailureKind) -> None:
+    provider = Failing(*[kind] * 9)
+    answer = judge(GIVEN, LLMJudge(provider))
+    assert isinstance(answer, Failed)
+    assert kind in answer.why
+    assert provider.attempts == 1
+
+
+def test_attempts_end() -> None:
+    provider = Failing("server", "server", "server", "server", "server")
+    call = provider.call(Prompt((Message("user", "x"),)), 0)
+    assert isinstance(asyncio.run(patiently(provider, call)), AttemptFailed)
+    assert provider.attempts == llm.ATTEMPTS
+
+
+def test_a_provider_that_refuses_the_schema_is_asked_without_it_from_then_on() -> None:
+    provider = Failing(refuses_schema=True)
+    by = LLMJudge(provider)
+    assert isinstance(judge(GIVEN, by), Judged)
+    assert provider.attempts == 2
+    assert isinstance(judge(dossier(FALSE), by), Judged)
+    assert provider.attempts == 3
+
+
+def test_a_scripted_judge_that_lacks_a_word_fails() -> None:
+    assert isinstance(judge(GIVEN, ScriptedJudge({})), Failed)
+    assert isinstance(judge(GIVEN, ScriptedJudge(lambda _: "splendid")), Failed)
+    assert words(judge(GIVEN, ScriptedJudge(lambda _: "not_found")))["true"] == "not_found"

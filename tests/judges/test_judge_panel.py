@@ -1,0 +1,190 @@
+"""Who looks twice, and who wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from callscore.core.case import Failed
+from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
+from callscore.judges.families import are_related, families, overlaps
+from callscore.judges.panel import AUDITED_SHARE, Panel, Seat
+from judge_cases import asked, dossier, judge, words
+
+CLAIM = asked("support", "The agent promised a refund", item="claim")
+RECALL = asked("recall", "Refund promised", "Refund promised", item="recall")
+GOOD, BAD = "supported_by_transcript", "not_found"
+
+
+class Saying:
+    """Says its words, and remembers what it was asked."""
+
+    def __init__(
+        self, name: str, said: Mapping[str, str], *flags: str, fails: bool = False
+    ) -> None:
+        self.name = self.signature = name
+        self._said = said
+        self._flags = flags
+        self._fails = fails
+        self.asked: list[list[str]] = []
+
+    async def judge(self, given: Dossier) -> Judged | Failed:
+        self.asked.append([question.item for question in given.questions])
+        if self._fails:
+            return Failed("judge", f"{self.name} is out", 0.5)
+        verdicts = [
+            Verdict(q.metric, q.item, self._said[q.item], by=self.name)
+            for q in given.questions
+            if q.item in self._said
+        ]
+        void = [
+            Void(Item(q.metric, q.item), "unread")
+            for q in given.questions
+            if q.item not in self._said
+        ]
+        return Judged(verdicts, self._flags, 1, 10, 5, 0.25, void)
+
+
+def seats(*judges: Saying) -> list[Seat]:
+    return [Seat(judge, judge.name) for judge in judges]
+
+
+def unaudited(*questions: object) -> Dossier:
+    """A dossier outside the sample: only a repeat is never audited, whatever its content."""
+    return msgspec.structs.replace(dossier(CLAIM, RECALL), repeat=1)
+
+
+GIVEN = unaudited()
+
+
+def test_a_word_that_decides_nothing_alone_gets_no_second_look() -> None:
+    second = Saying("claude-x", {"claim": GOOD})
+    answer = judge(
+        GIVEN, Panel(seats(Saying("gpt-x", {"claim": GOOD, "recall": "stated"}), second))
+    )
+    assert words(answer) == {"claim": GOOD, "recall": "stated"}
+    assert second.asked == []
+
+
+@pytest.mark.parametrize("word", [BAD, "contradicted", "cannot_tell"])
+def test_a_risky_word_is_put_to_the_second_judge_alone(word: str) -> None:
+    second = Saying("claude-x", {"claim": word})
+    first = Saying("gpt-x", {"claim": word, "recall": "stated"})
+    answer = judge(GIVEN, Panel(seats(first, second)))
+    assert second.asked == [["claim"]]
+    assert words(answer)["claim"] == word
+    assert isinstance(answer, Judged)
+    assert (answer.requests, answer.cost_usd, list(answer.disputed)) == (2, 0.5, [])
+
+
+def test_words_that_count_the_same_are_no_dispute() -> None:
+    first = Saying("gpt-x", {"claim": BAD, "recall": "stated"})
+    third = Saying("gemini-x", {})
+    judge(GIVEN, Panel(seats(first, Saying("claude-x", {"claim": "contradicted"}), third)))
+    assert third.asked == []
+
+
+@pytest.mark.parametrize(("vote", "stands"), [(GOOD, GOOD), (BAD, BAD)])
+def test_the_third_judge_breaks_the_tie(vote: str, stands: str) -> None:
+    first = Saying("gpt-x", {"claim": BAD, "recall": "stated"})
+    rest = (Saying("claude-x", {"claim": GOOD}), Saying("gemini-x", {"claim": vote}))
+    answer = judge(GIVEN, Panel(seats(first, *rest)))
+    assert words(answer)["claim"] == stands
+    assert isinstance(answer, Judged)
+    assert list(answer.disputed) == []
+
+
+@pytest.mark.parametrize("others", [[GOOD], [GOOD, "cannot_tell"]])
+def test_without_a_majority_the_stricter_word_stands_and_people_are_told(others: list[str]) -> None:
+    first = Saying("gpt-x", {"claim": BAD, "recall": "stated"})
+    rest = [Saying(f"{name}-x", {"claim": w}) for name, w in zip(("claude", "gemini"), others)]  # noqa: B905
+    answer = judge(GIVEN, Panel(seats(first, *rest)))
+    assert words(answer)["claim"] == BAD
+    assert isinstance(answer, Judged)
+    assert list(answer.disputed) == [Item(CLAIM.metric, "claim")]
+    assert "judges_disagree" in answer.flags
+
+
+def test_the_second_judge_comes_from_another_family() -> None:
+    cousin, stranger = Saying("gpt-y", {"claim": BAD}), Saying("claude-x", {"claim": BAD})
+    first = Saying("gpt-x", {"claim": BAD, "recall": "stated"})
+    answer = judge(GIVEN, Panel(seats(first, cousin, stranger)))
+    assert (cousin.asked, stranger.asked) == ([], [["claim"]])
+    assert isinstance(answer, Judged)
+    assert "judges_related" not in answer.flags
+    related = judge(GIVEN, Panel(seats(first, cousin)))
+    assert isinstance(related, Judged)
+    assert "judges_related" in related.flags
+
+
+def test_a_suspected_injection_is_looked_at_twice_in_every_item() -> None:
+    second = Saying("claude-x", {"claim": GOOD, "recall": "not_stated"})
+    first = Saying("gpt-x", {"claim": GOOD, "recall": "stated"}, "injection_suspected")
+    answer = judge(GIVEN, Panel(seats(first, second)))
+    assert second.asked == [["claim", "recall"]]
+    assert words(answer)["recall"] == "not_stated"
+
+
+def test_the_second_judge_fills_what_the_first_left_void() -> None:
+    first, second = Saying("gpt-x", {"claim": GOOD}), Saying("claude-x", {"recall": "stated"})
+    answer = judge(GIVEN, Panel(seats(first, second)))
+    assert words(answer) == {"claim": GOOD, "recall": "stated"}
+    assert isinstance(answer, Judged)
+    assert list(answer.void) == []
+
+
+def test_what_nobody_could_answer_stays_void() -> None:
+    first, second = Saying("gpt-x", {"claim": GOOD}), Saying("claude-x", {}, fails=True)
+    answer = judge(GIVEN, Panel(seats(first, second)))
+    assert isinstance(answer, Judged)
+    assert [void.item.item for void in answer.void] == ["recall"]
+    assert answer.cost_usd == 0.75
+
+
+def test_the_cost_of_failed_judges_is_kept() -> None:
+    answer = judge(GIVEN, Panel(seats(Saying("a", {}, fails=True), Saying("b", {}, fails=True))))
+    assert answer == Failed("judge", "b is out", 1.0)
+
+
+def test_a_twentieth_of_the_answers_is_judged_twice_and_flips_are_counted() -> None:
+    class Fickle(Saying):
+        async def judge(self, given: Dossier) -> Judged | Failed:
+            self._said = {"claim": GOOD if given.repeat else BAD, "recall": "stated"}
+            return await super().judge(given)
+
+    sampled = []
+    for number in range(400):
+        given = dossier(CLAIM, RECALL, config={"n": number})
+        answer = judge(given, Panel(seats(Fickle("gpt-x", {}))))
+        assert isinstance(answer, Judged)
+        if answer.rejudged:
+            assert (answer.rejudged, answer.flipped, answer.requests) == (2, 1, 2)
+        sampled.append(answer.rejudged > 0)
+    assert AUDITED_SHARE / 2 < sum(sampled) / len(sampled) < AUDITED_SHARE * 2
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("gpt-5-mini", {"openai"}),
+        ("openai/o3", {"openai"}),
+        ("claude-sonnet-4", {"anthropic"}),
+        ("us.anthropic.claude-3-5-haiku", {"anthropic"}),
+        ("gemma-3-27b-it", {"google"}),
+        ("DeepSeek-R1-Distill-Llama-70B", {"deepseek", "meta"}),
+        ("mixtral-8x7b", {"mistral"}),
+        ("our-own-model", set()),
+    ],
+)
+def test_a_name_tells_its_family(model: str, family: set[str]) -> None:
+    assert families(model) == family
+
+
+def test_relatives_are_found_and_strangers_are_not() -> None:
+    assert are_related("gpt-4.1", "o3-mini")
+    assert are_related("House-LM", "house-lm")
+    assert not are_related("house-lm", "other-lm")
+    assert overlaps("gemini-3-pro", ["claude-x", "gemma-2"])
+    assert not overlaps("gemini-3-pro", ["claude-x"])

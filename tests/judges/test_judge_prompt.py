@@ -1,0 +1,204 @@
+"""Requests: few, repeatable, cacheable, and silent about who wrote the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.core.case import Turn
+from callscore.core.judging import Dossier
+from callscore.judges.evidence import sources_of
+from callscore.judges.llm import LLMJudge
+from callscore.judges.prompt import MOST_ITEMS, Composer
+from callscore.judges.rubric import library_of, shipped, shipped_files
+from callscore.judges.scripted import LiteralModel, see
+from callscore.judges.sheet import is_vain, sort_questions
+from callscore.suites.calls import catalog
+from callscore.suites.calls.spec import settings
+from callscore.suites.calls.text.task import TextTask
+from judge_cases import (
+    RUBRICS,
+    TURNS,
+    WritingModel,
+    asked,
+    dossier,
+    dossier_of,
+    judge,
+    literally,
+    request,
+)
+from text_cases import HIGHLIGHTS, outcome, summary, text_case
+
+SUPPORT = asked("support", "The customer was charged twice")
+
+
+def test_the_same_dossier_gives_the_same_bytes() -> None:
+    provider = LiteralModel()
+    one = provider.call(request(dossier(SUPPORT)).prompt, 0)
+    other = provider.call(request(dossier(SUPPORT)).prompt, 0)
+    assert one == other
+
+
+def test_a_repeat_sends_the_same_bytes_under_another_key() -> None:
+    prompt = request(dossier(SUPPORT)).prompt
+    provider = LiteralModel()
+    assert provider.call(prompt, 0).body == provider.call(prompt, 1).body
+    assert provider.call(prompt, 0).key != provider.call(prompt, 1).key
+
+
+@pytest.mark.parametrize("name", sorted(shipped_files()))
+def test_one_character_of_any_file_changes_the_signature(name: str) -> None:
+    files = dict(shipped_files())
+    files[name] += b"\n"
+    changed = LLMJudge(LiteralModel(), library_of(files))
+    assert changed.signature != LLMJudge(LiteralModel()).signature
+
+
+def test_another_model_has_another_signature() -> None:
+    assert LLMJudge(LiteralModel("a")).signature != LLMJudge(LiteralModel("b")).signature
+
+
+def test_the_fixed_part_is_the_same_for_every_case_of_a_task() -> None:
+    one = request(dossier(SUPPORT))
+    other = request(dossier(asked("recall", "x was said", "y"), turns=[Turn("Another call")]))
+    assert one.prompt.messages[0] == other.prompt.messages[0]
+    assert one.prompt.schema is not None
+    assert one.prompt.schema == other.prompt.schema
+
+
+def test_the_case_part_is_the_same_for_every_model() -> None:
+    one = request(dossier(SUPPORT)).prompt.messages[1].content
+    other = request(dossier(asked("support", "Something else"))).prompt.messages[1].content
+    shared = one.partition("The number of the items block")[0]
+    assert len(shared) > 500
+    assert other.startswith(shared)
+
+
+def test_all_items_of_a_case_fit_one_request_up_to_sixty() -> None:
+    composer = Composer(shipped())
+    for number, requests in ((1, 1), (MOST_ITEMS, 1), (MOST_ITEMS + 1, 2), (150, 3)):
+        given = dossier(*(asked("support", f"claim number {n}") for n in range(number)))
+        made = composer.requests(given, sort_questions(given, shipped()).asked)
+        assert len(made) == requests
+        assert sum(len(one.sheet) for one in made) == number + 2 * requests
+
+
+def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> None:
+    text = "I was charged twice, 49 dollars each time."
+    claim = asked("support", text, metric="text.fabrication_free", item="claim:1")
+    highlight = asked("support", text, metric="text.highlight_correctness", item="highlights[0]")
+    given = dossier(claim, highlight)
+    assert len(request(given).sheet) == 1 + 2
+    answer = judge(given)
+    assert not hasattr(answer, "why")
+    assert [v.metric for v in answer.verdicts] == [claim.metric, highlight.metric]
+
+
+def test_a_text_that_many_items_share_is_written_once() -> None:
+    told = "The agent confirmed the duplicate charge and promised a refund within three days."
+    given = dossier(*(asked("recall", f"fact {n}", told) for n in range(5)))
+    message = request(given).prompt.messages[1].content
+    assert message.count(told) == 1
+    assert [item.against for item in see(request(given).prompt.messages).items].count(told) == 5
+
+
+def test_a_turn_that_is_an_item_is_not_written_again() -> None:
+    given = dossier(*(asked("used", turn.text, "Charged twice") for turn in TURNS))
+    message = request(given).prompt.messages[1].content
+    assert all(message.count(turn.text) == 1 for turn in TURNS)
+    assert {turn.text for turn in TURNS} <= {
+        item.text for item in see(request(given).prompt.messages).items
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "rubric", "characters"),
+    [("qa", "evidence", 3_700), ("text", "support", 5_800), ("translation", "fact", 5_200)],
+)
+def test_the_fixed_part_stays_short(task: str, rubric: str, characters: int) -> None:
+    sent = request(dossier(asked(rubric, "Something was said"), task=task))
+    assert len(sent.prompt.messages[0].content) < characters
+
+
+def test_the_reference_leaves_out_ids_and_what_it_repeats_of_the_call() -> None:
+    expected = {"sentiment": [{"sentence_id": "2", "text": TURNS[1].text, "label": "negative"}]}
+    fields = sources_of(dossier(SUPPORT, expected_outcome=expected)).fields
+    assert fields == {"ref:sentiment[0].label": "negative"}
+
+
+def test_fields_whose_names_look_alike_stay_apart() -> None:
+    fields = sources_of(dossier(SUPPORT, expected_outcome={"a b": "x", "a-b": "y", "ü": 1})).fields
+    assert fields == {"ref:a_b": "x", "ref:a_b_": "y", "ref:_": "1"}
+
+
+def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:
+    canaries = [item.canary for item in request(dossier(SUPPORT)).sheet.values() if item.canary]
+    assert sorted(canary.right for canary in canaries) == [False, True]
+
+
+def test_a_question_that_a_number_answers_is_not_for_the_judge() -> None:
+    cosine = msgspec.structs.replace(SUPPORT, metric="translation.meaning", offered=())
+    answer = judge(dossier(cosine))
+    assert not hasattr(answer, "why")
+    assert (list(answer.verdicts), answer.requests) == ([], 0)
+
+
+def test_a_metric_without_a_rubric_fails_and_is_named() -> None:
+    unknown = msgspec.structs.replace(SUPPORT, metric="text.charm")
+    answer = judge(dossier(unknown))
+    assert not hasattr(answer, "verdicts")
+    assert "text.charm" in answer.why
+
+
+@pytest.mark.parametrize(
+    "text", ["", ":", ". . .", "Thought process:", "Let's solve this problem step by step.", "🙂"]
+)
+def test_a_text_that_says_nothing_is_settled_without_a_judge(text: str) -> None:
+    assert is_vain(text)
+    answer = judge(dossier(asked("support", text)))
+    assert not hasattr(answer, "why")
+    assert [(v.verdict, v.by) for v in answer.verdicts] == [("not_found", "code")]
+    assert answer.requests == 0
+
+
+@pytest.mark.parametrize("text", ["Refund", "答え", "The solution was a refund", "49"])
+def test_a_text_that_says_something_is_not_vain(text: str) -> None:
+    assert not is_vain(text)
+
+
+def test_every_judged_metric_has_a_rubric_with_words_it_offers() -> None:
+    for metric, offered in catalog.OFFERED.items():
+        rubrics = [rubric for rubric in RUBRICS.values() if metric in rubric.asks]
+        assert bool(rubrics) == bool(offered), metric
+        assert all(rubric.words.keys() <= set(offered) for rubric in rubrics), metric
+
+
+@pytest.mark.parametrize("rubric", RUBRICS.values(), ids=str)
+def test_a_rubric_is_consistent(rubric: object) -> None:
+    held = next(r for r in RUBRICS.values() if r is rubric)
+    assert held.words.keys() >= {"cannot_tell", *held.second_opinion, *held.evidence}
+    assert held.words.keys() >= {word for group in held.alike for word in group}
+    assert held.words.keys() >= {word for canary in held.canaries for word in canary.verdicts}
+    assert not held.vain or held.vain in held.words
+    worths = [held.worth(example.verdict) for example in held.examples]
+    assert worths[0] == 1 > worths[1]
+    assert any(not canary.right for canary in held.canaries)
+
+
+NAMES = st.from_regex(r"[A-Za-z]{3,8}-[0-9]{2,4}-[a-z]{4,8}", fullmatch=True)
+
+
+@given(NAMES, NAMES)
+def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
+    case = text_case()
+    answer = outcome(summary=summary("Another purpose", [*HIGHLIGHTS, "Something new"]))
+    record: Mapping[str, object] = {"case_id": case.id, "model": evaluated, "output": answer}
+    model = WritingModel(literally, name=judging)
+    judge(dossier_of(TextTask(settings()), case, record["output"]), LLMJudge(model))
+    assert model.bodies
+    assert not any(name.encode() in body for name in (evaluated, judging) for body in model.bodies)
+    assert "model" not in Dossier.__struct_fields__

@@ -1,0 +1,98 @@
+"""The reliability suite finds what it is there to find."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import cycle
+
+from callscore.core.case import Failed
+from callscore.core.judging import Dossier, Judged, Question
+from callscore.judges.llm import LLMJudge
+from callscore.judges.probes import FILLER, probe_cases
+from callscore.judges.reliability import Reliability, check
+from callscore.judges.scripted import LiteralModel, ScriptedJudge
+from judge_cases import RUBRICS
+
+
+def oracle() -> Callable[[Question], str]:
+    """Knows every probe and its variants."""
+    truth: dict[tuple[str, str], str] = {}
+    for case in probe_cases():
+        for item in case.items:
+            worst = list(RUBRICS[item.rubric].words)[-1]
+            truth[item.text, item.reference] = item.truth
+            truth[item.rephrased, item.reference] = item.truth
+            truth[item.flipped, item.reference] = worst
+            truth[item.text, item.flipped_reference or "-"] = worst
+            truth[item.text, item.other_reference or "-"] = worst
+    truth = {key: word for key, word in truth.items() if key[0]}
+
+    def say(question: Question) -> str:
+        text = question.text.strip("\n -*").removesuffix(FILLER)
+        return truth.get((text, question.reference), question.offered[-1])
+
+    return say
+
+
+def suite(say: Callable[[Question], str | None]) -> Reliability:
+    return asyncio.run(check(ScriptedJudge(say)))
+
+
+def failed(found: Reliability) -> set[str]:
+    return {one.name for one in found.checks if not one.passed}
+
+
+def test_a_judge_that_knows_everything_passes_all() -> None:
+    found = suite(oracle())
+    assert failed(found) == set()
+    assert found.passed
+    assert found.accuracy == 1
+    assert all(one.n >= 4 for one in found.checks)
+
+
+def test_a_judge_that_passes_everything_sees_no_change() -> None:
+    def kind(question: Question) -> str:
+        return next(word for word in question.offered if word != "cannot_tell")
+
+    assert failed(suite(kind)) >= {"label flip", "master keys", "reference perturbation"}
+
+
+def test_a_fickle_judge_fails_the_repetition() -> None:
+    coin = cycle([0, 1, 2])
+    assert failed(suite(lambda q: q.offered[next(coin)])) >= {"repeat", "order"}
+
+
+def test_a_judge_that_likes_long_texts_is_found_out() -> None:
+    say = oracle()
+
+    def wordy(question: Question) -> str:
+        best = next(word for word in question.offered if word != "cannot_tell")
+        return best if len(question.text) > 150 else say(question)
+
+    assert failed(suite(wordy)) == {"verbosity"}
+
+
+def test_a_judge_that_looks_at_the_layout_is_found_out() -> None:
+    say = oracle()
+    assert failed(suite(lambda q: q.offered[-1] if "**" in q.text else say(q))) == {"layout"}
+
+
+def test_a_judge_that_never_answers_has_passed_nothing() -> None:
+    class Silent:
+        name = signature = "silent"
+
+        async def judge(self, dossier: Dossier) -> Judged | Failed:
+            return Failed("judge", "silent")
+
+    found = asyncio.run(check(Silent()))
+    assert not found.passed
+    assert all(one.passed is None and one.n == 0 for one in found.checks)
+    assert found.checks[0].errors > 0
+
+
+def test_code_lets_no_master_key_through_whatever_the_model_says() -> None:
+    found = asyncio.run(check(LLMJudge(LiteralModel())))
+    keys = next(one for one in found.checks if one.name == "master keys")
+    assert (keys.failures, keys.errors) == (0, 0)
+    assert keys.n > 50

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.core.case import Turn
+from callscore.core.judging import Dossier
+from callscore.judges.offline.page import Page, page
+from callscore.judges.offline.support import support
+
+CALL = (
+    ("Agent", "Good morning, this is Priya from Northwind. How can I help?"),
+    ("Customer", "I was charged twice, forty nine dollars each, on the third of March."),
+    ("Agent", "I see the duplicate charge. I have approved a refund of $49."),
+    ("Customer", "Do I have to return the headset?"),
+    ("Agent", "No, you don't. The refund takes 3 to 5 business days."),
+    (
+        "Customer",
+        "Great, my colleague Mr. Alvarez will check the account. It is only for this order.",
+    ),
+)
+REFERENCE = {"summary": {"call_extracted_info": {"ticket": "Ticket AB-1042 was opened"}}}
+
+
+def read(
+    reference: Mapping[str, Any] | None = None, turns: Sequence[tuple[str, str]] = CALL
+) -> Page:
+    said = [Turn(text=text, speaker=speaker) for speaker, text in turns]
+    return page(Dossier("text", said, {}, REFERENCE if reference is None else reference, [], "en"))
+
+
+def doubts(claim: str, lang: str | None = "en") -> list[str]:
+    return [finding.doubt for finding in support(claim, read(), lang).findings]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The agent approved a refund of $49.",
+        "Priya approved the refund.",
+        "The customer was charged 49 dollars twice.",
+        "The refund takes 3-5 business days.",
+        "The customer does not have to return the headset.",
+        "Mr. Alvarez will check the account.",
+        "Ticket AB-1042 was opened.",
+        "Mr. Alvares will check the account.",
+        "",
+    ],
+)
+def test_what_was_said_raises_no_doubt(claim: str) -> None:
+    assert doubts(claim) == []
+    assert support(claim, read(), "en").is_supported
+
+
+@pytest.mark.parametrize(
+    ("claim", "doubt"),
+    [
+        ("The agent approved a refund of $99.", "number"),
+        ("The agent approved a refund of 49 %.", "number"),
+        ("The customer was charged three hundred dollars, seven times.", "number"),
+        ("The refund takes 10 business days.", "number"),
+        ("Ticket AB-2042 was opened.", "number"),
+        ("The agent Marcus approved the refund.", "name"),
+        ("The charge was on Tuesday.", "name"),
+        ("Ms. Alvarez will check the account.", "name"),
+        ("The agent did not approve the refund.", "negation"),
+        ("The agent denied the refund.", "opposite"),
+        ("The agent disapproved the refund.", "opposite"),
+        ("The refund is approved only for members.", "restriction"),
+        ("The customer explained the refund takes business days.", "speaker"),
+    ],
+)
+def test_what_was_not_said_raises_its_doubt(claim: str, doubt: str) -> None:
+    assert doubt in doubts(claim)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The agent approved a refund of $99.",
+        "The agent did not approve the refund.",
+        "The agent denied the refund.",
+        "Marvellous weather pleased several bicycle enthusiasts.",
+    ],
+)
+def test_a_claim_against_the_call_is_not_supported(claim: str) -> None:
+    assert not support(claim, read(), "en").is_supported
+
+
+def test_the_reference_supports_too() -> None:
+    assert "number" in [f.doubt for f in support("Ticket AB-1042", read({}), "en").findings]
+    assert doubts("Ticket AB-1042") == []
+
+
+def test_more_doubts_are_more_suspicion() -> None:
+    one = support("A refund of $99.", read(), "en").suspicion
+    two = support("Marcus did not approve a refund of $99.", read(), "en").suspicion
+    none = support("A refund of $49.", read(), "en").suspicion
+    assert 0 == none < one < two < 1
+
+
+def test_the_nearest_passage_is_shown() -> None:
+    best = support("a duplicate charge and a refund of $49", read(), "en").best
+    assert best is not None
+    assert best.source == "t3"
+
+
+def test_speech_recognition_may_misspell_a_name_but_not_a_short_one() -> None:
+    turns = [("Agent", "You spoke to Katherine and to Ann.")]
+    known = read({}, turns)
+    assert support("They spoke to Catherine.", known, "en").findings == []
+    assert [f.doubt for f in support("They spoke to Jan.", known, "en").findings] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("lang", "said", "claim"),
+    [
+        ("de", "Die Rückerstattung wurde genehmigt.", "Die Rückerstattung wurde nicht genehmigt."),
+        ("es", "Aprobamos el reembolso hoy.", "No aprobamos el reembolso hoy."),
+        ("hi", "रिफंड मंजूर हो गया है", "रिफंड मंजूर नहीं हुआ है"),
+    ],
+)
+def test_a_denial_is_seen_in_other_languages(lang: str, said: str, claim: str) -> None:
+    known = page(Dossier("text", [Turn(text=said)], {}, {}, [], lang))
+    assert support(said, known, lang).findings == []
+    assert "negation" in [f.doubt for f in support(claim, known, lang).findings]
+
+
+def test_scripts_without_spaces_are_covered_by_pairs() -> None:
+    known = page(Dossier("text", [Turn(text="退款已经批准")], {}, {}, [], "zh"))
+    assert support("退款批准", known, "zh").coverage == pytest.approx(2 / 3)
+
+
+@given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["en", "hi", "zh", None]))
+def test_any_text_can_be_held_against_any_call(claim: str, said: str, lang: str | None) -> None:
+    known = page(Dossier("text", [Turn(text=said)], {}, {"a": [said]}, [], lang))
+    found = support(claim, known, lang)
+    assert 0 <= found.suspicion <= 1
+    assert 0 <= found.coverage <= 1
+
+
+@given(st.text(max_size=200), st.sampled_from(["en", "de", None]))
+def test_what_a_turn_says_word_for_word_is_covered(said: str, lang: str | None) -> None:
+    known = page(Dossier("text", [Turn(text=said)], {}, {}, [], lang))
+    found = support(said, known, lang)
+    assert found.coverage == 1
+    assert not {"number", "name", "opposite"} & {finding.doubt for finding in found.findings}

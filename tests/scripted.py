@@ -1,0 +1,92 @@
+"""A judge and an embedder that answer as they are told, and remember what they were shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from callscore.core.case import Failed
+from callscore.core.judging import Dossier, Judged, Question, Similarity, Verdict
+
+Words = Mapping[str, str] | Callable[[Question], str]
+
+KIND_WORDS: Mapping[str, str] = {
+    "qa.evidence_backed_reasoning": "as_described",
+    "text.highlight_recall": "stated",
+    "text.highlight_correctness": "supported_by_transcript",
+    "text.fabrication_free": "supported_by_transcript",
+    "translation.fluency": "native",
+    "translation.proper_nouns": "same_name",
+    "translation.critical_facts": "preserved",
+    "bench.answer_correctness": "match",
+    "bench.contextual_precision": "used",
+    "bench.contextual_recall": "needed",
+    "bench.argument_correctness": "yes",
+    "bench.instruction_following": "followed",
+}
+
+
+def kindly(question: Question) -> str:
+    """The best word for the answer."""
+    if question.metric == "text.call_intent":
+        return "no" if question.item.endswith("other_goal") else "same"
+    return KIND_WORDS[question.metric]
+
+
+class ScriptedJudge:
+    """Gives every question its word; `fails` says why it cannot judge at all."""
+
+    name = "scripted"
+    signature = "scripted@1"
+
+    def __init__(
+        self,
+        word: Callable[[Question], str] = kindly,
+        *,
+        approximate: bool = False,
+        fails: str = "",
+        flags: Sequence[str] = (),
+    ) -> None:
+        self._word = word
+        self._approximate = approximate
+        self._fails = fails
+        self._flags = flags
+        self.seen: list[Dossier] = []
+
+    async def judge(self, dossier: Dossier) -> Judged | Failed:
+        self.seen.append(dossier)
+        if self._fails:
+            return Failed("judge", self._fails, 0.25)
+        verdicts = [
+            Verdict(
+                q.metric, q.item, self._word(q), by=self.signature, approximate=self._approximate
+            )
+            for q in dossier.questions
+        ]
+        return Judged(verdicts, self._flags, 1, 100, 10, 0.5)
+
+
+class ScriptedEmbedder:
+    """Gives every pair the same cosine."""
+
+    name = "scripted-embedder"
+    signature = "scripted-embedder@1"
+
+    def __init__(self, cosine: float = 0.9, *, approximate: bool = False, fails: str = "") -> None:
+        self._cosine = cosine
+        self._approximate = approximate
+        self._fails = fails
+        self.seen: list[tuple[str, str]] = []
+        self.languages: list[str | None] = []
+
+    def reads(self, lang: str | None) -> bool:
+        return True
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        self.seen += pairs
+        self.languages.append(lang)
+        if self._fails:
+            return Failed("embedder", self._fails)
+        by = "lexical:scripted" if self._approximate else self.signature
+        return [Similarity(self._cosine, by, self._approximate) for _ in pairs]

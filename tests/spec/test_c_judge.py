@@ -1,0 +1,294 @@
+"""C-83, C-100 … C-103, C-125: what judge and embedder may do to a score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import callscore
+from builders import (
+    Json,
+    Scored,
+    entity_case,
+    entity_output,
+    form,
+    output,
+    qa_case,
+    question,
+    score,
+    text_case,
+    text_outcome,
+)
+from callscore.core.judging import Question
+from scripted import ScriptedEmbedder, ScriptedJudge, kindly
+
+EVIDENCE = "qa.evidence_backed_reasoning"
+REASON = "The agent greeted the customer"
+THREE = [question(f"Q{n}", reason="the human's words") for n in (1, 2, 3)]
+ANSWERED = form(*(question(f"Q{n}", reason=f"{REASON} ({n})") for n in (1, 2, 3)))
+
+
+def judged(folder: Path, judge: ScriptedJudge, **options: Any) -> Scored:
+    return score([qa_case(THREE)], [output("c1", ANSWERED)], folder, judge=judge, **options)
+
+
+def records(folder: Path, **options: Any) -> dict[str, Json]:
+    path = folder / "records.jsonl"
+    callscore.score([qa_case(THREE)], [output("c1", ANSWERED)], records=path, **options)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {line["metric"]: line for line in lines}
+
+
+def other_summary() -> Json:
+    """An answer whose every statement needs a judge."""
+    answer = text_outcome()
+    answer["summary"] = {
+        "call_purpose": "Customer wants the second payment back",
+        "highlights": ["The double charge was confirmed"],
+        "call_extracted_info": {"customer_name": "Ana M.", "resolution": "Refunded"},
+    }
+    return answer
+
+
+def test_c100_items_are_judged_and_the_score_is_computed_by_code(tmp_path: Path) -> None:
+    judge = ScriptedJudge(lambda q: "vague" if q.item == "Q3" else "as_described")
+    found = records(tmp_path, judge=judge)
+    assert found[EVIDENCE]["score"] == pytest.approx(2 / 3)
+    assert "4 of 6" in found[EVIDENCE]["reason"]
+
+
+def test_c100_every_metric_has_its_five_keys(tmp_path: Path) -> None:
+    found = records(tmp_path, benchmarks=True)
+    assert {"qa.question_score_accuracy", EVIDENCE, "qa.structure", "bench.exact_match"} <= set(
+        found
+    )
+    for record in found.values():
+        assert list(record) == [
+            *("case_id", "model", "run", "metric", "score"),
+            *("expected_outcome_reference", "model_output_observed", "reason"),
+        ]
+    assert found[EVIDENCE]["score"] is None
+    assert found[EVIDENCE]["reason"].startswith("not_run")
+    assert found["bench.exact_match"]["score"] == 1
+    assert "the human's words" in found[EVIDENCE]["expected_outcome_reference"]
+    assert REASON in found[EVIDENCE]["model_output_observed"]
+
+
+def test_c101_a_fabricated_highlight_leaves_sentiment_alone(tmp_path: Path) -> None:
+    judge = ScriptedJudge(
+        lambda q: "not_found" if q.metric == "text.highlight_correctness" else kindly(q)
+    )
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
+    assert found.value("text.highlight_correctness") == 0.0
+    assert found.value("text.sentiment_accuracy") == 1.0
+
+
+def test_c102_a_judge_that_fails_is_an_error_never_a_score(tmp_path: Path) -> None:
+    found = judged(tmp_path, ScriptedJudge(fails="three unusable answers"))
+    assert found.results[0]["status"] == "error"
+    assert found.results[0]["metrics"][EVIDENCE] is None
+    metric = found.task().metrics[EVIDENCE]
+    assert (metric.why or "").startswith("failed")
+    assert (found.task().status, found.task().score) == ("incomplete", None)
+
+
+def test_c102_one_failed_answer_leaves_the_others_judged(tmp_path: Path) -> None:
+    class SometimesFailing(ScriptedJudge):
+        async def judge(self, dossier: Any) -> Any:
+            self._fails = "" if len(self.seen) else "unusable"
+            return await super().judge(dossier)
+
+    cases = [qa_case(THREE, "c1"), qa_case(THREE, "c2")]
+    answers = [output("c1", ANSWERED), output("c2", ANSWERED)]
+    found = score(cases, answers, tmp_path, judge=SometimesFailing())
+    assert [line["status"] for line in found.results] == ["error", "valid"]
+    assert (found.task().status, found.value(EVIDENCE)) == ("incomplete", 1.0)
+
+
+def test_c102_a_failed_embedder_is_no_similarity_of_zero(tmp_path: Path) -> None:
+    embedder = ScriptedEmbedder(fails="no connection")
+    found = score(
+        [qa_case(THREE)],
+        [output("c1", ANSWERED)],
+        tmp_path,
+        embedder=embedder,
+        benchmarks=True,
+    )
+    relevancy = found.model.benchmarks.criteria["bench.answer_relevancy"]
+    assert relevancy.value is None
+    assert (relevancy.why or "").startswith("failed")
+
+
+def test_c103_the_judge_never_learns_who_wrote_an_answer(tmp_path: Path) -> None:
+    judge = ScriptedJudge()
+    lines = [
+        output("c1", ANSWERED, "secret-model-9", cost_usd=0.123456),
+        output("c1", ANSWERED, "other-model-7"),
+    ]
+    score([qa_case(THREE)], lines, tmp_path, judge=judge, benchmarks=True)
+    shown = msgspec.json.encode(judge.seen).decode()
+    assert "secret-model-9" not in shown and "other-model-7" not in shown
+    assert "0.123456" not in shown
+
+
+def test_verdicts_of_people_win_and_are_not_asked_again(tmp_path: Path) -> None:
+    judge = ScriptedJudge(lambda q: "as_described")
+    given = [
+        {"case_id": "c1", "model": "m", "metric": EVIDENCE, "item": "Q1", "verdict": "vague"},
+    ]
+    found = score([qa_case(THREE)], [output("c1", ANSWERED)], tmp_path, given, judge=judge)
+    assert found.value(EVIDENCE) == pytest.approx(4 / 6)
+    assert [q.item for q in judge.seen[0].questions] == ["Q2", "Q3"]
+
+
+def test_a_claim_list_of_people_is_not_mixed_with_the_judges(tmp_path: Path) -> None:
+    judge = ScriptedJudge()
+    given = [
+        {
+            "case_id": "c1",
+            "model": "m",
+            "metric": "text.fabrication_free",
+            "item": "claim:1",
+            "text": "Customer wants money back",
+            "verdict": "supported_by_transcript",
+        }
+    ]
+    answers = [output("c1", other_summary())]
+    found = score([text_case()], answers, tmp_path, given, judge=judge)
+    assert found.task("text").metrics["text.fabrication_free"].micro == 1.0
+    asked = {q.metric for dossier in judge.seen for q in dossier.questions}
+    assert "text.fabrication_free" not in asked
+
+
+def test_all_that_is_open_about_an_answer_goes_into_one_dossier(tmp_path: Path) -> None:
+    judge = ScriptedJudge()
+    score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
+    assert len(judge.seen) == 1
+    assert {q.metric for q in judge.seen[0].questions} == {
+        *("text.call_intent", "text.highlight_recall"),
+        *("text.highlight_correctness", "text.fabrication_free"),
+    }
+
+
+def test_flags_of_the_judge_reach_the_results(tmp_path: Path) -> None:
+    found = judged(tmp_path, ScriptedJudge(flags=["injection_suspected"]))
+    assert "injection_suspected" in found.results[0]["flags"]
+    assert found.card.judging is not None
+    assert found.card.judging.flags == {"injection_suspected": 1}
+
+
+def test_c83_judging_is_paid_apart_from_the_model(tmp_path: Path) -> None:
+    lines = [output("c1", ANSWERED, cost_usd=0.002)]
+    found = score([qa_case(THREE)], lines, tmp_path, judge=ScriptedJudge())
+    assert found.model.cost.per_1000_calls == pytest.approx(2.0)
+    assert found.card.judging is not None
+    assert (found.card.judging.cost_usd, found.card.judging.requests) == (0.5, 1)
+
+
+def test_c83_a_failed_judge_is_paid_too(tmp_path: Path) -> None:
+    found = judged(tmp_path, ScriptedJudge(fails="no"))
+    assert found.card.judging is not None
+    assert (found.card.judging.cost_usd, found.card.judging.failed) == (0.25, 1)
+
+
+def test_c125_an_estimate_is_unofficial_and_says_so(tmp_path: Path) -> None:
+    found = judged(tmp_path, ScriptedJudge(approximate=True))
+    task = found.task()
+    assert (task.status, task.score, task.official) == ("valid", 1.0, False)
+    assert task.metrics[EVIDENCE].approximate
+    assert not task.metrics["qa.question_score_accuracy"].approximate
+    assert found.card.estimate
+
+
+def test_c125_official_results_are_not_headed_as_an_estimate(tmp_path: Path) -> None:
+    found = judged(tmp_path, ScriptedJudge())
+    assert found.task().official
+    assert not found.card.estimate
+
+
+@pytest.mark.parametrize("word", ["supported_by_transcript", "not_found"])
+def test_c125_an_estimate_neither_triggers_nor_clears_a_judged_gate(
+    tmp_path: Path, word: str
+) -> None:
+    def answer(asked: Question) -> str:
+        return word if asked.metric == "text.fabrication_free" else kindly(asked)
+
+    estimate = ScriptedJudge(answer, approximate=True)
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=estimate)
+    assert found.task("text").status == "incomplete"
+    assert "text.fabrication_free" in found.task("text").reasons
+    assert found.task("text").ungated_score is not None
+    assert found.model.blockers == []
+    assert found.results[0]["status"] == "incomplete"
+
+
+def test_c125_a_gate_that_code_decides_still_blocks_beside_estimates(tmp_path: Path) -> None:
+    estimate = ScriptedJudge(approximate=True)
+    answer = other_summary()
+    answer["sentiment"] = answer["sentiment"][:10]
+    found = score([text_case()], [output("c1", answer)], tmp_path, judge=estimate)
+    assert found.task("text").status == "invalid"
+    assert list(found.task("text").reasons) == ["text.missing_labels"]
+
+
+def test_judge_and_embedder_stand_in_the_signature(tmp_path: Path) -> None:
+    found = judged(tmp_path, ScriptedJudge(), embedder=ScriptedEmbedder())
+    assert "judge:scripted@1" in found.card.signature
+    assert "embedder:scripted-embedder@1" in found.card.signature
+
+
+def test_many_cases_keep_their_order_whatever_the_judge_does_first(tmp_path: Path) -> None:
+    import asyncio
+
+    class Uneven(ScriptedJudge):
+        async def judge(self, dossier: Any) -> Any:
+            await asyncio.sleep(0.02 if len(self.seen) % 7 == 0 else 0)
+            return await super().judge(dossier)
+
+    ids = [f"c{n}" for n in range(80)]
+    cases = [qa_case(THREE, case_id) for case_id in ids]
+    answers = [output(case_id, ANSWERED) for case_id in ids]
+    found = score(cases, answers, tmp_path, judge=Uneven())
+    assert [line["case_id"] for line in found.results] == ids
+    assert found.value(EVIDENCE) == 1.0
+
+
+def test_answers_that_code_decides_are_not_put_to_the_judge(tmp_path: Path) -> None:
+    judge = ScriptedJudge()
+    case = entity_case(["refund"], configured=["refund"])
+    score([case], [output("c1", entity_output(["refund"]))], tmp_path, judge=judge)
+    assert judge.seen == []
+
+
+def test_translated_sentences_are_compared_in_the_target_language(tmp_path: Path) -> None:
+    def translated(text: str) -> Json:
+        return {
+            "full_translation": text,
+            "sentence_translations": [
+                {"source_id": 1, "source_text": "Good morning", "translated_text": text}
+            ],
+            "domain_terms_handled": [],
+            "named_entities_handled": [],
+        }
+
+    case = {
+        "id": "c1",
+        "task": "translation",
+        "transcript": "Agent: Good morning",
+        "lang": "en",
+        "config": {"target_language": "es"},
+        "expected_outcome": translated("Buenos días"),
+    }
+    exact, lexical = ScriptedEmbedder(0.8), ScriptedEmbedder(0.8, approximate=True)
+    answers = [output("c1", translated("Buen día"))]
+    judge = ScriptedJudge()
+    found = score([case], answers, tmp_path, judge=judge, embedder=exact)
+    assert exact.languages == ["es"]
+    assert (found.value("translation.meaning"), found.task("translation").official) == (0.8, True)
+    estimated = score([case], answers, tmp_path, judge=judge, embedder=lexical)
+    assert estimated.task("translation").metrics["translation.meaning"].approximate
+    assert not estimated.task("translation").official
