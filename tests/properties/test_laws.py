@@ -251,7 +251,8 @@ def test_a_broken_measure_is_caught(
 ) -> None:
     task = Sabotaged(TASKS["qa"], breaks)
 
-    @settings(thoroughly, max_examples=200)
+    # the same dice each time: whether a break is met must not depend on luck
+    @settings(thoroughly, max_examples=200, derandomize=True)
     @over_random_calls
     def keeps_the_law(dice: Random) -> None:
         LAW_TESTS[law](task, dice)
