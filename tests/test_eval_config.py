@@ -13,8 +13,8 @@ import pytest
 from builders import qa_case, question
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import Limits, Price
-from callscore.eval_config import load_eval
-from callscore.eval_file import (
+from callscore.evalfile.config import load_eval
+from callscore.evalfile.file import (
     PROVIDERS,
     TASKS,
     AttemptsEntry,

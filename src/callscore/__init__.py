@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from callscore.core.version import __version__
+
 if TYPE_CHECKING:
     from callscore.app import score
     from callscore.running.api import run
 
 __all__ = ["__version__", "run", "score"]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

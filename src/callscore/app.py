@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from callscore.cases import duplicate_id, open_case
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import Scorecard
-from callscore.examiners import opened_examiner
-from callscore.pipeline import Outlets, Progress, Tallying, no_progress
-from callscore.scorecards import scorecard
+from callscore.scoring.cases import duplicate_id, open_case
+from callscore.scoring.examiners import opened_examiner
+from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
+from callscore.scoring.scorecards import scorecard
 from callscore.store.files import lines_of, written_whole
 from callscore.suites import catalog
 from callscore.suites.calls import spec

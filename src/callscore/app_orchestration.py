@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from callscore import __version__
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Verdict
+from callscore.core.version import __version__
 from callscore.store.files import lines_of
 from callscore.store.orchestration_files import (
     card_files,

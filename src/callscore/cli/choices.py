@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from callscore.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from callscore.eval_judges import EmbedderChoice, JudgeChoice
+    from callscore.evalfile.judges import EmbedderChoice, JudgeChoice
 
 
 def judge_choice(given: str) -> JudgeChoice:
     """`none`, `offline`, or the models in a file."""
     if given in ("none", "offline"):
         return given
-    from callscore.eval_judges import load_judge
+    from callscore.evalfile.judges import load_judge
 
     return load_judge(_file("judge", given, "none, offline"))
 
@@ -27,7 +27,7 @@ def embedder_choice(given: str | None, judge: JudgeChoice) -> EmbedderChoice:
     if given == "none":
         return given
     from callscore.embeddings.catalog import NAMES
-    from callscore.eval_judges import load_embedder
+    from callscore.evalfile.judges import load_embedder
 
     if given in NAMES:
         return given

@@ -13,7 +13,7 @@ from callscore.cli.greedy import GreedyCommand
 
 if TYPE_CHECKING:
     from callscore.judges.reliability import Check
-    from callscore.trials import Calibrated
+    from callscore.scoring.trials import Calibrated
 
 FILE = click.Path(path_type=Path)
 
@@ -39,8 +39,8 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     """
     from callscore.config import ScoreConfig
     from callscore.core.errors import GateFailed
-    from callscore.eval_config import DEFAULT_STORE
-    from callscore.trials import check_judge
+    from callscore.evalfile.config import DEFAULT_STORE
+    from callscore.scoring.trials import check_judge
 
     who = judge_choice(config)
     found = check_judge(
@@ -86,7 +86,7 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     \b
     callscore judge calibrate labels.jsonl --verdicts judged.jsonl
     """
-    from callscore.trials import calibrate_labels
+    from callscore.scoring.trials import calibrate_labels
 
     found = calibrate_labels(labels, verdicts)
     for entry in found:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import click
 
-from callscore import __version__
 from callscore.core.errors import CallscoreError
+from callscore.core.version import __version__
 
 COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline: the quickest look.",

@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from callscore.core.run_words import Event
-    from callscore.eval_config import EvalConfig
+    from callscore.evalfile.config import EvalConfig
     from callscore.running.preparing import Prepared, RunOptions
     from callscore.running.runner import Ran
 
@@ -61,7 +61,7 @@ def run(
     callscore run eval.yaml --dry-run
     callscore run eval.yaml --budget 5 --json card.json
     """
-    from callscore.eval_config import load_eval
+    from callscore.evalfile.config import load_eval
     from callscore.running.preparing import RunOptions, prepare
 
     options = RunOptions(
@@ -149,7 +149,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
 def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
     from callscore.cli import output
     from callscore.core.errors import Inconclusive
-    from callscore.gates import check_gates
+    from callscore.evalfile.gates import check_gates
 
     if ran.card is not None:
         check_gates(ran.card, prepared.config.gates)

@@ -22,7 +22,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool) -> None:
 
     from callscore.cli.run_text import run_lines
     from callscore.core.errors import UsageError
-    from callscore.eval_config import DEFAULT_STORE, load_eval
+    from callscore.evalfile.config import DEFAULT_STORE, load_eval
     from callscore.store.journal import Journal
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)

@@ -102,7 +102,7 @@ def score(
     from callscore.cli import output
     from callscore.cli.progress import ProgressLine
     from callscore.config import ScoreConfig
-    from callscore.eval_config import DEFAULT_STORE
+    from callscore.evalfile.config import DEFAULT_STORE
 
     who = judge_choice(judge)
     config = ScoreConfig(

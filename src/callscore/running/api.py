@@ -10,7 +10,7 @@ from typing import Any
 from callscore.core.errors import UsageError
 from callscore.core.run_words import Event, OnEvent
 from callscore.core.scorecard import Scorecard
-from callscore.eval_config import load_eval
+from callscore.evalfile.config import load_eval
 from callscore.running.preparing import RunOptions, prepare
 from callscore.running.runner import run_prepared
 

@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from callscore.cases import WantedCases, case_positions
 from callscore.config import ScoreConfig
 from callscore.core.calling import CaseProvider, Provider
 from callscore.core.case import Case, Prompt
 from callscore.core.run_words import Work
+from callscore.scoring.cases import WantedCases, case_positions
 
 
 class Asked(NamedTuple):

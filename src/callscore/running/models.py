@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.calling import Provider
 from callscore.core.run_words import ModelSpec, Price
-from callscore.eval_config import EvalConfig
-from callscore.eval_file import OFFLINE
+from callscore.evalfile.config import EvalConfig
+from callscore.evalfile.file import OFFLINE
 from callscore.providers.replay import ReplayProvider
 from callscore.running.recordings import Recordings
 

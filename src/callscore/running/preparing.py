@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.eval_config import EvalConfig
+from callscore.evalfile.config import EvalConfig
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
 from callscore.running.models import LABELS, Reached, open_models
 

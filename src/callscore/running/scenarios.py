@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from callscore import __version__
 from callscore.app_orchestration import language_of, read_cards, result_document, shown_path
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
-from callscore.eval_config import ScenarioData
+from callscore.core.version import __version__
+from callscore.evalfile.config import ScenarioData
 from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
 from callscore.store.orchestration_files import read_text, scenario_files

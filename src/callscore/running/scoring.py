@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.answers import Answers
 from callscore.app import line_writer
 from callscore.core.case import Case, Reply
 from callscore.core.scorecard import CaseResult, Scorecard
-from callscore.examiners import opened_examiner
-from callscore.pipeline import Outlets, Tallying
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
-from callscore.scorecards import scorecard
-from callscore.scoring import OnResult
+from callscore.scoring.answers import Answers
+from callscore.scoring.casework import OnResult
+from callscore.scoring.examiners import opened_examiner
+from callscore.scoring.pipeline import Outlets, Tallying
+from callscore.scoring.scorecards import scorecard
 from callscore.store.journal import Journal
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec
-from callscore.eval_file import (
+from callscore.evalfile.file import (
     SAMPLE,
     TASKS,
     AttemptsEntry,
@@ -24,10 +24,10 @@ from callscore.eval_file import (
     ModelEntry,
     ScenarioEntry,
 )
-from callscore.eval_judges import embedder_of, judge_of
-from callscore.eval_models import checked_model
-from callscore.eval_reading import converted
-from callscore.gates import known_gates
+from callscore.evalfile.gates import known_gates
+from callscore.evalfile.judges import embedder_of, judge_of
+from callscore.evalfile.models import checked_model
+from callscore.evalfile.reading import converted
 from callscore.store.strict_yaml import Document, read_yaml
 
 DEFAULT_STORE = Path(".callscore", "runs.db")

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.answers import AnswerSource, EmbeddedAnswers, RecordedAnswers
-from callscore.cases import Placed, WantedCases, case_positions
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Verdict
-from callscore.examining import Examiner
-from callscore.scoring import (
+from callscore.scoring.answers import AnswerSource, EmbeddedAnswers, RecordedAnswers
+from callscore.scoring.cases import Placed, WantedCases, case_positions
+from callscore.scoring.casework import (
     NOT_EXAMINED,
     ExaminedCase,
     GivenVerdicts,
@@ -32,6 +31,7 @@ from callscore.scoring import (
     Tallies,
     examine_case,
 )
+from callscore.scoring.examining import Examiner
 from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.records import read_output_head, read_verdict
 from callscore.suites import catalog

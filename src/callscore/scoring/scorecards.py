@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from callscore import __version__
 from callscore.config import ScoreConfig
 from callscore.core.rating import holds
 from callscore.core.scorecard import Judging, ModelScore, Scorecard
-from callscore.examining import Examiner
-from callscore.pipeline import Tallied
+from callscore.core.version import __version__
+from callscore.scoring.examining import Examiner
+from callscore.scoring.pipeline import Tallied
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks.score import score_benchmarks

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.eval_file import GateEntry
+from callscore.evalfile.file import GateEntry
 from callscore.suites.calls import spec
 
 FINAL = "final"

@@ -13,7 +13,7 @@ from callscore.config import ScoreConfig
 from callscore.core.calling import Answered, AttemptFailed, Call, Provider
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run_words import ModelSpec, Stored
-from callscore.examining import Examiner
+from callscore.scoring.examining import Examiner
 
 if TYPE_CHECKING:
     from callscore.core.run_words import Price

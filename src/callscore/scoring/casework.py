@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from callscore.cases import Opened
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Question, Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
-from callscore.examining import NOTHING_FOUND, Examined, Examiner
+from callscore.scoring.cases import Opened
+from callscore.scoring.examining import NOTHING_FOUND, Examined, Examiner
 from callscore.store.records import VerdictRecord
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from callscore.core.run_words import ModelSpec
-from callscore.eval_file import OFFLINE, ModelEntry
-from callscore.eval_models import checked_model
-from callscore.eval_reading import converted
+from callscore.evalfile.file import OFFLINE, ModelEntry
+from callscore.evalfile.models import checked_model
+from callscore.evalfile.reading import converted
 from callscore.store.strict_yaml import Document, read_yaml
 
 JudgeChoice = str | tuple[ModelSpec, ...]

@@ -12,11 +12,11 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
-from callscore.examiners import opened_examiner
-from callscore.examining import Examiner
 from callscore.judges.calibration import Calibration, Pair, calibrate
 from callscore.judges.reliability import Reliability, check
 from callscore.judges.rubric import Rubric, shipped
+from callscore.scoring.examiners import opened_examiner
+from callscore.scoring.examining import Examiner
 from callscore.store.files import lines_of
 from callscore.store.records import VerdictRecord, read_verdict
 from callscore.suites import catalog

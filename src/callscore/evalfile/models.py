@@ -10,7 +10,7 @@ from typing import Any
 
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec
-from callscore.eval_file import OFFLINE, PROVIDERS, ModelEntry
+from callscore.evalfile.file import OFFLINE, PROVIDERS, ModelEntry
 from callscore.store.strict_yaml import Document
 
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.run_words import Limits, Price
-from callscore.eval_file import (
+from callscore.evalfile.file import (
     AttemptsEntry,
     DataEntry,
     EvalFile,
