@@ -22,6 +22,7 @@ from callscore.suites.calls.benchmarks import measuring as benchmarks
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.benchmarks.words import RECALL, criteria_of
 from callscore.suites.calls.case_score import score_case
+from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.reading import Parsed, read_object
 from callscore.suites.calls.records import Author, Record, records_of
 from callscore.suites.calls.spec import Settings
@@ -109,18 +110,17 @@ class Scorer:
     ) -> None:
         self._settings = settings
         self._models = models
-        self._formulas = {
-            name: catalog.formula_for(name, settings) for name in catalog.tasks(settings)
-        }
-        self._benchmarked = {
-            name for name in self._formulas if options.benchmarks and criteria_of(name)
-        }
-        self._asked = {name for name in self._formulas if options.asks and criteria_of(name)}
+        names = catalog.tasks(settings)
+        self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
+        self._asked = {name for name in names if options.asks and criteria_of(name)}
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
         self._estimates = options.estimates
         self.tallies: Tallies = {model: {} for model in models}
+
+    def _formula(self, opened: Opened) -> TaskFormula:
+        return catalog.formula_for(opened.task.name, self._settings)
 
     def read(
         self,
@@ -199,7 +199,7 @@ class Scorer:
         if not measured:
             tally.add_error()
             return
-        tally.add_case(read.opened.case.id, self._formulas[read.opened.task.name], measured)
+        tally.add_case(read.opened.case.id, self._formula(read.opened), measured)
         tally.add_benchmarks(measured, self._settings.consistency_ddof)
 
     def _measured(
@@ -217,7 +217,7 @@ class Scorer:
                 else benchmarks.measure(answer.subject, verdicts)
             )
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
-        score = score_case(self._formulas[opened.task.name], measured)
+        score = score_case(self._formula(opened), measured)
         scored = Answer(measured, score, layer_two)
         self._tell(opened.case, answer, scored, verdicts)
         self._keep(opened.case, answer, found.verdicts)

@@ -1,8 +1,11 @@
-"""All tasks that a case file may name, with their formulas, written out by hand."""
+"""All tasks that a case file may name, with their formulas, written out by hand.
+
+Whoever scores calls alone does not wait for the orchestration suite to be imported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -13,36 +16,65 @@ from callscore.suites.calls import formula as calls_formula
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.template import template as calls_template
-from callscore.suites.orchestration.foreign import scoring as orchestration
-from callscore.suites.orchestration.foreign.task import VERDICT_WORDS, OrchestrationTask
 
-OTHER_ORIGIN = OrchestrationTask.name
+OTHER_ORIGIN = "orchestration"
 """The task of orchestration cases that are not scenarios: calls, actions, graphs."""
+
+
+class _Tasks(Mapping[str, Task[Any, Any]]):
+    """The tasks by name; the other suite is imported when a case first names it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._tasks: dict[str, Task[Any, Any] | None] = {
+            **calls.tasks(settings),
+            OTHER_ORIGIN: None,
+        }
+
+    def __getitem__(self, name: str) -> Task[Any, Any]:
+        task = self._tasks[name]
+        if task is None:
+            from callscore.suites.orchestration.foreign.task import OrchestrationTask
+
+            task = self._tasks[name] = OrchestrationTask()
+        return task
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
 
 
 def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
     """The four tasks of document 003, and orchestration cases of other origin."""
-    return {**calls.tasks(settings), OTHER_ORIGIN: OrchestrationTask()}
+    return _Tasks(settings)
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:
     """How the measures of a task become its score."""
     if task == OTHER_ORIGIN:
-        return orchestration.formula()
+        from callscore.suites.orchestration.foreign.scoring import formula
+
+        return formula()
     return calls_formula.formula_for(task, settings)
 
 
 def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
     """The slug of the metric; raises DataError where metric, word or value is not offered."""
-    if metric in VERDICT_WORDS:
-        calls.check_word(metric, VERDICT_WORDS[metric], word)
-        return metric
+    if metric.startswith(f"{OTHER_ORIGIN}."):
+        from callscore.suites.orchestration.foreign.task import VERDICT_WORDS
+
+        if metric in VERDICT_WORDS:
+            calls.check_word(metric, VERDICT_WORDS[metric], word)
+            return metric
     return calls.checked_verdict(metric, word, value)
 
 
 @cache
 def template() -> Sequence[TemplateRow]:
     """The framework's template, with the rows of orchestration cases behind the four tasks."""
+    from callscore.suites.orchestration.foreign import scoring as orchestration
+
     rows = list(calls_template())
     place = next(i for i, row in enumerate(rows) if row.key == "benchmarks")
     return (*rows[:place], *orchestration.template(), *rows[place:])

@@ -57,6 +57,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
     specs: Mapping[str, MetricSpec]
+    rate_gated: frozenset[str] = frozenset()
+    """Metrics whose value a rate gate looks at, percent twins included."""
     judged_gates: frozenset[str] = frozenset()
     """Gates on what only a judge can tell: an estimate neither triggers nor clears them."""
 
@@ -79,8 +81,21 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
     judged = frozenset(slug for slug, _ in active if spec.metrics[slug].needs == "judge")
     return TaskFormula(
-        task, slugs, score, weighted, complements, tuple(active), spec.metrics, judged
+        task=task,
+        slugs=slugs,
+        score=score,
+        weighted=weighted,
+        complements=complements,
+        gates=tuple(active),
+        specs=spec.metrics,
+        rate_gated=frozenset(slug for slug in slugs if _has_rate_gate(slug, spec.metrics)),
+        judged_gates=judged,
     )
+
+
+def _has_rate_gate(slug: str, specs: Mapping[str, MetricSpec]) -> bool:
+    gate = specs[specs[slug].complement_of or slug].gate
+    return gate is not None and gate.kind == "rate"
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

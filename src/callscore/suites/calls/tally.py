@@ -40,22 +40,21 @@ class MetricTally(msgspec.Struct):
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
 
-    def add(self, case: Measure) -> None:
-        """Take in the value of one case."""
+    def add(self, case: Measure, *, to_gate: bool = False) -> None:
+        """Take in the value of one case, for its rate gate too where no call gate blocks it."""
         value = case.value
         assert value is not None  # a case without a value is noted, not added
         self.total += value
         self.n += 1
-        self.positive += value > 0
         self.numerator += case.numerator
         self.denominator += case.denominator
-
-    def add_gate(self, case: Measure) -> None:
-        """Take in a case that no call gate blocks: rate gates look at these only (C-03)."""
-        self.gate_total += case.value or 0.0
-        self.gate_n += 1
-        self.gate_numerator += case.numerator
-        self.gate_denominator += case.denominator
+        if value > 0:
+            self.positive += 1
+        if to_gate:
+            self.gate_total += value
+            self.gate_n += 1
+            self.gate_numerator += case.numerator
+            self.gate_denominator += case.denominator
 
     def note(self, measure: Measure) -> None:
         """Take in what is worth knowing about a measure besides its value."""
@@ -65,8 +64,10 @@ class MetricTally(msgspec.Struct):
             self.failed += measure.absence == "failed"
             self.absent += measure.absence == "absent"
             return
-        self.vacuous += measure.vacuous
-        self.approximate += measure.approximate
+        if measure.vacuous:
+            self.vacuous += 1
+        if measure.approximate:
+            self.approximate += 1
         if value < self.lowest:
             self.lowest = value
         if value > self.highest:
@@ -148,7 +149,16 @@ class TaskTally(msgspec.Struct):
             if answer.score.status == "invalid":
                 self._note_breaches(case_id, answer.score)
         for slug in formula.slugs:
-            self._add_metric(slug, formula, answers, is_blocked)
+            to_gate = not is_blocked and slug in formula.rate_gated
+            tally = self._metric(slug)
+            measures = [
+                measure
+                for answer in answers
+                if (measure := _counted(slug, formula, answer, tally)).value is not None
+            ]
+            if measures:
+                case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
+                tally.add(case, to_gate=to_gate)
         for answer in answers:
             for key, measure in answer.measured.secondary.items():
                 if measure.value is not None:
@@ -168,24 +178,6 @@ class TaskTally(msgspec.Struct):
         if tally is None:
             tally = self.metrics[slug] = MetricTally()
         return tally
-
-    def _add_metric(
-        self, slug: str, formula: TaskFormula, answers: Sequence[Answer], is_blocked: bool
-    ) -> None:
-        tally = self._metric(slug)
-        measures = []
-        for answer in answers:
-            measure = answer.measured.measures[slug]
-            if answer.score.call_breaches and measure.absence != "absent":
-                measure = _as_blocked(slug, formula, measure)
-            tally.note(measure)
-            if measure.value is not None:
-                measures.append(measure)
-        if measures:
-            case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
-            tally.add(case)
-            if not is_blocked:
-                tally.add_gate(case)
 
     def __add__(self, other: TaskTally) -> TaskTally:
         """Both tallies together; the sum shares nothing with its parts, which may yet grow."""
@@ -224,6 +216,15 @@ def _run_score(answer: Answer) -> Measure:
         why = f"a run has no task score: {', '.join(score.reasons)}"
         return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
     return Measure(score.score, approximate=approximate)
+
+
+def _counted(slug: str, formula: TaskFormula, answer: Answer, tally: MetricTally) -> Measure:
+    """A measure of one answer as it counts, noted in the tally."""
+    measure = answer.measured.measures[slug]
+    if answer.score.call_breaches and measure.absence != "absent":
+        measure = _as_blocked(slug, formula, measure)
+    tally.note(measure)
+    return measure
 
 
 def _mean_of_runs(runs: Sequence[Measure]) -> Measure:
