@@ -1,8 +1,11 @@
-"""`make bench`: every measurement, or those named: `python -m bench score start`."""
+"""`make bench`: every measurement, or those named: `python -m bench score start`.
+
+Each has a process of its own: a child's peak memory counts that of the parent it was forked from.
+"""
 
 from __future__ import annotations
 
-import importlib
+import subprocess
 import sys
 
 BENCHES = (
@@ -13,8 +16,10 @@ BENCHES = (
 
 def main() -> None:
     for name in sys.argv[1:] or BENCHES:
-        print(f"\n== {name}")
-        importlib.import_module(f"bench.{name}").main()
+        print(f"\n== {name}", flush=True)
+        measure = f"import bench.{name}; bench.{name}.main()"
+        subprocess.run([sys.executable, "-c", measure], check=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
