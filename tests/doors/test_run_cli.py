@@ -370,6 +370,20 @@ def test_a_dry_run_sends_nothing_and_names_the_price(tmp_path: Path) -> None:
     assert not (tmp_path / ".callscore").exists()
 
 
+def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
+    with serving(FaultyChat(right_answer)) as stub:
+        models = [{"name": "careful", "provider": "simulated", "price": {"input": 1, "output": 1}}]
+        judge = remote(stub.url, "judge")
+        path = eval_file(tmp_path, models, data="sample", judge=judge, repeats=2, budget_usd=9)
+        done = run("run", path, "--dry-run")
+        assert stub.requests == []
+    assert done.returncode == 0, done.stderr
+    row = next(line for line in done.stdout.splitlines() if line.startswith("judge (judge"))
+    assert row.split()[4] == str(24 * 2)  # QA, text and translation cases, two runs each
+    assert "$0 to $" in row
+    assert "judging is paid on top" in done.stdout
+
+
 def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> None:
     cases_file(tmp_path, 40)
     results = tmp_path / "results.jsonl"

@@ -121,6 +121,8 @@ def _show_estimate(prepared: Prepared) -> None:
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         click.echo(line)
+    if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
+        click.echo("The budget is held for the models; judging is paid on top of it.")
 
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:

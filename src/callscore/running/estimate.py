@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from callscore.core.calling import CaseProvider
+from callscore.core.run_words import ModelSpec
 from callscore.running.asked import Asked, Subjects
 from callscore.running.models import Reached
 
 BYTES_A_TOKEN = 4
+JUDGED_TASKS = frozenset({"qa", "text", "translation"})
+RUBRIC_TOKENS = 2_400
+"""The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
 IsPaid = Callable[[bytes], bool]
 """Whether the answer to a request, by its key, is already in the journal."""
 
@@ -40,6 +44,34 @@ def estimate(
             for run in range(1, repeats + 1):
                 count.add(model, asked, run, expected, is_paid)
     return [counted[model.spec.name].estimate(model) for model in models]
+
+
+def estimate_judging(
+    judge: ModelSpec, answers_a_case: int, subjects: Subjects, *, benchmarks: bool
+) -> Estimate:
+    """What judging comes to at most: one request an answer to the first judge.
+
+    It may be nothing: code decides what it can, and kept verdicts are not asked again. What a
+    panel's other judges are asked about risky items, and what is asked twice, is not in it.
+    """
+    calls = input_tokens = output_tokens = 0
+    for asked in subjects.stream():
+        if asked.case.task not in JUDGED_TASKS and not benchmarks:
+            continue
+        expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+        shown = sum(len(message.content.encode()) for message in asked.prompt.messages)
+        calls += answers_a_case
+        input_tokens += answers_a_case * (RUBRIC_TOKENS + shown // BYTES_A_TOKEN + 2 * expected)
+        output_tokens += answers_a_case * expected
+    price = judge.price
+    return Estimate(
+        model=f"{judge.name} (judge, at most)",
+        calls=calls,
+        input_tokens=input_tokens,
+        most_output_tokens=output_tokens,
+        cost_usd=0.0 if price is not None else None,
+        most_cost_usd=price.of(input_tokens, output_tokens) if price is not None else None,
+    )
 
 
 class _Count:

@@ -41,7 +41,7 @@ def open_models(config: EvalConfig, environment: Mapping[str, str] = os.environ)
     online = _Online(config, environment)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
-        priced = msgspec.structs.replace(spec, price=_price(spec))
+        priced = msgspec.structs.replace(spec, price=price_of(spec))
         if spec.provider == "replay":
             recordings = Recordings(spec.name, spec.model, config.recordings[spec.name])
             provider: Provider = ReplayProvider(spec.name, recordings)
@@ -81,7 +81,7 @@ class _Online:
         return make_provider(spec, Secrets(self._environment), self._http)
 
 
-def _price(spec: ModelSpec) -> Price | None:
+def price_of(spec: ModelSpec) -> Price | None:
     """The user's price, else the listed one; rules cost nothing; unknown stays unknown."""
     if spec.price is not None:
         return spec.price

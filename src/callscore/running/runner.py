@@ -13,8 +13,8 @@ from callscore.core.run_words import OnEvent, RunStatus, RunSummary
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.running.asked import work_of
-from callscore.running.estimate import Estimate, estimate
-from callscore.running.models import Reached
+from callscore.running.estimate import Estimate, estimate, estimate_judging
+from callscore.running.models import Reached, price_of
 from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
@@ -46,12 +46,19 @@ def dry_run(prepared: Prepared) -> list[Estimate]:
 
 
 def _estimate(prepared: Prepared, journal: Journal | None) -> list[Estimate]:
-    return estimate(
+    config, subjects = prepared.config, prepared.subjects
+    found = estimate(
         prepared.models,
-        prepared.subjects,
-        prepared.config.repeats,
+        subjects,
+        config.repeats,
         lambda key: journal is not None and journal.stored(key) is not None,
     )
+    judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
+    if isinstance(judge, tuple):
+        first = msgspec.structs.replace(judge[0], price=price_of(judge[0]))
+        answers = len(prepared.models) * config.repeats
+        found.append(estimate_judging(first, answers, subjects, benchmarks=benchmarks))
+    return found
 
 
 class _Interrupted(Exception):
