@@ -20,7 +20,7 @@ check: $(VENV)/.ready               ## lint, format, types, layers
 	$(BIN)/lint-imports
 
 slow: $(VENV)/.ready                ## long proofs
-	$(BIN)/python -m pytest -m slow
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -m slow
 
 bench: $(VENV)/.ready               ## speed and memory, as ratios measured side by side
 	$(BIN)/python -m bench
