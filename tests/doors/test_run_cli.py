@@ -118,6 +118,22 @@ def test_a_second_identical_run_asks_nothing_and_gives_the_same_bytes(tmp_path: 
     assert run("run", path, "--json", second).returncode == 0, "needs no server at all"
 
 
+def test_a_stored_run_is_scored_again_without_a_server(tmp_path: Path) -> None:
+    cases_file(tmp_path, 5)
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        assert run("run", path, "--json", first).returncode == 0
+    done = run("run", path, "--rescore", "1", "--json", second)
+    assert done.returncode == 0, done.stderr
+    assert first.read_bytes() == second.read_bytes()
+    assert run("run", path, "--rescore", "7").returncode == 2
+    cases_file(tmp_path, 6)
+    changed = run("run", path, "--rescore", "1")
+    assert changed.returncode == 2
+    assert "was made with other data" in changed.stderr
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -31,6 +31,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
+@click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
@@ -44,6 +45,7 @@ def run(
     engine: str,
     limit: int | None,
     budget: float | None,
+    rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
     results: Path | None,
@@ -75,7 +77,7 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _carried_out(prepared, log)
+        ran = _carried_out(prepared, log) if rescore is None else _rescored(prepared, rescore)
         if ran.summary.status == "interrupted":
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
@@ -87,6 +89,12 @@ def _checked_budget(budget: float | None) -> float | None:
     if budget is not None and not 0 <= budget < float("inf"):
         raise click.BadParameter("expected dollars, at least 0", param_hint="--budget")
     return budget
+
+
+def _rescored(prepared: Prepared, run_id: int) -> Ran:
+    from callscore.running.runner import rescore
+
+    return rescore(prepared, run_id)
 
 
 def _carried_out(prepared: Prepared, log: Path | None) -> Ran:

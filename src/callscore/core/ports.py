@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Judged, Similarity, Verdicts
+from callscore.core.judging import Dossier, Judged, Similarity
 
 
 class Judge(Protocol):
@@ -52,12 +52,4 @@ class Embedder(Protocol):
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:
         """The cosine of each pair, in order, or why there is none."""
-        ...
-
-
-class VerdictSource(Protocol):
-    """Something that already holds verdicts: a file from people, or a stored run."""
-
-    def verdicts_on(self, case_id: str, model: str, run: int) -> Verdicts:
-        """All verdicts on one answer; empty where there are none."""
         ...

@@ -34,7 +34,6 @@ NOTHING_FOUND = Examined()
 class Spent(msgspec.Struct):
     """What judging has taken so far; apart from what the evaluated models cost (C-83)."""
 
-    dossiers: int = 0
     items: int = 0
     requests: int = 0
     input_tokens: int = 0
@@ -50,7 +49,6 @@ class Spent(msgspec.Struct):
 
     def add(self, judged: Judged | Failed, items: int) -> None:
         """Take in one dossier."""
-        self.dossiers += 1
         self.items += items
         if judged.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + judged.cost_usd
