@@ -11,7 +11,7 @@ JsonObject = Mapping[str, Any]
 """Parsed JSON as it came: only readers look inside."""
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One turn of a call. Searches use `text` alone (C-122)."""
 
     text: str
@@ -20,7 +20,7 @@ class Turn(msgspec.Struct, frozen=True):
     start: float | None = None
 
 
-class Case(msgspec.Struct, frozen=True):
+class Case(msgspec.Struct, frozen=True, omit_defaults=True):
     """One call and one task (C-123), as it stands on one line of a case file."""
 
     id: str

@@ -38,7 +38,7 @@ class OutputHead(msgspec.Struct):
     model: str
 
 
-class OutputRecord(msgspec.Struct, frozen=True):
+class OutputRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of an outputs file (DESIGN: Outputs)."""
 
     case_id: str
@@ -72,6 +72,7 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     """Labels only: the word that a judge gave on the same item."""
 
 
+_ENCODE = msgspec.json.Encoder().encode
 _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
@@ -88,7 +89,15 @@ def read_case_id(line: Line) -> str:
 
 def read_case(line: Line) -> Case:
     """The case on a line: strict JSON, no duplicate keys, documented types."""
-    return _converted(_strict(line), Case, line)
+    raw = line.raw
+    try:
+        case = _CASE.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _converted(_strict(line), Case, line)
+    # Keys that no case has are not encoded again, and make the careful reader look.
+    if strict_json.may_be_deep(raw) or not strict_json.is_whole(raw, _ENCODE(case)):
+        return _converted(_strict(line), Case, line)
+    return case
 
 
 def read_checked_case(line: Line) -> Case:
@@ -107,7 +116,9 @@ def read_output_head(line: Line) -> OutputHead:
 def read_output(line: Line) -> OutputRecord:
     """The record on a line of an outputs file; the model's own text is not looked at yet."""
     record = _typed(_OUTPUT, line)
-    _strict(line._replace(raw=_envelope(line.raw, record)))
+    # What the model said stands in both as it is: its faults are its own, not the file's.
+    if not strict_json.is_whole(line.raw, _ENCODE(record)):
+        _strict(line._replace(raw=_envelope(line.raw, record)))
     if record.run < 1:
         raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     if record.cost_usd is not None and record.cost_usd < 0:

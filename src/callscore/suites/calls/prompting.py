@@ -52,4 +52,4 @@ def build_prompt(task: str, case: Case) -> Prompt:
 
 
 def _shown(turn: dict[str, Any]) -> dict[str, Any]:
-    return {key: turn[key] for key in ("id", "speaker", "start", "text") if turn[key] is not None}
+    return {key: turn[key] for key in ("id", "speaker", "start", "text") if key in turn}
