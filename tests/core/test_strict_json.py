@@ -31,7 +31,7 @@ def test_an_odd_spelling_is_no_duplicate(raw: bytes) -> None:
     assert decode(raw).value == json.loads(raw)
 
 
-texts = st.text(st.sampled_from('ab:"\\/u03A<é '), max_size=6)
+texts = st.text(st.sampled_from('b:"\\/u03<é '), max_size=6)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),

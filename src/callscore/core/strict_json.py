@@ -59,9 +59,7 @@ def is_whole(raw: bytes, encoded: bytes) -> bool:
     where the text had hidden one in an escape: then this says no without knowing.
     """
     return (
-        raw.count(b":") == encoded.count(b":")
-        and b"\\u003a" not in raw
-        and b"\\u003A" not in raw
+        raw.count(b":") == encoded.count(b":") and b"\\u003a" not in raw and b"\\u003A" not in raw
     )
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import msgspec
+
 from callscore.core.case import Case
 from callscore.core.errors import DataError
-from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Sources
+from callscore.suites.calls.structure import Sources, Structure
+
+NO_PARTS: frozenset[str] = frozenset()
 
 
 def documented_keys(
     value: object, keys: Collection[str], case: Case, path: str = "expected_outcome"
 ) -> None:
     """Every documented key is there, unless the case declares it absent."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise DataError("expected an object", field=path)
     for key in keys:
         if key not in value and not case.is_absent(key):
@@ -23,6 +26,13 @@ def documented_keys(
                 f'missing; expected the documented key, or expected_parts.{key} = "absent"',
                 field=f"{path}.{key}",
             )
+
+
+def documented_items(items: list[Any], keys: frozenset[str], case: Case, path: str) -> None:
+    """Every item of a list is an object with the documented keys."""
+    for index, item in enumerate(items):
+        if type(item) is not dict or not item.keys() >= keys:
+            documented_keys(item, sorted(keys), case, f"{path}[{index}]")
 
 
 def listed(
@@ -46,17 +56,13 @@ def listed(
 
 def absent_parts(case: Case) -> frozenset[str]:
     """The keys that the reference declares absent: the exact word only (C-127)."""
-    parts = case.expected_parts or {}
-    return frozenset(key for key, value in parts.items() if value == "absent")
+    if not case.expected_parts:
+        return NO_PARTS
+    return frozenset(key for key, value in case.expected_parts.items() if value == "absent")
 
 
-def sources_of(
-    case: Case, settings: Settings, sample_items: Mapping[str, Collection[str]], id_key: str = ""
-) -> Sources:
-    """What the shape of this case's answers is compiled with."""
-    return Sources(
-        sample_items=sample_items,
-        id_keys=dict.fromkeys(sample_items, id_key) if id_key else {},
-        open_maps=settings.open_maps,
-        absent=absent_parts(case),
-    )
+def structure_of(case: Case, sources: Sources) -> Structure:
+    """The structure of this case's answers; `sources` are those of its task."""
+    if case.expected_parts:
+        sources = msgspec.structs.replace(sources, absent=absent_parts(case))
+    return Structure(case.expected_outcome, sources)

@@ -55,7 +55,9 @@ def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def number(value: object) -> float | None:
     """A usable JSON number; None for text, booleans, null and what no float can hold        C-26"""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if type(value) is float:
+        return value
+    if type(value) is int:
         try:
             return float(value)
         except OverflowError:

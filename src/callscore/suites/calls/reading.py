@@ -9,8 +9,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Malformed, Reply
-from callscore.suites.calls import structure
-from callscore.suites.calls.structure import Shape
+from callscore.suites.calls.structure import Structure
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
 _REFUSAL = re.compile(
@@ -35,13 +34,13 @@ class Parsed(msgspec.Struct, frozen=True):
 
 
 def read_shaped(
-    reply: Reply, shape: Shape, parse: Literal["fenced", "strict"]
+    reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
 ) -> Parsed | Malformed:
-    """The one JSON object of a reply, in the shape that the expected outcome has (C-23)."""
+    """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
     parsed = read_object(reply, parse)
     if isinstance(parsed, Malformed):
         return parsed
-    fault = structure.fault(parsed.value, shape)
+    fault = structure.fault(parsed.value)
     return Malformed("structure", fault) if fault else parsed
 
 

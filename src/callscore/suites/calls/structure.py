@@ -1,12 +1,14 @@
 """Response Structure Compliance: kinds of containers and key sets, nothing else (C-23 … C-25).
 
-A `Shape` is compiled once a case from its expected outcome and checked against every answer.
+Most answers are built just as the expected outcome is. For all others a `Shape` is compiled, once
+a case, which says what they may do differently and where they went wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -36,13 +38,70 @@ _CONTAINERS = frozenset({dict, list})
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """What a shape is compiled with besides the expected outcome."""
+    """What a shape is compiled with besides the expected outcome; `absent` is the case's own."""
 
     sample_items: Mapping[str, Collection[str]]
     """Item keys of the framework's own sample, by path, for arrays expected empty (C-24)."""
-    id_keys: Mapping[str, str] = {}
+    id_key: str = ""
+    """The key by which the items of those arrays are told apart."""
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
+
+
+class Structure(msgspec.Struct, frozen=True, dict=True):
+    """The structure that every answer to one case must have."""
+
+    expected: Mapping[str, Any]
+    sources: Sources
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What an answer may do differently from the expected outcome."""
+        return compile_shape(self.expected, self.sources)
+
+    def fault(self, value: Any) -> str | None:
+        """Where and how an answer departs from it; None where it complies."""
+        if not self.sources.absent and is_like(self.expected, value):
+            return None
+        return fault(value, self.shape)
+
+
+def is_like(expected: Mapping[str, Any], given: Any) -> bool:
+    """Whether an answer has the keys and kinds of the expected outcome; False proves nothing"""
+    if type(given) is not dict or given.keys() != expected.keys():
+        return False
+    for key, value in expected.items():
+        kind, other = type(value), given[key]
+        if kind is dict:
+            if not is_like(value, other):
+                return False
+        elif kind is list:
+            if type(other) is not list or not _are_like(value, other):
+                return False
+        elif type(other) in _CONTAINERS:
+            return False
+    return True
+
+
+def _are_like(expected: list[Any], given: list[Any]) -> bool:
+    """Whether all items of both arrays are scalars, or objects of scalars with the same keys"""
+    if not given:
+        return True
+    if not expected:
+        return False
+    if type(expected[0]) is not dict:
+        return _CONTAINERS.isdisjoint(map(type, expected)) and _CONTAINERS.isdisjoint(
+            map(type, given)
+        )
+    keys = expected[0].keys()
+    for item in chain(expected, given):
+        if (
+            type(item) is not dict
+            or item.keys() != keys
+            or not _CONTAINERS.isdisjoint(map(type, item.values()))
+        ):
+            return False
+    return True
 
 
 def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
@@ -86,7 +145,8 @@ def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
     shapes = [compile_shape(item, sources, path + "[]") for item in expected]
     if all(shape == first for shape in shapes):
         return Shape("array", item=first)
-    return _mixed_array_shape(expected, shapes, sources.id_keys.get(path, ""))
+    id_key = sources.id_key if path in sources.sample_items else ""
+    return _mixed_array_shape(expected, shapes, id_key)
 
 
 def _is_flat(shape: Shape) -> bool:

@@ -17,9 +17,8 @@ from callscore.suites.calls.entity.configured import (
 )
 from callscore.suites.calls.entity.identity import Aliases, distinct, is_text
 from callscore.suites.calls.entity.languages import foreign_entities
-from callscore.suites.calls.expected import documented_keys, listed, sources_of
-from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Shape, compile_shape
+from callscore.suites.calls.expected import documented_keys, listed, structure_of
+from callscore.suites.calls.structure import Sources, Structure
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"
 PARTS = (KEYWORDS, TOPICS, VALID_SET)
@@ -41,7 +40,7 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
     """
 
     case: Case
-    shape: Shape
+    structure: Structure
     aliases: Aliases
     keywords: frozenset[str]
     topics: frozenset[str]
@@ -74,7 +73,7 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
         return any(contains(self.spoken, form) for form in (key, *forms))
 
 
-def read_reference(case: Case, settings: Settings) -> EntityReference:
+def read_reference(case: Case, sources: Sources) -> EntityReference:
     """The entities of a case; raises DataError where C-20 says so."""
     expected = case.expected_outcome
     documented_keys(expected, PARTS, case)
@@ -92,7 +91,7 @@ def read_reference(case: Case, settings: Settings) -> EntityReference:
     contradicted = not no_list and not keywords | topics <= configured
     return EntityReference(
         case=case,
-        shape=_shape(case, settings),
+        structure=structure_of(case, sources),
         aliases=aliases,
         keywords=keywords,
         topics=topics,
@@ -105,14 +104,10 @@ def read_reference(case: Case, settings: Settings) -> EntityReference:
     )
 
 
-def _shape(case: Case, settings: Settings) -> Shape:
-    """The three lists hold strings, as checked: compiled empty, they give the same shape."""
-    outline = {**case.expected_outcome, **{part: [] for part in PARTS if not case.is_absent(part)}}
-    return compile_shape(outline, sources_of(case, settings, {}))
-
-
 def _absent_metrics(case: Case, no_list: bool) -> frozenset[str]:
     """The metrics that a case without these parts does not take part in        C-127"""
+    if not case.expected_parts:
+        return frozenset()
     no_keywords, no_topics = case.is_absent(KEYWORDS), case.is_absent(TOPICS)
     absent = {
         *(OF_KEYWORDS if no_keywords else ()),

@@ -30,6 +30,7 @@ from callscore.suites.calls.entity.reference import (
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.structure import Sources
 
 STRUCTURE = "entity.structure"
 OFFERED: Mapping[str, tuple[str, ...]] = {}
@@ -54,10 +55,11 @@ class EntityTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._sources = Sources({}, open_maps=settings.open_maps)
 
     def reference(self, case: Case) -> EntityReference:
         """The human's entities, checked (C-20)."""
-        return read_reference(case, self.settings)
+        return read_reference(case, self._sources)
 
     def prompt(self, case: Case) -> Prompt:
         """The configured list and the transcript."""
@@ -65,7 +67,7 @@ class EntityTask:
 
     def read(self, reference: EntityReference, reply: Reply) -> EntityOutput | Malformed:
         """The model's entities, or why they cannot be scored."""
-        parsed = read_shaped(reply, reference.shape, self.settings.parse)
+        parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         keywords = distinct(_given(KEYWORDS, parsed.value, reference), reference.aliases)

@@ -11,13 +11,19 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
-from callscore.suites.calls.expected import documented_keys, listed, sources_of
+from callscore.suites.calls.expected import (
+    documented_items,
+    documented_keys,
+    listed,
+    structure_of,
+)
 from callscore.suites.calls.items import item_id, number
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Shape, compile_shape
+from callscore.suites.calls.structure import Sources, Structure
 
-ITEM_KEYS = ("question_id", "score", "max_score", "type", "reason")
+ITEM_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})
 SAMPLE_ITEMS = {"questions": ITEM_KEYS}
+_QUESTIONS = "expected_outcome.questions"
 
 
 class FormQuestion(msgspec.Struct, frozen=True):
@@ -35,70 +41,69 @@ class FormQuestion(msgspec.Struct, frozen=True):
 
 
 class QAReference(msgspec.Struct, frozen=True):
-    """The case, its questions and the shape an answer must have."""
+    """The case, its questions and the structure an answer must have."""
 
     case: Case
     settings: Settings
     questions: Mapping[str, FormQuestion]
-    shape: Shape
+    structure: Structure
 
 
-def read_reference(case: Case, settings: Settings) -> QAReference:
+def read_reference(case: Case, settings: Settings, sources: Sources) -> QAReference:
     """The form of a case; raises DataError where C-20 says so."""
     expected = case.expected_outcome
     documented_keys(expected, ("questions",), case)
+    items = listed(expected, "questions", case)
+    documented_items(items, ITEM_KEYS, case, _QUESTIONS)
     questions: dict[str, FormQuestion] = {}
-    for index, item in enumerate(listed(expected, "questions", case)):
-        path = f"expected_outcome.questions[{index}]"
-        documented_keys(item, ITEM_KEYS, case, path)
-        question = _question(item, path)
+    for index, item in enumerate(items):
+        question = _question(item, index)
         if question.id in questions:
             raise DataError(
                 f"the id {question.id!r} stands twice; expected unique ids",
-                field=f"{path}.question_id",
+                field=f"{_QUESTIONS}[{index}].question_id",
             )
         questions[question.id] = question
-    shape = compile_shape(expected, sources_of(case, settings, SAMPLE_ITEMS, "question_id"))
-    return QAReference(case, settings, questions, shape)
+    return QAReference(case, settings, questions, structure_of(case, sources))
 
 
-def _question(item: Mapping[str, Any], path: str) -> FormQuestion:
+def _question(item: Mapping[str, Any], index: int) -> FormQuestion:
     kind = item.get("type")
     if kind not in ("PASS_FAIL", "SCORE"):
         raise DataError(
-            f"{kind!r} is not a type; expected PASS_FAIL or SCORE", field=f"{path}.type"
+            f"{kind!r} is not a type; expected PASS_FAIL or SCORE",
+            field=f"{_QUESTIONS}[{index}].type",
         )
     maximum = number(item.get("max_score"))
     if maximum is None or not math.isfinite(maximum) or maximum <= 0:
         raise DataError(
             f"{item.get('max_score')!r} cannot be a maximum in question"
             f" {item_id(item['question_id'])!r}; expected a number above 0",
-            field=f"{path}.max_score",
+            field=f"{_QUESTIONS}[{index}].max_score",
         )
-    reason = item.get("reason")
+    reason, pass_fail = item.get("reason"), kind == "PASS_FAIL"
     return FormQuestion(
-        id=item_id(item["question_id"]),
-        score=_score(item, maximum, kind == "PASS_FAIL", path),
-        max_score=maximum,
-        pass_fail=kind == "PASS_FAIL",
-        type=kind,
-        reason=n1(reason) if isinstance(reason, str) else "",
+        item_id(item["question_id"]),
+        _score(item.get("score"), maximum, pass_fail, index),
+        maximum,
+        pass_fail,
+        kind,
+        n1(reason) if isinstance(reason, str) else "",
     )
 
 
-def _score(item: Mapping[str, Any], maximum: float, pass_fail: bool, path: str) -> float | None:
-    given = item.get("score")
+def _score(given: object, maximum: float, pass_fail: bool, index: int) -> float | None:
     if given is None:
         return None
     score = number(given)
     if score is None or not 0 <= score <= maximum:
         raise DataError(
             f"{given!r} lies outside the scale; expected null or a number from 0 to {maximum:g}",
-            field=f"{path}.score",
+            field=f"{_QUESTIONS}[{index}].score",
         )
     if pass_fail and score not in (0, maximum):
         raise DataError(
             f"{given!r} is neither 0 nor full marks; expected 0 or {maximum:g} for PASS_FAIL",
-            field=f"{path}.score",
+            field=f"{_QUESTIONS}[{index}].score",
         )
     return score

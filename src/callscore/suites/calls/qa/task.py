@@ -18,9 +18,15 @@ from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
 from callscore.suites.calls.qa.measures import Mark
-from callscore.suites.calls.qa.reference import FormQuestion, QAReference, read_reference
+from callscore.suites.calls.qa.reference import (
+    SAMPLE_ITEMS,
+    FormQuestion,
+    QAReference,
+    read_reference,
+)
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.structure import Sources
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
@@ -39,10 +45,11 @@ class QATask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._sources = Sources(SAMPLE_ITEMS, "question_id", settings.open_maps)
 
     def reference(self, case: Case) -> QAReference:
         """The human's form, checked (C-20)."""
-        return read_reference(case, self.settings)
+        return read_reference(case, self.settings, self._sources)
 
     def prompt(self, case: Case) -> Prompt:
         """The form and the transcript."""
@@ -50,7 +57,7 @@ class QATask:
 
     def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
         """The model's form, or why it cannot be scored."""
-        parsed = read_shaped(reply, reference.shape, self.settings.parse)
+        parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         matched = match(parsed.value.get("questions", []), "question_id", reference.questions)

@@ -11,15 +11,20 @@ from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.metrics.text import n2
 from callscore.suites.calls.emptiness import is_empty
-from callscore.suites.calls.expected import absent_parts, documented_keys, listed, sources_of
+from callscore.suites.calls.expected import (
+    absent_parts,
+    documented_items,
+    documented_keys,
+    listed,
+    structure_of,
+)
 from callscore.suites.calls.items import item_id
-from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Shape, compile_shape
+from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.measures import CLASSES, top_emotions
 
 PARTS = ("sentiment", "summary", "emotion")
-SENTENCE_KEYS = ("sentence_id", "text", "label")
+SENTENCE_KEYS = frozenset({"sentence_id", "text", "label"})
 SUMMARY_KEYS = ("call_purpose", "highlights", "call_extracted_info")
 SAMPLE_ITEMS = {"sentiment": SENTENCE_KEYS}
 
@@ -38,7 +43,7 @@ METRICS_OF_PART: Mapping[str, Sequence[str]] = {
 }
 """What cannot be measured where the reference declares a part absent (C-127)."""
 
-_SENTENCE_KEY_SET = frozenset(SENTENCE_KEYS)
+_SENTIMENT_PATH = "expected_outcome.sentiment"
 _SUMMARY = "expected_outcome.summary"
 _KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an object"))
 
@@ -51,10 +56,10 @@ class Sentence(msgspec.Struct, frozen=True, gc=False):
 
 
 class TextReference(msgspec.Struct, frozen=True):
-    """The expected sentences, summary and emotion, and the shape an answer must have."""
+    """The expected sentences, summary and emotion, and the structure an answer must have."""
 
     case: Case
-    shape: Shape
+    structure: Structure
     absent: frozenset[str]
     """Slugs of the metrics that this case cannot measure."""
     sentences: Mapping[str, Sentence]
@@ -68,7 +73,7 @@ class TextReference(msgspec.Struct, frozen=True):
     top_emotions: frozenset[str]
 
 
-def read_reference(case: Case, settings: Settings) -> TextReference:
+def read_reference(case: Case, sources: Sources) -> TextReference:
     """The expected outcome of a case; raises DataError where C-20 says so."""
     expected = case.expected_outcome
     documented_keys(expected, PARTS, case)
@@ -79,7 +84,7 @@ def read_reference(case: Case, settings: Settings) -> TextReference:
     emotion = {} if "emotion" in parts else _emotion(expected["emotion"], parts)
     return TextReference(
         case=case,
-        shape=compile_shape(expected, sources_of(case, settings, SAMPLE_ITEMS, "sentence_id")),
+        structure=structure_of(case, sources),
         absent=absent,
         sentences={} if "text.missing_labels" in absent else _sentences(expected, case),
         purpose="" if "text.call_intent" in absent else summary["call_purpose"],
@@ -94,14 +99,14 @@ def read_reference(case: Case, settings: Settings) -> TextReference:
 
 def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
     sentences: dict[str, Sentence] = {}
-    for index, item in enumerate(listed(expected, "sentiment", case)):
-        if not isinstance(item, dict) or not item.keys() >= _SENTENCE_KEY_SET:
-            documented_keys(item, SENTENCE_KEYS, case, _sentence_path(index))
+    items = listed(expected, "sentiment", case)
+    documented_items(items, SENTENCE_KEYS, case, _SENTIMENT_PATH)
+    for index, item in enumerate(items):
         key = item_id(item["sentence_id"])
         if key in sentences:
             raise DataError(
                 f"the id {key!r} stands twice; expected unique ids",
-                field=f"{_sentence_path(index)}.sentence_id",
+                field=f"{_SENTIMENT_PATH}[{index}].sentence_id",
             )
         text, label = item.get("text"), item["label"]
         sentences[key] = Sentence(
@@ -111,16 +116,12 @@ def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
     return sentences
 
 
-def _sentence_path(index: int) -> str:
-    return f"expected_outcome.sentiment[{index}]"
-
-
 def _label(given: object, index: int) -> str:
     label = n2(given) if isinstance(given, str) else ""
     if label not in CLASSES:
         raise DataError(
             f"{given!r} is not a label; expected null or one of {', '.join(CLASSES)}",
-            field=f"{_sentence_path(index)}.label",
+            field=f"{_SENTIMENT_PATH}[{index}].label",
         )
     return label
 

@@ -16,11 +16,12 @@ from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, load, names
+from callscore.suites.calls.structure import Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
-from callscore.suites.calls.text.reference import TextReference, read_reference
+from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
     HIGHLIGHT_CORRECTNESS,
@@ -65,10 +66,11 @@ class TextTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps)
 
     def reference(self, case: Case) -> TextReference:
         """The expected sentences, summary and emotion, checked (C-20)."""
-        return read_reference(case, self.settings)
+        return read_reference(case, self._sources)
 
     def prompt(self, case: Case) -> Prompt:
         """The sentences, the wanted fields and the transcript."""
@@ -76,7 +78,7 @@ class TextTask:
 
     def read(self, reference: TextReference, reply: Reply) -> TextOutput | Malformed:
         """The model's answer in its parts, or why it cannot be scored."""
-        parsed = read_shaped(reply, reference.shape, self.settings.parse)
+        parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         value = parsed.value

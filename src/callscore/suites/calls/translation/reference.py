@@ -12,10 +12,14 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.transcript import spoken_text
 from callscore.metrics.text import n1
-from callscore.suites.calls.expected import documented_keys, listed, sources_of
+from callscore.suites.calls.expected import (
+    documented_items,
+    documented_keys,
+    listed,
+    structure_of,
+)
 from callscore.suites.calls.items import item_id
-from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Shape, compile_shape
+from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
 from callscore.suites.calls.translation.handling import Handled, Wording, place
@@ -23,28 +27,28 @@ from callscore.suites.calls.translation.rendering import Sentence
 
 SENTENCES, TERMS, NOUNS = "sentence_translations", "domain_terms_handled", "named_entities_handled"
 KEYS = ("full_translation", SENTENCES, TERMS, NOUNS)
-SENTENCE_KEYS = ("source_id", "source_text", "translated_text")
+SENTENCE_KEYS = frozenset({"source_id", "source_text", "translated_text"})
 NAME_KEYS: Mapping[str, str] = {TERMS: "term", NOUNS: "entity"}
-SAMPLE_ITEMS: Mapping[str, Sequence[str]] = {
+SAMPLE_ITEMS: Mapping[str, frozenset[str]] = {
     SENTENCES: SENTENCE_KEYS,
-    TERMS: ("term", "handled_as"),
-    NOUNS: ("entity", "handled_as"),
+    TERMS: frozenset({"term", "handled_as"}),
+    NOUNS: frozenset({"entity", "handled_as"}),
 }
+_SENTENCES = f"expected_outcome.{SENTENCES}"
 
 
 class TranslationReference(msgspec.Struct, frozen=True, dict=True):
-    """The case, its sentences, terms and nouns, and the shape an answer must have.
+    """The case, its sentences, terms and nouns, and the structure an answer must have.
 
     What only an imperfect answer needs is worked out when the first one comes, and kept.
     """
 
     case: Case
-    settings: Settings
     sentences: Mapping[str, Sentence]
     wordings: Mapping[str, Sequence[Wording]]
     """Domain terms and named entities as the reference lists them; no entry for an absent part."""
     given_facts: Sequence[GivenFact] | None
-    shape: Shape
+    structure: Structure
 
     @cached_property
     def text(self) -> str:
@@ -85,29 +89,27 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
         return call if call == sentences else f"{sentences}\n{call}"
 
 
-def read_reference(case: Case, settings: Settings) -> TranslationReference:
+def read_reference(case: Case, sources: Sources) -> TranslationReference:
     """The translation of a case; raises DataError where C-20 says so."""
     expected = case.expected_outcome
     documented_keys(expected, KEYS, case)
     sentences: dict[str, Sentence] = {}
     given = [] if case.is_absent("translated_text") else listed(expected, SENTENCES, case)
+    documented_items(given, SENTENCE_KEYS, case, _SENTENCES)
     for index, item in enumerate(given):
-        path = f"expected_outcome.{SENTENCES}[{index}]"
-        documented_keys(item, SENTENCE_KEYS, case, path)
-        sentence = _sentence(item, case, path)
+        sentence = _sentence(item, case, index)
         if sentence.id in sentences:
             raise DataError(
                 f"the id {sentence.id!r} stands twice; expected unique ids",
-                field=f"{path}.source_id",
+                field=f"{_SENTENCES}[{index}].source_id",
             )
         sentences[sentence.id] = sentence
     return TranslationReference(
         case,
-        settings,
         sentences,
         {part: _wordings(case, part) for part in NAME_KEYS if _is_given(case, part)},
         given_facts(case),
-        compile_shape(expected, sources_of(case, settings, SAMPLE_ITEMS, "source_id")),
+        structure_of(case, sources),
     )
 
 
@@ -115,36 +117,39 @@ def _tag(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _sentence(item: Mapping[str, Any], case: Case, path: str) -> Sentence:
-    source = _text(item, "source_text", case, path)
+def _sentence(item: Mapping[str, Any], case: Case, index: int) -> Sentence:
     return Sentence(
-        item_id(item.get("source_id")), source, _text(item, "translated_text", case, path)
+        item_id(item.get("source_id")),
+        _text(item, "source_text", case, _SENTENCES, index),
+        _text(item, "translated_text", case, _SENTENCES, index),
     )
 
 
 def _is_given(case: Case, part: str) -> bool:
-    return not any(map(case.is_absent, (part, *SAMPLE_ITEMS[part])))
+    return not (case.expected_parts and any(map(case.is_absent, (part, *SAMPLE_ITEMS[part]))))
 
 
 def _wordings(case: Case, part: str) -> Sequence[Wording]:
-    name_key = NAME_KEYS[part]
-    wordings = []
-    for index, item in enumerate(listed(case.expected_outcome, part, case, filled=False)):
-        path = f"expected_outcome.{part}[{index}]"
-        documented_keys(item, SAMPLE_ITEMS[part], case, path)
-        name, form = _text(item, name_key, case, path), _text(item, "handled_as", case, path)
+    items = listed(case.expected_outcome, part, case, filled=False)
+    if not items:
+        return ()
+    name_key, path, wordings = NAME_KEYS[part], f"expected_outcome.{part}", []
+    documented_items(items, SAMPLE_ITEMS[part], case, path)
+    for index, item in enumerate(items):
+        name = _text(item, name_key, case, path, index)
+        form = _text(item, "handled_as", case, path, index)
         if not form.strip():
             raise DataError(
-                "empty; expected the form in the translation", field=f"{path}.handled_as"
+                "empty; expected the form in the translation", field=f"{path}[{index}].handled_as"
             )
         wordings.append(Wording(n1(name), form))
     return wordings
 
 
-def _text(item: Mapping[str, Any], key: str, case: Case, path: str) -> str:
+def _text(item: Mapping[str, Any], key: str, case: Case, path: str, index: int) -> str:
     value = item.get(key)
     if isinstance(value, str):
         return value
     if not case.is_absent(key):
-        raise DataError(f"{value!r} is not text; expected a string", field=f"{path}.{key}")
+        raise DataError(f"{value!r} is not text; expected a string", field=f"{path}[{index}].{key}")
     return ""

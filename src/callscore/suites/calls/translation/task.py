@@ -16,6 +16,7 @@ from callscore.suites.calls.items import match
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, names
+from callscore.suites.calls.structure import Sources
 from callscore.suites.calls.translation import critical, judged
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.handling import (
@@ -35,6 +36,7 @@ from callscore.suites.calls.translation.judged import (
 from callscore.suites.calls.translation.reference import (
     NAME_KEYS,
     NOUNS,
+    SAMPLE_ITEMS,
     SENTENCES,
     TERMS,
     TranslationReference,
@@ -66,10 +68,11 @@ class TranslationTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._sources = Sources(SAMPLE_ITEMS, "source_id", settings.open_maps)
 
     def reference(self, case: Case) -> TranslationReference:
         """The human translation, checked (C-20)."""
-        return read_reference(case, self.settings)
+        return read_reference(case, self._sources)
 
     def prompt(self, case: Case) -> Prompt:
         """The config and the transcript."""
@@ -77,7 +80,7 @@ class TranslationTask:
 
     def read(self, reference: TranslationReference, reply: Reply) -> TranslationOutput | Malformed:
         """The model's translation, or why it cannot be scored."""
-        parsed = read_shaped(reply, reference.shape, self.settings.parse)
+        parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         flags = set(parsed.flags)
