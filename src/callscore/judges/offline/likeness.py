@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from callscore.core.case import Failed
 from callscore.core.ports import Embedder
 from callscore.judges.offline.wording import Wording
-from callscore.metrics.facts.fact import indexed, unmatched
+from callscore.metrics.facts.fact import Index, unmatched
 
 SAME = 0.80
 NEAR = 0.45
@@ -27,8 +27,8 @@ def word_f1(one: Wording, other: Wording) -> float:
 def agree(one: Wording, other: Wording) -> bool:
     """Whether both state the same in digits and in number words, and both deny or neither does"""
     return (
-        not unmatched(one.facts, indexed(other.facts))
-        and not unmatched(other.facts, indexed(one.facts))
+        not unmatched(one.facts, Index(other.facts))
+        and not unmatched(other.facts, Index(one.facts))
         and one.counts == other.counts
         and one.denies == other.denies
     )

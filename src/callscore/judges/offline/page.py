@@ -13,7 +13,7 @@ import msgspec
 from callscore.core.judging import Dossier
 from callscore.judges.offline.lexicon import lexicon
 from callscore.judges.offline.wording import Wording
-from callscore.metrics.facts.fact import Index, indexed
+from callscore.metrics.facts.fact import Index
 
 
 class Passage(msgspec.Struct, frozen=True, dict=True):
@@ -66,7 +66,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def facts(self) -> Index:
         """All that is stated in digits."""
-        return indexed(fact for p in self.passages for fact in p.wording.facts)
+        return Index(fact for p in self.passages for fact in p.wording.facts)
 
     @cached_property
     def numbers(self) -> frozenset[str]:

@@ -38,21 +38,22 @@ def _facts_of_line(line: str, start: int, lang: str | None) -> list[Fact]:
     facts: list[Fact] = []
     at = 0
     while digits := _DIGITS.search(page.text, at):
-        kind, keys, span, is_bare = _reading(page, at, digits.span())
-        words, at = line[span[0] : span[1]], span[1]
+        read = _reading(page, at, digits.span())
+        begin, at = read.span
+        keys = read.keys
         if keys:
-            place = (start + span[0], start + span[1])
-            facts.append(Fact(kind, keys[0], words, place, keys[1:], is_bare))
+            place = (start + begin, start + at)
+            facts.append(Fact(read.kind, keys[0], line[begin:at], place, keys[1:], read.is_bare))
     return facts
 
 
 def _reading(page: Page, floor: int, digits: Span) -> Reading:
     """What stands at the first digits after `floor`: the more particular is tried first"""
-    text, words, marks = page
+    text, words = page.text, page.words
     return (
         identifier_at(text, floor, digits, words)
         or time_at(text, digits, words)
-        or date_at(text, digits, words, marks)
+        or date_at(text, digits, words, page.marks)
         or groups_at(text, digits)
         or quantity_at(page, digits)
     )

@@ -13,15 +13,15 @@ An empty unit is one that nobody could read: it agrees with any.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final, Literal
 
 import msgspec
 
 Kind = Literal["amount", "percent", "date", "time", "duration", "range", "number", "identifier"]
 Key = tuple[str, ...]
 Span = tuple[int, int]
-Index = Mapping[str, Sequence["Fact"]]
 
 CLOCK: Final = "o'clock"
 """The unit of "14 heures" where it may be a time of day and no duration."""
@@ -29,7 +29,7 @@ _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
 
 
-class Reading(NamedTuple):
+class Reading(msgspec.Struct, frozen=True, gc=False):
     """What stands at a place of a text; no keys where its digits are no fact."""
 
     kind: Kind
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     is_bare: bool = False
 
 
-class Fact(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True, gc=False):
     """One fact: its kind, its canonical key, the words it was found in, and where."""
 
     kind: Kind
@@ -61,20 +61,32 @@ class Fact(msgspec.Struct, frozen=True):
         return frozenset(run for key in self.keys for part in key for run in _DIGITS.findall(part))
 
 
-def indexed(facts: Iterable[Fact]) -> Index:
-    """The facts by the strings under which an agreeing fact looks for them"""
-    index: dict[str, list[Fact]] = {}
-    for fact in {(fact.key, fact.is_bare): fact for fact in facts}.values():
-        for handle in {handle for key in fact.keys for handle in _handles(key)}:
-            index.setdefault(handle, []).append(fact)
-    return index
+class Index:
+    """Facts that another text is held against: by key, and by what an agreeing one looks for."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self._facts = tuple(facts)
+        self.keys = frozenset([fact.key for fact in self._facts])
+
+    @cached_property
+    def _by_handle(self) -> dict[str, list[Fact]]:
+        index: dict[str, list[Fact]] = {}
+        for fact in {(fact.key, fact.is_bare): fact for fact in self._facts}.values():
+            for handle in {handle for key in fact.keys for handle in _handles(key)}:
+                index.setdefault(handle, []).append(fact)
+        return index
+
+    def near(self, handle: str) -> Sequence[Fact]:
+        """The facts that may agree with one that has this handle."""
+        return self._by_handle.get(handle, ())
 
 
 def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:
     """The expected facts that the found ones do not say, each key once        C-75, C-76"""
-    distinct = {fact.key: fact for fact in reversed(expected)}
-    missing = [fact for fact in distinct.values() if not _is_said(fact, expected, found)]
-    return missing[::-1]
+    left = {fact.key: fact for fact in reversed(expected) if fact.key not in found.keys}
+    if not left:
+        return []
+    return [fact for fact in left.values() if not _is_said(fact, expected, found)][::-1]
 
 
 def full_hour(hour: str) -> Key:
@@ -103,7 +115,7 @@ def _handles(key: Key) -> Iterable[str]:
 
 def _is_said(fact: Fact, expected: Sequence[Fact], found: Index) -> bool:
     handles = {handle for key in fact.keys for handle in _handles(key)}
-    near = [other for handle in handles for other in found.get(handle, ())]
+    near = [other for handle in handles for other in found.near(handle)]
     if any(agree(fact, other) for other in near):
         return True
     if fact.kind == "range":
@@ -171,4 +183,4 @@ def _has_every_run(identifier: str, found: Index) -> bool:
 
 
 def _stands_alone(run: str, found: Index) -> bool:
-    return any(_is_of_digits(fact.key) for fact in found.get(run, ()))
+    return any(_is_of_digits(fact.key) for fact in found.near(run))

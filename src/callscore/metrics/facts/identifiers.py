@@ -83,7 +83,9 @@ def groups_at(text: str, digits: Span) -> Reading | None:
     start, end = digits
     is_dialled = start > 0 and text[start - 1] == "+"
     pattern = _DIALLED if is_dialled else _GROUPS.get(text[end : end + 1])
-    match = pattern.match(text, start) if pattern else None
+    if pattern is None or not (is_dialled or text[end + 1 : end + 2].isdecimal()):
+        return None
+    match = pattern.match(text, start)
     if not match or text[match.end() : match.end() + 1] in (":", "："):
         return None
     groups = _DIGITS.findall(match[0])

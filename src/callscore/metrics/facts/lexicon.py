@@ -107,7 +107,9 @@ def known(table: Container[str], word: str) -> str | None:
     """The word as the table has it: as it stands, else without case, else without its stop"""
     if word in table:
         return word
-    folded = unicodedata.normalize("NFC", word.casefold().rstrip("."))
+    folded = word.casefold().rstrip(".")
+    if not folded.isascii():
+        folded = unicodedata.normalize("NFC", folded)
     return folded if folded in table else None
 
 

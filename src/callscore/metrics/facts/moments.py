@@ -15,6 +15,7 @@ _NUMERIC_DATE: Final = re.compile(
 _EAST_ASIAN_DATE: Final = re.compile(
     r"(?:(?P<y>\d{2,4}) ?[年년] ?)?(?P<m>\d{1,2}) ?[月월](?: ?(?P<d>\d{1,2}) ?[日号號일])?"
 )
+_DATE_SIGNS: Final = frozenset("年년月월")
 _MONTH_AFTER: Final = re.compile(
     rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
 )
@@ -48,8 +49,10 @@ def date_at(text: str, digits: Span, words: Lexicon, marks: Marks) -> Reading | 
     following = text[end : end + 2]
     if following[:1] in ("-", "/", ".") and (match := _NUMERIC_DATE.match(text, start)):
         return _numeric_date(match, marks)
-    if any(sign in following for sign in "年년月월") and (
-        match := _EAST_ASIAN_DATE.match(text, start)
+    if (
+        not following.isascii()
+        and not _DATE_SIGNS.isdisjoint(following)
+        and (match := _EAST_ASIAN_DATE.match(text, start))
     ):
         return _east_asian_date(match)
     if not words.months:
@@ -125,11 +128,11 @@ def _month(word: str, words: Lexicon) -> int | None:
 
 def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
     day = _number(text[start:end])
-    match = _MONTH_AFTER.match(text, end)
-    if not match or not day or int(day) > 31:
+    if not day or int(day) > 31:
         return None
-    month = _month(match[1], words)
-    if month is None:
+    match = _MONTH_AFTER.match(text, end)
+    month = _month(match[1], words) if match else None
+    if match is None or month is None:
         return None
     year = _YEAR.match(text, match.end())
     key = ("date", year[1] if year else "", str(month), day)
@@ -137,6 +140,8 @@ def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading |
 
 
 def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
+    if end - start == 3:
+        return None
     parts = text[max(0, start - 20) : start].rpartition("\n")[2].split()
     if len(parts) > 1 and parts[-1] in _OF:
         parts.pop()

@@ -5,7 +5,9 @@ Signs are not read: a minus is written in too many ways to be compared by rule.
 
 import re
 import unicodedata
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, Span, full_hour
 from callscore.metrics.facts.identifiers import identifier_at, is_name, named
@@ -29,6 +31,9 @@ _AFTER: Final = re.compile(
 _OF: Final = re.compile(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
 _WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
 _DASH: Final = re.compile(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
+_DIGIT_NEAR: Final = re.compile(
+    r"\D{1,16}\d"
+)  # a link is shorter than that, with its spaces and sign
 _LINK: Final = re.compile(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
 _DURATIONS: Final = frozenset(
     {"second", "minute", "hour", "day", "workday", "week", "month", "year"}
@@ -36,7 +41,7 @@ _DURATIONS: Final = frozenset(
 _HOURS: Final = frozenset(map(str, range(25)))
 
 
-class Page(NamedTuple):
+class Page(msgspec.Struct, frozen=True):
     """A text with ASCII digits, and the language it is read in."""
 
     text: str
@@ -44,7 +49,7 @@ class Page(NamedTuple):
     marks: Marks
 
 
-class _Quantity(NamedTuple):
+class _Quantity(msgspec.Struct, frozen=True, gc=False):
     values: tuple[str, ...]
     units: tuple[str, ...]
     start: int
@@ -52,7 +57,7 @@ class _Quantity(NamedTuple):
     is_bare: bool
 
 
-class _After(NamedTuple):
+class _After(msgspec.Struct, frozen=True, gc=False):
     """What follows a number: a power of ten, a unit, their end, or nothing that could be a unit."""
 
     scale: int
@@ -95,9 +100,13 @@ def _single(page: Page, quantity: _Quantity) -> Reading:
     digits = page.text[start:end]
     if not quantity.values or (digits.isdecimal() and is_name(digits)):
         return named(page.text, start, end)
-    pairs = [(unit, value) for unit in quantity.units for value in quantity.values]
-    keys = tuple(_key(*pair) for pair in pairs if pair[0] != CLOCK or pair[1] in _HOURS)
-    return Reading(_kind(quantity.units[0]), keys, span, quantity.is_bare)
+    keys = [
+        _key(unit, value)
+        for unit in quantity.units
+        for value in quantity.values
+        if unit != CLOCK or value in _HOURS
+    ]
+    return Reading(_kind(quantity.units[0]), tuple(keys), span, quantity.is_bare)
 
 
 def _key(unit: str, value: str) -> Key:
@@ -114,6 +123,8 @@ def _kind(unit: str) -> Kind:
 
 def _other_end(page: Page, first: _Quantity) -> _Quantity | None:
     """The quantity after "-", "to" or "between … and", if it is one"""
+    if not _DIGIT_NEAR.match(page.text, first.end):
+        return None
     link = _DASH.match(page.text, first.end) or _LINK.match(page.text, first.end)
     if not link or not first.values:
         return None
@@ -151,13 +162,14 @@ def _quantity(page: Page, digits: Span) -> _Quantity:
     units = after.units
     if "year" in units and len(written) == 4 and written.isdecimal():
         units = ()
-    if currency and not any(unit.isupper() for unit in units):
+    if currency and not any([unit.isupper() for unit in units]):
         units, end = currency, after.end if after.scale else end
     else:
         end = after.end
     is_bare = page.words.is_known and after.is_nothing and not units
-    numbers = tuple(scaled(value, after.scale) for value in read)
-    return _Quantity(numbers, units or ("",), begin, end, is_bare)
+    if after.scale:
+        read = tuple([scaled(value, after.scale) for value in read])
+    return _Quantity(read, units or ("",), begin, end, is_bare)
 
 
 def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -20,16 +20,19 @@ class CaseScore(msgspec.Struct, frozen=True):
     reasons: Sequence[str]
     call_breaches: Sequence[str]
     """The call gates among `reasons`: the call counts 0 at model level (C-03)."""
+    values: Mapping[str, float | None] = {}
+    """What the score was made of, by metric."""
 
 
 def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
     """The status, score and reasons of one answer."""
     measures = measured.measures
+    values = {slug: measure.value for slug, measure in measures.items()}
     breached: list[str] = []
     call_breaches: list[str] = []
     undecided: list[str] = []
     for slug, gate in formula.gates:
-        value = measures[slug].value
+        value = values[slug]
         if value is None:
             continue
         if measures[slug].approximate and slug in formula.judged_gates:
@@ -38,17 +41,13 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
             breached.append(slug)
             if gate.kind == "call":
                 call_breaches.append(slug)
-    ungated = task_score(formula.score, lambda slug: measures[slug].value)
+    ungated = task_score(formula.score, values.__getitem__)
     if breached:
-        return CaseScore("invalid", None, ungated, breached, call_breaches)
+        return CaseScore("invalid", None, ungated, breached, call_breaches, values)
     if ungated is None:
-        missing = [slug for slug in formula.slugs if _is_missing(formula, measured, slug)]
-        is_error = any(measures[slug].absence == "failed" for slug in missing)
-        return CaseScore("error" if is_error else "incomplete", None, None, missing, ())
+        missing = [s for s in formula.slugs if values[s] is None and s in formula.weighted]
+        is_error = any([measures[slug].absence == "failed" for slug in missing])
+        return CaseScore("error" if is_error else "incomplete", None, None, missing, (), values)
     if undecided:
-        return CaseScore("incomplete", None, ungated, undecided, ())
-    return CaseScore("valid", ungated, ungated, (), ())
-
-
-def _is_missing(formula: TaskFormula, measured: Measured, slug: str) -> bool:
-    return slug in formula.weighted and measured.measures[slug].value is None
+        return CaseScore("incomplete", None, ungated, undecided, (), values)
+    return CaseScore("valid", ungated, ungated, (), (), values)

@@ -36,14 +36,18 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
 
 def part_score(part: Part, value_of: ValueOf) -> float | None:
     """Σ weight × metric; None where a metric has no value"""
-    return weighted_sum((weight, value_of(slug)) for slug, weight in part.weights.items())
+    return weighted_sum([(weight, value_of(slug)) for slug, weight in part.weights.items()])
 
 
 def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
-    return weighted_sum(
-        (part.weight, part_score(part, value_of)) for part in score.formula.values()
-    )
+    terms: list[tuple[float, float | None]] = []
+    for part in score.formula.values():
+        value = part_score(part, value_of)
+        if value is None:
+            return None
+        terms.append((part.weight, value))
+    return weighted_sum(terms)
 
 
 class TaskFormula(msgspec.Struct, frozen=True):

@@ -40,7 +40,13 @@ class MetricTally(msgspec.Struct):
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
 
-    def add(self, case: Measure, *, to_gate: bool = False) -> None:
+    def take(self, measure: Measure, to_gate: bool) -> None:
+        """Take in the one measure of a case that was answered once."""
+        self.note(measure)
+        if measure.value is not None:
+            self.add(measure, to_gate)
+
+    def add(self, case: Measure, to_gate: bool = False) -> None:
         """Take in the value of one case, for its rate gate too where no call gate blocks it."""
         value = case.value
         assert value is not None  # a case without a value is noted, not added
@@ -145,11 +151,23 @@ class TaskTally(msgspec.Struct):
         self.evaluated += 1
         is_blocked = False
         for answer in answers:
-            is_blocked = is_blocked or bool(answer.score.call_breaches)
+            if answer.score.call_breaches:
+                is_blocked = True
             if answer.score.status == "invalid":
                 self._note_breaches(case_id, answer.score)
+        if len(answers) == 1 and not is_blocked:
+            measures = answers[0].measured.measures
+            for slug in formula.slugs:
+                self._metric(slug).take(measures[slug], slug in formula.rate_gated)
+        else:
+            self._add_runs(formula, answers, is_blocked)
+        for answer in answers:
+            for key, measure in answer.measured.secondary.items():
+                if measure.value is not None:
+                    self._metric(key).add(measure)
+
+    def _add_runs(self, formula: TaskFormula, answers: Sequence[Answer], is_blocked: bool) -> None:
         for slug in formula.slugs:
-            to_gate = not is_blocked and slug in formula.rate_gated
             tally = self._metric(slug)
             measures = [
                 measure
@@ -158,11 +176,7 @@ class TaskTally(msgspec.Struct):
             ]
             if measures:
                 case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
-                tally.add(case, to_gate=to_gate)
-        for answer in answers:
-            for key, measure in answer.measured.secondary.items():
-                if measure.value is not None:
-                    self._metric(key).add(measure)
+                tally.add(case, not is_blocked and slug in formula.rate_gated)
 
     def _note_breaches(self, case_id: str, score: CaseScore) -> None:
         self.blocked.add(case_id)

@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from callscore.metrics.facts.extraction import extract
-from callscore.metrics.facts.fact import Fact, Index, agree, indexed, unmatched
+from callscore.metrics.facts.fact import Fact, Index, agree, unmatched
 from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
 
@@ -57,12 +57,12 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def in_reference(self) -> Index:
         """The facts of the reference."""
-        return indexed(self.of_reference)
+        return Index(self.of_reference)
 
     @cached_property
     def stated(self) -> Index:
         """The facts of the reference and of the source: what a translation may say."""
-        return indexed([*self.of_reference, *extract(self.source, self.source_lang)])
+        return Index([*self.of_reference, *extract(self.source, self.source_lang)])
 
     @cached_property
     def written(self) -> str:
@@ -132,21 +132,23 @@ def preserved(
     """
     sheet = fact_sheet("", reference, lang, given=[given])
     written = comparable(translation, ignore_case=True)
-    return _preserved(given, written, indexed(extract(translation, lang)), sheet)
+    return _preserved(given, written, Index(extract(translation, lang)), sheet)
 
 
 def drift(sheet: FactSheet, translation: str) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
     found = extract(translation, sheet.lang)
     if sheet.given is None:
-        missing = unmatched(sheet.expected, indexed(found))
+        missing = unmatched(sheet.expected, Index(found))
         lost: list[_Lost] = [(fact.text, (fact,)) for fact in missing]
         undecided: tuple[int, ...] = ()
     else:
-        lost, undecided = _lost_of_given(sheet, translation, indexed(found))
+        lost, undecided = _lost_of_given(sheet, translation, Index(found))
     added = unmatched(found, sheet.in_reference)
     if added:
         added = _without_spelled(unmatched(found, sheet.stated), sheet)
+    if not lost and not added:
+        return Drift(sheet.total, (), (), undecided, ())
     altered, invented = _pair([facts for _, facts in lost], added)
     return Drift(
         total=sheet.total,
