@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -24,7 +24,7 @@ class Opened(msgspec.Struct, frozen=True):
     reference: Any
 
 
-class Placed(NamedTuple):
+class Placed(msgspec.Struct, frozen=True):
     """An opened case, its position among all cases of the files, and the line it stands on."""
 
     position: int
@@ -41,13 +41,16 @@ def open_case(
     """
     case = read_case(line) if for_scoring else read_checked_case(line)
     try:
-        task = tasks.get(case.task)
-        if task is None:
-            expected = ", ".join(tasks)
-            raise DataError(
-                f"{case.task!r} is not a task; expected one of {expected}", field="task"
-            )
+        task = tasks[case.task]
         return Opened(case, task, task.reference(case) if for_scoring else None)
+    except KeyError:
+        expected = ", ".join(tasks)
+        raise DataError(
+            f"{case.task!r} is not a task; expected one of {expected}",
+            field="task",
+            case_id=case.id,
+            place=line.place,
+        ) from None
     except DataError as error:
         raise error.located(line.place, case.id) from None
 

@@ -117,10 +117,21 @@ class Scorer:
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
         self._estimates = options.estimates
+        self._formulas: dict[str, TaskFormula] = {}
         self.tallies: Tallies = {model: {} for model in models}
 
-    def _formula(self, opened: Opened) -> TaskFormula:
-        return catalog.formula_for(opened.task.name, self._settings)
+    def _formula(self, task: str) -> TaskFormula:
+        formula = self._formulas.get(task)
+        if formula is None:
+            formula = self._formulas[task] = catalog.formula_for(task, self._settings)
+        return formula
+
+    def _tally(self, model: str, task: str) -> TaskTally:
+        tallies = self.tallies[model]
+        tally = tallies.get(task)
+        if tally is None:
+            tally = tallies[task] = TaskTally()
+        return tally
 
     def read(
         self,
@@ -155,16 +166,16 @@ class Scorer:
         known = given.get((model, run)) or given.get((None, run), NO_VERDICTS)
         if isinstance(output, Malformed):
             return ReadAnswer(model, run, reply, output, None, known, ())
-        subject = self._subject(opened, output, reply)
+        subject = None
+        if task.name in self._benchmarked:
+            subject = self._subject(opened, output, reply)
         questions: Sequence[Question] = ()
         if task.name in self._asked:
             asked = [*task.ask(reference, output), *(benchmarks.ask(subject) if subject else ())]
             questions = left_open(asked, known)
         return ReadAnswer(model, run, reply, output, subject, known, questions)
 
-    def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject | None:
-        if opened.task.name not in self._benchmarked:
-            return None
+    def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject:
         parsed = read_object(reply, self._settings.parse)
         assert isinstance(parsed, Parsed)  # the task has read the same reply
         return Subject(opened.case, opened.reference, output, parsed.value)
@@ -172,13 +183,12 @@ class Scorer:
     def settle(self, read: ReadCase, examined: ExaminedCase) -> None:
         """Measure every answer of a case, and add it up."""
         case, results = read.opened.case, iter(examined.answers)
-        frozen = Examined(
-            {**examined.frozen.verdicts, **read.given} if read.given else examined.frozen.verdicts,
-            examined.frozen.failures,
-        )
-        self._keep(case, None, examined.frozen.verdicts)
+        frozen = examined.frozen
+        self._keep(case, None, frozen.verdicts)
+        if read.given:
+            frozen = Examined({**frozen.verdicts, **read.given}, frozen.failures)
         for model in self._models:
-            tally = self.tallies[model].setdefault(read.opened.task.name, TaskTally())
+            tally = self._tally(model, read.opened.task.name)
             runs = read.answers.get(model)
             if not runs:
                 tally.add_not_run()
@@ -199,7 +209,7 @@ class Scorer:
         if not measured:
             tally.add_error()
             return
-        tally.add_case(read.opened.case.id, self._formula(read.opened), measured)
+        tally.add_case(read.opened.case.id, self._formula(read.opened.task.name), measured)
         tally.add_benchmarks(measured, self._settings.consistency_ddof)
 
     def _measured(
@@ -217,7 +227,7 @@ class Scorer:
                 else benchmarks.measure(answer.subject, verdicts)
             )
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
-        score = score_case(self._formula(opened), measured)
+        score = score_case(self._formula(opened.task.name), measured)
         scored = Answer(measured, score, layer_two)
         self._tell(opened.case, answer, scored, verdicts)
         self._keep(opened.case, answer, found.verdicts)
@@ -251,19 +261,21 @@ class Scorer:
 
 
 def _result(case: Case, answer: ReadAnswer, scored: Answer, marks: Sequence[str]) -> CaseResult:
-    score, flags = scored.score, scored.measured.flags
-    measures = {**scored.measured.measures, **scored.benchmarks}
+    score, flags, metrics = scored.score, scored.measured.flags, scored.score.values
+    if scored.benchmarks:
+        second = {slug: measure.value for slug, measure in scored.benchmarks.items()}
+        metrics = {**metrics, **second}
     return CaseResult(
-        case_id=case.id,
-        model=answer.model,
-        run=answer.run,
-        task=case.task,
-        status=score.status,
-        score=score.score,
-        ungated_score=score.ungated_score,
-        reasons=score.reasons,
-        flags=sorted({*flags, *marks}) if marks else flags,
-        metrics={slug: measure.value for slug, measure in measures.items()},
+        case.id,
+        answer.model,
+        answer.run,
+        case.task,
+        score.status,
+        score.score,
+        score.ungated_score,
+        score.reasons,
+        sorted({*flags, *marks}) if marks else flags,
+        metrics,
     )
 
 

@@ -9,7 +9,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
+
+import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
 
@@ -19,7 +21,7 @@ _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """One non-empty line of a file, with its place."""
 
     path: Path
@@ -52,7 +54,7 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
                 f"a line of {len(raw)} bytes; expected at most {MAX_LINE_BYTES}",
                 place=f"{path}:{number}",
             )
-        if raw.strip():
+        if not raw.isspace():
             yield Line(path, number, start, raw)
 
 
@@ -80,6 +82,8 @@ class LinesByKey:
         self._keys = array("q")
         self._places = array("q")
         self._files: dict[int, BinaryIO] = {}
+        self._next: dict[int, int] = {}
+        """Where each open file stands: files in order are read without seeking."""
         self._sorted = True
 
     def add(self, key: int, line: Line) -> None:
@@ -89,20 +93,23 @@ class LinesByKey:
         self._keys.append(key)
         self._places.append(self._paths.index(line.path) << _OFFSET_BITS | line.offset)
 
-    def lines(self, key: int) -> Iterator[Line]:
+    def lines(self, key: int) -> list[Line]:
         """The lines of a key, in the order in which they were added; their number is unknown."""
         if not self._sorted:
             self._sort()
-        position = bisect_left(self._keys, key)
-        while position < len(self._keys) and self._keys[position] == key:
-            yield self._read(self._places[position])
+        keys, found = self._keys, []
+        position = bisect_left(keys, key)
+        while position < len(keys) and keys[position] == key:
+            found.append(self._read(self._places[position]))
             position += 1
+        return found
 
     def close(self) -> None:
         """Close the files that were opened for reading."""
         for file in self._files.values():
             file.close()
         self._files.clear()
+        self._next.clear()
 
     def _sort(self) -> None:
         order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
@@ -115,16 +122,18 @@ class LinesByKey:
         file = self._files.get(number)
         if file is None:
             file = self._files[number] = open_for_reading(self._paths[number])
-        if file.tell() != offset:
+        if self._next.get(number, 0) != offset:
             file.seek(offset)
-        return Line(self._paths[number], 0, offset, file.readline())
+        raw = file.readline()
+        self._next[number] = offset + len(raw)
+        return Line(self._paths[number], 0, offset, raw)
 
 
 def numbered(line: Line) -> Line:
     """The same line with its number counted: slow, for error messages only."""
     with open_for_reading(line.path) as file:
         number = file.read(line.offset).count(b"\n") + 1
-    return line._replace(number=number)
+    return msgspec.structs.replace(line, number=number)
 
 
 @contextmanager

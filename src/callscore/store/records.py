@@ -118,7 +118,7 @@ def read_output(line: Line) -> OutputRecord:
     record = _typed(_OUTPUT, line)
     # What the model said stands in both as it is: its faults are its own, not the file's.
     if not strict_json.is_whole(line.raw, _ENCODE(record)):
-        _strict(line._replace(raw=_envelope(line.raw, record)))
+        _strict(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run < 1:
         raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     if record.cost_usd is not None and record.cost_usd < 0:
@@ -188,7 +188,9 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
         raise _at(line, _type_error(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Only lone surrogates get past the strict reader here; it has replaced them.
-        return _typed(decoder, line._replace(raw=msgspec.json.encode(_strict(line))))
+        return _typed(
+            decoder, msgspec.structs.replace(line, raw=msgspec.json.encode(_strict(line)))
+        )
 
 
 def _converted(value: Any, kind: type[T], line: Line) -> T:

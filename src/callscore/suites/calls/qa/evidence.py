@@ -62,7 +62,7 @@ def points(
 ) -> int | None:
     """The points of a reason; the lowest where there are several verdicts, None without one."""
     decided = points_by_code(reason, question.reason)
-    if decided is not None:
+    if decided is not None or not verdicts:
         return decided
     words = [v.verdict for v in verdicts.get(Item(EVIDENCE, question.id), ())]
     if "cannot_tell" in words:
