@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Literal
 
 from callscore.core.measure import Measure, ratio, undefined
-from callscore.metrics.sets import Counts, f1
 
 Pair = tuple[str, str | None]
 
@@ -24,20 +23,17 @@ def accuracy(pairs: Sequence[Pair]) -> Measure:
 
 
 def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging) -> Measure:
-    """Σ F1 of each class / number of classes        C-52
+    """Σ F1 of each class / number of classes; F1 = 2 TP / (expected + predicted)        C-52
 
     A class that occurs on one side only has F1 0. A predicted word that is no class is a false
     negative of the true class and a false positive of none.
     """
     if not pairs:
         return NOTHING_LABELLED
-    expected = [pair[0] for pair in pairs]
-    predicted = [pair[1] for pair in pairs]
-    correct = [pair[0] for pair in pairs if pair[0] == pair[1]]
+    expected, predicted = zip(*pairs, strict=True)
     scores: list[float] = []
     for name in classes:
-        tp = correct.count(name)
-        score = f1(Counts(tp, predicted.count(name) - tp, expected.count(name) - tp)).value
-        if score is not None:
-            scores.append(score)
+        either = expected.count(name) + predicted.count(name)
+        if either:
+            scores.append(2 * pairs.count((name, name)) / either)
     return ratio(sum(scores), len(scores) if averaging == "present_classes" else len(classes))

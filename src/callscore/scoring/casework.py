@@ -71,6 +71,25 @@ class ExaminedCase(msgspec.Struct, frozen=True):
 NOT_EXAMINED = ExaminedCase(())
 
 
+class MeasuredAnswer(msgspec.Struct, frozen=True):
+    """One answer with its measures and score, and every verdict that they rest on."""
+
+    read: ReadAnswer
+    answer: Answer
+    verdicts: Verdicts
+    found: Verdicts
+    """Those that judge and embedder gave just now."""
+
+
+class MeasuredCase(msgspec.Struct, frozen=True):
+    """A case with all its answers measured, ready to be added up."""
+
+    opened: Opened
+    answers: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]]
+    frozen: Verdicts
+    """What judge and embedder said of the case itself."""
+
+
 async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
     """Put everything that is open about a case to judge and embedder, a request an answer."""
     import asyncio
@@ -180,41 +199,52 @@ class Scorer:
         assert isinstance(parsed, Parsed)  # the task has read the same reply
         return Subject(opened.case, opened.reference, output, parsed.value)
 
-    def settle(self, read: ReadCase, examined: ExaminedCase) -> None:
-        """Measure every answer of a case, and add it up."""
-        case, results = read.opened.case, iter(examined.answers)
-        frozen = examined.frozen
-        self._keep(case, None, frozen.verdicts)
+    def measure(self, read: ReadCase, examined: ExaminedCase) -> MeasuredCase:
+        """Measure every answer of a case; nothing is told or added yet."""
+        results, frozen = iter(examined.answers), examined.frozen
         if read.given:
             frozen = Examined({**frozen.verdicts, **read.given}, frozen.failures)
+        measured = {
+            model: [
+                self._measured(read.opened, answer, next(results, NOTHING_FOUND), frozen)
+                if isinstance(answer, ReadAnswer)
+                else answer
+                for answer in runs
+            ]
+            for model, runs in read.answers.items()
+        }
+        return MeasuredCase(read.opened, measured, examined.frozen.verdicts)
+
+    def add(self, measured: MeasuredCase) -> None:
+        """Tell what was found on a case, and add it up."""
+        case = measured.opened.case
+        self._keep(case, None, measured.frozen)
         for model in self._models:
-            tally = self._tally(model, read.opened.task.name)
-            runs = read.answers.get(model)
+            tally = self._tally(model, case.task)
+            runs = measured.answers.get(model)
             if not runs:
                 tally.add_not_run()
                 self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
                 continue
-            measured: list[Answer] = []
-            for answer in runs:
-                if isinstance(answer, ReadAnswer):
-                    tally.add_call(answer.reply.cost_usd)
-                    found = next(results, NOTHING_FOUND)
-                    measured.append(self._measured(read.opened, answer, found, frozen))
+            answers: list[Answer] = []
+            for run in runs:
+                if isinstance(run, MeasuredAnswer):
+                    tally.add_call(run.read.reply.cost_usd)
+                    self._tell(case, run)
+                    self._keep(case, run.read, run.found)
+                    answers.append(run.answer)
                 else:
-                    tally.add_failed_call(answer[1].cost_usd)
-                    self._on_result(_error(case, model, *answer))
-            self._add(read, tally, measured)
-
-    def _add(self, read: ReadCase, tally: TaskTally, measured: Sequence[Answer]) -> None:
-        if not measured:
-            tally.add_error()
-            return
-        tally.add_case(read.opened.case.id, self._formula(read.opened.task.name), measured)
-        tally.add_benchmarks(measured, self._settings.consistency_ddof)
+                    tally.add_failed_call(run[1].cost_usd)
+                    self._on_result(_error(case, model, *run))
+            if not answers:
+                tally.add_error()
+                continue
+            tally.add_case(case.id, self._formula(case.task), answers)
+            tally.add_benchmarks(answers, self._settings.consistency_ddof)
 
     def _measured(
         self, opened: Opened, answer: ReadAnswer, found: Examined, frozen: Examined
-    ) -> Answer:
+    ) -> MeasuredAnswer:
         verdicts: Verdicts = answer.given
         if found.verdicts or frozen.verdicts:
             verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
@@ -229,9 +259,7 @@ class Scorer:
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
         score = score_case(self._formula(opened.task.name), measured)
         scored = Answer(measured, score, layer_two)
-        self._tell(opened.case, answer, scored, verdicts)
-        self._keep(opened.case, answer, found.verdicts)
-        return scored
+        return MeasuredAnswer(answer, scored, verdicts, found.verdicts)
 
     def _keep(self, case: Case, answer: ReadAnswer | None, verdicts: Verdicts) -> None:
         """Hand on what judge and embedder said, in the form of a verdicts file."""
@@ -241,12 +269,13 @@ class Scorer:
             for verdict in given:
                 self._on_verdict(_verdict_record(case, answer, verdict))
 
-    def _tell(self, case: Case, answer: ReadAnswer, scored: Answer, verdicts: Verdicts) -> None:
-        self._on_result(_result(case, answer, scored, self._models[answer.model]))
+    def _tell(self, case: Case, measured: MeasuredAnswer) -> None:
+        read, answer = measured.read, measured.answer
+        self._on_result(_result(case, read, answer, self._models[read.model]))
         if self._on_record is not None:
-            author = Author(answer.model, answer.run, answer.reply)
-            measures = {**scored.measured.measures, **scored.benchmarks}
-            for record in records_of(case, author, measures, verdicts):
+            author = Author(read.model, read.run, read.reply)
+            measures = {**answer.measured.measures, **answer.benchmarks}
+            for record in records_of(case, author, measures, measured.verdicts):
                 self._on_record(record)
 
     def _measure(

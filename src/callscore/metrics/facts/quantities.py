@@ -28,6 +28,7 @@ _SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number 
 _AFTER: Final = re.compile(
     rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})(?:{_SPACE}({_WORD}{{1,24}}))?"
 )
+_ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written so
 _OF: Final = re.compile(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
 _WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
 _DASH: Final = re.compile(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
@@ -190,7 +191,7 @@ def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:
 def _currency_before(page: Page, start: int) -> tuple[tuple[str, ...], int]:
     parts = page.text[max(0, start - 10) : start].rpartition("\n")[2].split()
     word = parts[-1].lstrip("([{\"'“«/").rstrip(".") if parts else ""
-    if not word:
+    if not word or word[-1] in _ENDS_A_CLAUSE:
         return (), start
     for name in (word,) if word[-1].isalpha() else (word, word[-3:], word[-2:], word[-1]):
         units = page.words.units.get(known(page.words.units, name) or "", ())

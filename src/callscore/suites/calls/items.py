@@ -12,6 +12,8 @@ from callscore.metrics.text import n1
 
 def item_id(value: object) -> str:
     """An id as text after N1: 1 equals "1", "Q1" does not equal "q1"        C-19"""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, str):
         return value if value.isalnum() and value.isascii() else n1(value)
     if isinstance(value, float) and value.is_integer():
@@ -30,20 +32,20 @@ def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -
     """The items whose id is expected; repeats that differ are dropped and flagged."""
     by_id: dict[str, Mapping[str, Any]] = {}
     conflicting: set[str] = set()
-    flags: set[str] = set()
+    unexpected = False
     for item in items:
         key = item_id(item.get(id_key))
         if key not in expected:
-            flags.add("unexpected_item")
+            unexpected = True
         elif key not in by_id:
             by_id[key] = item
         elif not _is_identical(by_id[key], item):
             conflicting.add(key)
-    for key in conflicting:
-        del by_id[key]
+    flags: tuple[str, ...] = ("unexpected_item",) if unexpected else ()
     if conflicting:
-        flags.add("conflicting_duplicate")
-    return Matched(by_id, tuple(flags))
+        by_id = {key: item for key, item in by_id.items() if key not in conflicting}
+        flags = (*flags, "conflicting_duplicate")
+    return Matched(by_id, flags)
 
 
 def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -41,9 +41,16 @@ class MetricTally(msgspec.Struct):
     """Cases with a value above 0: what is not in the first band of a count."""
 
     def take(self, measure: Measure, to_gate: bool) -> None:
-        """Take in the one measure of a case that was answered once."""
-        self.note(measure)
-        if measure.value is not None:
+        """Take in the one measure of a case that was answered once: noted and added."""
+        value = measure.value
+        if value is None or measure.vacuous or measure.approximate:
+            self.note(measure)
+        else:
+            if value < self.lowest:
+                self.lowest = value
+            if value > self.highest:
+                self.highest = value
+        if value is not None:
             self.add(measure, to_gate)
 
     def add(self, case: Measure, to_gate: bool = False) -> None:

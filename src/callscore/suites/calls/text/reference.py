@@ -79,9 +79,12 @@ def read_reference(case: Case, sources: Sources) -> TextReference:
     documented_keys(expected, PARTS, case)
     parts = absent_parts(case)
     absent = frozenset([slug for part in parts for slug in METRICS_OF_PART.get(part, ())])
+    emotions: Sequence[str] = ()
+    top: frozenset[str] = frozenset()
+    if "emotion" not in parts:
+        emotions, top = _emotion(expected["emotion"], parts)
     summary = {} if "summary" in parts else _summary(expected["summary"], case)
     highlights = _highlights(summary, case) if summary else []
-    emotion = {} if "emotion" in parts else _emotion(expected["emotion"], parts)
     return TextReference(
         case=case,
         structure=structure_of(case, sources),
@@ -92,8 +95,8 @@ def read_reference(case: Case, sources: Sources) -> TextReference:
         required_fields=[] if "text.field_presence" in absent else _required(summary, parts),
         highlight_forms=frozenset([highlight.form for highlight in highlights]),
         claim_forms=frozenset([claim.form for claim in claims(summary)]),
-        emotions=tuple(emotion),
-        top_emotions=top_emotions(emotion),
+        emotions=emotions,
+        top_emotions=top,
     )
 
 
@@ -153,17 +156,19 @@ def _required(summary: Mapping[str, Any], absent: frozenset[str]) -> list[str]:
     return [name for name, value in info.items() if not is_empty(value) and name not in absent]
 
 
-def _emotion(emotion: Any, absent: frozenset[str]) -> Mapping[str, Any]:
-    """The emotions that count, the greatest of them above 0 (C-63)."""
+def _emotion(emotion: Any, absent: frozenset[str]) -> tuple[Sequence[str], frozenset[str]]:
+    """The emotions that count, and the greatest of them, which must be above 0 (C-63)."""
     path = "expected_outcome.emotion"
     if not isinstance(emotion, dict):
         raise DataError("expected an object", field=path)
-    counted = {name: value for name, value in emotion.items() if name not in absent}
-    for name, value in counted.items():
+    if absent:
+        emotion = {name: value for name, value in emotion.items() if name not in absent}
+    for name, value in emotion.items():
         if isinstance(value, (int, float)) and value < 0:
             raise DataError(
                 f"{value!r} cannot be a share; expected a number from 0", field=f"{path}.{name}"
             )
-    if not top_emotions(counted):
+    top = top_emotions(emotion)
+    if not top:
         raise DataError("no emotion stands out; expected a number above 0", field=path)
-    return counted
+    return tuple(emotion), top

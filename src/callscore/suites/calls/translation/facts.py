@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from callscore.metrics.facts.extraction import extract
-from callscore.metrics.facts.fact import Fact, Index, agree, unmatched
+from callscore.metrics.facts.fact import Fact, Index, Key, agree, unmatched
 from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
 
@@ -53,6 +53,8 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     """The facts of the reference, each key once."""
     of_reference: tuple[Fact, ...]
     """The same, each as often as it stands there."""
+    keys: frozenset[Key]
+    """What the reference states, as keys."""
 
     @cached_property
     def in_reference(self) -> Index:
@@ -110,16 +112,20 @@ def fact_sheet(
     given: Sequence[GivenFact] | None = None,
 ) -> FactSheet:
     """The facts of a case, frozen before any model is seen        C-74"""
-    stated = extract(reference, lang)
-    distinct = {fact.key: fact for fact in reversed(stated)}
+    stated = tuple(extract(reference, lang))
+    keys = frozenset([fact.key for fact in stated])
+    expected = stated
+    if len(keys) < len(stated):
+        expected = tuple({fact.key: fact for fact in reversed(stated)}.values())[::-1]
     return FactSheet(
         source=source,
         source_lang=source_lang,
         reference=reference,
         lang=lang,
         given=None if given is None else tuple(given),
-        expected=tuple(distinct.values())[::-1],
-        of_reference=tuple(stated),
+        expected=expected,
+        of_reference=stated,
+        keys=keys,
     )
 
 
@@ -138,6 +144,8 @@ def preserved(
 def drift(sheet: FactSheet, translation: str) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
     found = extract(translation, sheet.lang)
+    if sheet.given is None and sheet.keys == {fact.key for fact in found}:
+        return Drift(len(sheet.expected), (), (), (), ())
     if sheet.given is None:
         missing = unmatched(sheet.expected, Index(found))
         lost: list[_Lost] = [(fact.text, (fact,)) for fact in missing]

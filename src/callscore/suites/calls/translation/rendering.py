@@ -54,6 +54,8 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
     """A whole answer, one rendering for every expected sentence, in the reference's order."""
 
     by_id: Mapping[str, Rendering]
+    is_reference: bool
+    """Whether every sentence is the human's own."""
 
     @cached_property
     def text(self) -> str:
@@ -69,11 +71,6 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
     def folded(self) -> str:
         """All that the answer says, where case does not matter."""
         return self.written.casefold()
-
-    @cached_property
-    def is_reference(self) -> bool:
-        """Whether every sentence is the human's own."""
-        return all(rendering.state is State.SAME for rendering in self.by_id.values())
 
 
 def render(sentence: Sentence, text: str) -> Rendering:

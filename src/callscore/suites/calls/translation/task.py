@@ -129,21 +129,25 @@ class TranslationTask:
 def _rendered(reference: TranslationReference, value: dict[str, Any], flags: set[str]) -> Rendered:
     """Every expected sentence as the answer gives it; what is odd is flagged."""
     if not reference.sentences:
-        return Rendered({})
+        return Rendered({}, is_reference=True)
     matched = match(value[SENTENCES], "source_id", reference.sentences)
     flags.update(matched.flags)
     by_id: dict[str, Rendering] = {}
+    is_reference = True
     for key, sentence in reference.sentences.items():
         item = matched.by_id.get(key)
         text = item.get("translated_text") if item is not None else None
         if isinstance(text, str):
             rendering = by_id[key] = render(sentence, text)
-            if rendering.state is State.COPIED:
-                flags.add("copied_source")
+            if rendering.state is not State.SAME:
+                is_reference = False
+                if rendering.state is State.COPIED:
+                    flags.add("copied_source")
         else:
             by_id[key] = Rendering(sentence, State.NONE)
+            is_reference = False
             flags.add("missing_item" if item is None else "bad_scalar")
-    return Rendered(by_id)
+    return Rendered(by_id, is_reference)
 
 
 def _absent(reference: TranslationReference) -> dict[str, Measure]:
