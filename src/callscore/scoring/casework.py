@@ -215,32 +215,45 @@ class Scorer:
         }
         return MeasuredCase(read.opened, measured, examined.frozen.verdicts)
 
-    def add(self, measured: MeasuredCase) -> None:
-        """Tell what was found on a case, and add it up."""
-        case = measured.opened.case
-        self._keep(case, None, measured.frozen)
-        for model in self._models:
-            tally = self._tally(model, case.task)
-            runs = measured.answers.get(model)
-            if not runs:
-                tally.add_not_run()
-                self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
-                continue
-            answers: list[Answer] = []
-            for run in runs:
-                if isinstance(run, MeasuredAnswer):
-                    tally.add_call(run.read.reply.cost_usd)
-                    self._tell(case, run)
-                    self._keep(case, run.read, run.found)
-                    answers.append(run.answer)
-                else:
-                    tally.add_failed_call(run[1].cost_usd)
-                    self._on_result(_error(case, model, *run))
-            if not answers:
-                tally.add_error()
-                continue
-            tally.add_case(case.id, self._formula(case.task), answers)
-            tally.add_benchmarks(answers, self._settings.consistency_ddof)
+    def add(self, cases: Sequence[MeasuredCase]) -> None:
+        """Tell what was found on some cases, in their order, and add them up."""
+        answered: dict[tuple[str, str], list[tuple[str, Sequence[Answer]]]] = {}
+        for measured in cases:
+            case = measured.opened.case
+            self._keep(case, None, measured.frozen)
+            for model in self._models:
+                answers = self._told(case, model, measured.answers.get(model))
+                if answers:
+                    answered.setdefault((model, case.task), []).append((case.id, answers))
+        for (model, task), found in answered.items():
+            tally = self._tally(model, task)
+            tally.add_cases(self._formula(task), found)
+            if task in self._benchmarked:
+                for _, answers in found:
+                    tally.add_benchmarks(answers, self._settings.consistency_ddof)
+
+    def _told(
+        self, case: Case, model: str, runs: Sequence[MeasuredAnswer | tuple[int, Failed]] | None
+    ) -> Sequence[Answer]:
+        """Tell about every run of a model on a case; those that were answered."""
+        tally = self._tally(model, case.task)
+        if not runs:
+            tally.add_not_run()
+            self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
+            return ()
+        answers: list[Answer] = []
+        for run in runs:
+            if isinstance(run, MeasuredAnswer):
+                tally.add_call(run.read.reply.cost_usd)
+                self._tell(case, run)
+                self._keep(case, run.read, run.found)
+                answers.append(run.answer)
+            else:
+                tally.add_failed_call(run[1].cost_usd)
+                self._on_result(_error(case, model, *run))
+        if not answers:
+            tally.add_error()
+        return answers
 
     def _measured(
         self, opened: Opened, answer: ReadAnswer, found: Examined, frozen: Examined

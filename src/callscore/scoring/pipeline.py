@@ -171,12 +171,12 @@ class Tallying:
             placed.position: self._scorer.measure(self._read(placed), NOT_EXAMINED)
             for placed in sorted(cases, key=_task_of)
         }
-        for placed in cases:
-            self._add(placed, measured[placed.position])
+        self._add([(placed.position, measured[placed.position]) for placed in cases])
 
-    def _add(self, placed: Placed, measured: MeasuredCase) -> None:
-        self._scorer.add(measured)
-        self._progress(placed.position + 1, len(self._index.ids))
+    def _add(self, cases: Sequence[tuple[int, MeasuredCase]]) -> None:
+        self._scorer.add([measured for _, measured in cases])
+        for position, _ in cases:
+            self._progress(position + 1, len(self._index.ids))
 
     async def _examine_all(self, examiner: Examiner) -> None:
         """All cases, some of them at once, settled in the order of the files."""
@@ -200,7 +200,7 @@ class Tallying:
         placed, read, task = waiting[0]
         examined = await task
         waiting.popleft()
-        self._add(placed, self._scorer.measure(read, examined))
+        self._add([(placed.position, self._scorer.measure(read, examined))])
 
 
 def _task_of(placed: Placed) -> str:

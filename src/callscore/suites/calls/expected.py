@@ -44,7 +44,7 @@ def listed(
     filled: bool = True,
 ) -> list[Any]:
     """The list under a key; empty where the part is absent, refused where it must be filled."""
-    if case.is_absent(key):
+    if case.expected_parts and case.is_absent(key):
         return []
     items = value.get(key)
     if not isinstance(items, list):

@@ -36,18 +36,24 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
 
 def part_score(part: Part, value_of: ValueOf) -> float | None:
     """Σ weight × metric; None where a metric has no value"""
-    return weighted_sum([(weight, value_of(slug)) for slug, weight in part.weights.items()])
+    products = []
+    for slug, weight in part.weights.items():
+        value = value_of(slug)
+        if value is None:
+            return None
+        products.append(weight * value)
+    return math.fsum(products)
 
 
 def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
-    terms: list[tuple[float, float | None]] = []
+    products = []
     for part in score.formula.values():
         value = part_score(part, value_of)
         if value is None:
             return None
-        terms.append((part.weight, value))
-    return weighted_sum(terms)
+        products.append(part.weight * value)
+    return math.fsum(products)
 
 
 class TaskFormula(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ pooled numerator and denominator (micro), so that runs can be resumed, split and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -40,18 +40,31 @@ class MetricTally(msgspec.Struct):
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
 
-    def take(self, measure: Measure, to_gate: bool) -> None:
-        """Take in the one measure of a case that was answered once: noted and added."""
-        value = measure.value
-        if value is None or measure.vacuous or measure.approximate:
-            self.note(measure)
-        else:
+    def take(self, measures: Iterable[Measure], to_gate: bool) -> None:
+        """Take in the measures of cases that were answered once: each is noted and added.
+
+        The sums are kept in local names until the end, as this is done for every answer.
+        """
+        total, numerator, denominator, n = self.total, self.numerator, self.denominator, self.n
+        for measure in measures:
+            value = measure.value
+            if value is None or measure.vacuous or measure.approximate:
+                self.note(measure)
+                if value is None:
+                    continue
             if value < self.lowest:
                 self.lowest = value
             if value > self.highest:
                 self.highest = value
-        if value is not None:
-            self.add(measure, to_gate)
+            if value > 0:
+                self.positive += 1
+            n += 1
+            total += value
+            numerator += measure.numerator
+            denominator += measure.denominator
+            if to_gate:
+                self.add_to_gate(measure)
+        self.total, self.numerator, self.denominator, self.n = total, numerator, denominator, n
 
     def add(self, case: Measure, to_gate: bool = False) -> None:
         """Take in the value of one case, for its rate gate too where no call gate blocks it."""
@@ -64,10 +77,15 @@ class MetricTally(msgspec.Struct):
         if value > 0:
             self.positive += 1
         if to_gate:
-            self.gate_total += value
-            self.gate_n += 1
-            self.gate_numerator += case.numerator
-            self.gate_denominator += case.denominator
+            self.add_to_gate(case)
+
+    def add_to_gate(self, case: Measure) -> None:
+        """Take in the value of one case for a rate gate."""
+        assert case.value is not None  # as above
+        self.gate_total += case.value
+        self.gate_n += 1
+        self.gate_numerator += case.numerator
+        self.gate_denominator += case.denominator
 
     def note(self, measure: Measure) -> None:
         """Take in what is worth knowing about a measure besides its value."""
@@ -154,26 +172,40 @@ class TaskTally(msgspec.Struct):
 
     def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[Answer]) -> None:
         """Take in the runs of one case, averaged within the case first (C-07)."""
-        self.cases += 1
-        self.evaluated += 1
-        is_blocked = False
-        for answer in answers:
-            if answer.score.call_breaches:
-                is_blocked = True
-            if answer.score.status == "invalid":
-                self._note_breaches(case_id, answer.score)
-        if len(answers) == 1 and not is_blocked:
-            measures = answers[0].measured.measures
+        self.add_cases(formula, [(case_id, answers)])
+
+    def add_cases(
+        self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[Answer]]]
+    ) -> None:
+        """Take in the runs of some cases, in their order: metric by metric where each has one."""
+        self.cases += len(cases)
+        self.evaluated += len(cases)
+        answers = [answer for _, runs in cases for answer in runs]
+        is_any_blocked = self._note_breaches(cases)
+        if len(answers) == len(cases) and not is_any_blocked:
             for slug in formula.slugs:
-                self._metric(slug).take(measures[slug], slug in formula.rate_gated)
+                measures = [answer.measured.measures[slug] for answer in answers]
+                self._metric(slug).take(measures, slug in formula.rate_gated)
         else:
-            self._add_runs(formula, answers, is_blocked)
+            for _, runs in cases:
+                self._add_runs(formula, runs)
         for answer in answers:
             for key, measure in answer.measured.secondary.items():
                 if measure.value is not None:
                     self._metric(key).add(measure)
 
-    def _add_runs(self, formula: TaskFormula, answers: Sequence[Answer], is_blocked: bool) -> None:
+    def _note_breaches(self, cases: Sequence[tuple[str, Sequence[Answer]]]) -> bool:
+        """Note which gates were breached by whom; whether any of them was a call gate."""
+        is_any_blocked = False
+        for case_id, runs in cases:
+            for answer in runs:
+                if answer.score.status == "invalid":
+                    self._note_breach(case_id, answer.score)
+                    is_any_blocked = is_any_blocked or bool(answer.score.call_breaches)
+        return is_any_blocked
+
+    def _add_runs(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
+        is_blocked = any(answer.score.call_breaches for answer in answers)
         for slug in formula.slugs:
             tally = self._metric(slug)
             measures = [
@@ -185,7 +217,7 @@ class TaskTally(msgspec.Struct):
                 case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
                 tally.add(case, not is_blocked and slug in formula.rate_gated)
 
-    def _note_breaches(self, case_id: str, score: CaseScore) -> None:
+    def _note_breach(self, case_id: str, score: CaseScore) -> None:
         self.blocked.add(case_id)
         if score.call_breaches:
             self.call_blocked.add(case_id)
