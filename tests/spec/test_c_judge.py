@@ -277,3 +277,11 @@ def test_translated_sentences_are_compared_in_the_target_language(tmp_path: Path
     estimated = score([case], answers, tmp_path, judge=judge, embedder=lexical)
     assert estimated.task("translation").metrics["translation.meaning"].approximate
     assert not estimated.task("translation").official
+
+
+@pytest.mark.parametrize(("target", "noted"), [("de", 1), ("es", 0)])
+def test_the_card_says_where_an_embedder_is_weak(tmp_path: Path, target: str, noted: int) -> None:
+    case = translation_case("Good morning", "Guten Morgen", target)
+    answer = output("c1", one_translated("Good morning", "Guten Tag"))
+    found = score([case], [answer], tmp_path, embedder="muse")
+    assert len([note for note in found.card.notes if "mUSE is weak in German" in note]) == noted
