@@ -36,12 +36,27 @@ def interval(
     measure: Callable[[Sequence[int]], float], groups: Sequence[Sequence[int]]
 ) -> tuple[float, float]:
     """95 % of the values over resampled groups of cases (a call is a group)."""
+    low, high = span(resampled(measure, groups))
+    return float(low), float(high)
+
+
+def resampled(measure: Callable[[Sequence[int]], Any], groups: Sequence[Sequence[int]]) -> Any:
+    """The measure, one number or several, on each of the resamples."""
     import numpy as np
 
     rng = np.random.default_rng(SEED)
-    values = [
-        measure([index for g in rng.integers(0, len(groups), len(groups)) for index in groups[g]])
-        for _ in range(RESAMPLES)
-    ]
-    low, high = np.nanpercentile(values, [2.5, 97.5])
-    return float(low), float(high)
+    return np.array(
+        [
+            measure(
+                [index for g in rng.integers(0, len(groups), len(groups)) for index in groups[g]]
+            )
+            for _ in range(RESAMPLES)
+        ]
+    )
+
+
+def span(values: Any) -> Any:
+    """The lower and the upper end of the middle 95 %."""
+    import numpy as np
+
+    return np.nanpercentile(values, [2.5, 97.5], axis=0)

@@ -101,6 +101,30 @@ def text_case(outcome: Json | None = None, case_id: str = "c1", **extra: Any) ->
     }
 
 
+def one_translated(source: str, translated: str) -> Json:
+    """A Translation outcome of one sentence."""
+    return {
+        "full_translation": translated,
+        "sentence_translations": [
+            {"source_id": 1, "source_text": source, "translated_text": translated}
+        ],
+        "domain_terms_handled": [],
+        "named_entities_handled": [],
+    }
+
+
+def translation_case(source: str, expected: str, target: str = "es") -> Json:
+    """A Translation case of one English sentence."""
+    return {
+        "id": "c1",
+        "task": "translation",
+        "transcript": f"Agent: {source}",
+        "lang": "en",
+        "config": {"source_language": "en", "target_language": target},
+        "expected_outcome": one_translated(source, expected),
+    }
+
+
 def output(case_id: str, value: object, model: str = "m", **extra: Any) -> Json:
     """One line of an outputs file."""
     return {"case_id": case_id, "model": model, "output": value, **extra}

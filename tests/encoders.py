@@ -33,6 +33,9 @@ class Table:
     def can_read(self, text: str) -> bool:
         return text not in self._unreadable
 
+    def caveat(self, lang: str | None) -> str:
+        return ""
+
     async def encode(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Failed:
         self.asked.append(list(texts))
         return [self._vectors[text] for text in texts]

@@ -221,6 +221,21 @@ def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
     assert found["sensitivity"] == pytest.approx(60 / 65)
 
 
+def test_people_who_label_the_same_items_are_held_against_each_other(tmp_path: Path) -> None:
+    base = {"metric": "qa.evidence_backed_reasoning", "item": "Q1", "model": "m"}
+    words = {"a": ("vague", "vague"), "b": ("absent", "absent"), "c": ("vague", "as_described")}
+    lines = [
+        {**base, "case_id": case, "verdict": word, "by": f"person {number}"}
+        for case, given in words.items()
+        for number, word in enumerate(given)
+    ]
+    target = tmp_path / "calibration.json"
+    done = run("judge", "calibrate", write(tmp_path / "l.jsonl", *lines), "--json", target)
+    assert done.returncode == 0, done.stderr
+    assert "people among themselves: alpha 0.545 (3 items, up to 2 people each)" in done.stdout
+    assert read_json(target)[0]["people"]["items"] == 3
+
+
 def test_the_words_of_a_judge_may_come_from_its_own_file(tmp_path: Path) -> None:
     base = {"metric": "qa.evidence_backed_reasoning", "item": "Q1", "model": "m"}
     labels = write(

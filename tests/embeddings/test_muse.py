@@ -74,6 +74,14 @@ def test_meaning_crosses_languages(muse: Muse) -> None:
     assert near.value > 0.7 > far.value
 
 
+def test_where_people_trust_it_less_than_chrf_every_value_says_so(muse: Muse) -> None:
+    weak = measured(muse, "Guten Tag", "Guten Morgen", "de-AT")
+    assert weak.caveat.startswith("mUSE is weak in German")
+    assert not weak.approximate
+    assert not measured(muse, "Good day", "Good morning", "en").caveat
+    assert not measured(muse, "Guten Tag", "Guten Morgen", None).caveat
+
+
 def test_a_hindi_call_with_muse_only_is_approximate_and_named_chrf(muse: Muse) -> None:
     found = measured(muse, "रिफंड मंजूर हुआ", "रिफंड स्वीकृत हुआ", "hi")
     assert found.approximate

@@ -67,6 +67,41 @@ def test_the_corrected_mean_stands_between_judge_and_people() -> None:
     assert found.cross_check == pytest.approx((0.495 + 0.9 - 1) / 0.7)
 
 
+@pytest.mark.parametrize(
+    ("by_item", "alpha", "calibrated"),
+    [
+        ([[GOOD, "supported_by_reference"]] * 9 + [[BAD, BAD]] * 9, 1.0, False),
+        ([[GOOD, GOOD]] * 7 + [[GOOD, BAD]] * 4 + [[BAD, BAD]] * 7, 0.568, True),
+        ([[GOOD] * 3] * 7 + [[GOOD, BAD, BAD]] * 8 + [[BAD] * 3] * 7, 0.515, False),
+        ([[GOOD, GOOD]] * 3, None, True),
+    ],
+    ids=["people agree more", "people agree less", "three people who differ", "one word only"],
+)
+def test_the_agreement_of_people_among_themselves_is_the_yardstick(
+    by_item: list[list[str]], alpha: float | None, calibrated: bool
+) -> None:
+    found = calibrate(SUPPORT, MIXED, by_item=by_item)
+    assert found.kappa == pytest.approx(0.7)
+    assert found.people is not None
+    assert found.people.alpha == (alpha if alpha is None else pytest.approx(alpha, abs=5e-4))
+    assert found.is_calibrated is calibrated
+
+
+def test_people_who_abstain_or_stand_alone_say_nothing_about_agreement() -> None:
+    assert calibrate(SUPPORT, MIXED, by_item=[[GOOD], [GOOD, "cannot_tell"]]).people is None
+
+
+def test_people_a_step_apart_differ_less_than_two_steps_apart() -> None:
+    def alpha(other: str) -> float:
+        by_item = [["same", "same"]] * 4 + [["different", "different"]] * 4 + [["same", other]]
+        people = calibrate(INTENT, MIXED[:0], by_item=by_item).people
+        assert people is not None
+        assert people.alpha is not None
+        return people.alpha
+
+    assert alpha("same_domain_incomplete") > alpha("different")
+
+
 def test_no_labels_no_numbers() -> None:
     found = calibrate(SUPPORT, pairs((3, "cannot_tell", GOOD)))
     assert (found.n, found.coverage, found.kappa, found.corrected) == (0, None, None, None)

@@ -14,12 +14,14 @@ from builders import (
     entity_case,
     entity_output,
     form,
+    one_translated,
     output,
     qa_case,
     question,
     score,
     text_case,
     text_outcome,
+    translation_case,
 )
 from callscore.core.judging import Question
 from callscore.core.measure import Measure
@@ -176,27 +178,14 @@ def test_c91_a_reason_is_a_claim_and_supported_where_it_occurs_as_described(
 
 
 def test_c91_an_altered_amount_in_a_translation_is_a_claim_nobody_made(tmp_path: Path) -> None:
-    def translated(text: str) -> Json:
-        return {
-            "full_translation": text,
-            "sentence_translations": [
-                {"source_id": 1, "source_text": "It costs $49.", "translated_text": text}
-            ],
-            "domain_terms_handled": [],
-            "named_entities_handled": [],
-        }
+    case = translation_case("It costs $49.", "Cuesta $49.")
 
-    case = {
-        "id": "c1",
-        "task": "translation",
-        "transcript": "Agent: It costs $49.",
-        "config": {"source_language": "en", "target_language": "es"},
-        "expected_outcome": translated("Cuesta $49."),
-    }
-    found = benched([case], [output("c1", translated("Cuesta $99."))], tmp_path)
-    assert criterion(found, "bench.faithfulness").value == 0.0
-    same = benched([case], [output("c1", translated("Son $49."))], tmp_path)
-    assert criterion(same, "bench.faithfulness").value == 1.0
+    def faithfulness(text: str) -> float | None:
+        answer = output("c1", one_translated("It costs $49.", text))
+        return criterion(benched([case], [answer], tmp_path), "bench.faithfulness").value
+
+    assert faithfulness("Cuesta $99.") == 0.0
+    assert faithfulness("Son $49.") == 1.0
 
 
 def test_c92_the_reference_itself_is_perfectly_relevant_without_an_embedder(tmp_path: Path) -> None:

@@ -16,12 +16,14 @@ from builders import (
     entity_case,
     entity_output,
     form,
+    one_translated,
     output,
     qa_case,
     question,
     score,
     text_case,
     text_outcome,
+    translation_case,
 )
 from callscore.core.judging import Question
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
@@ -265,26 +267,9 @@ def test_answers_that_code_decides_are_not_put_to_the_judge(tmp_path: Path) -> N
 
 
 def test_translated_sentences_are_compared_in_the_target_language(tmp_path: Path) -> None:
-    def translated(text: str) -> Json:
-        return {
-            "full_translation": text,
-            "sentence_translations": [
-                {"source_id": 1, "source_text": "Good morning", "translated_text": text}
-            ],
-            "domain_terms_handled": [],
-            "named_entities_handled": [],
-        }
-
-    case = {
-        "id": "c1",
-        "task": "translation",
-        "transcript": "Agent: Good morning",
-        "lang": "en",
-        "config": {"target_language": "es"},
-        "expected_outcome": translated("Buenos días"),
-    }
+    case = translation_case("Good morning", "Buenos días")
     exact, lexical = ScriptedEmbedder(0.8), ScriptedEmbedder(0.8, approximate=True)
-    answers = [output("c1", translated("Buen día"))]
+    answers = [output("c1", one_translated("Good morning", "Buen día"))]
     judge = ScriptedJudge()
     found = score([case], answers, tmp_path, judge=judge, embedder=exact)
     assert exact.languages == ["es"]
@@ -292,3 +277,11 @@ def test_translated_sentences_are_compared_in_the_target_language(tmp_path: Path
     estimated = score([case], answers, tmp_path, judge=judge, embedder=lexical)
     assert estimated.task("translation").metrics["translation.meaning"].approximate
     assert not estimated.task("translation").official
+
+
+@pytest.mark.parametrize(("target", "noted"), [("de", 1), ("es", 0)])
+def test_the_card_says_where_an_embedder_is_weak(tmp_path: Path, target: str, noted: int) -> None:
+    case = translation_case("Good morning", "Guten Morgen", target)
+    answer = output("c1", one_translated("Good morning", "Guten Tag"))
+    found = score([case], [answer], tmp_path, embedder="muse")
+    assert len([note for note in found.card.notes if "mUSE is weak in German" in note]) == noted

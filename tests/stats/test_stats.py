@@ -13,6 +13,7 @@ from callscore.stats.agreement import (
     confusion,
     krippendorff_alpha,
     observed_agreement,
+    unlike,
     weighted_kappa,
 )
 from callscore.stats.corrected import prediction_powered_mean, rogan_gladen
@@ -59,13 +60,13 @@ def test_weighted_kappa_of_two_words_is_plain_kappa() -> None:
 def test_alpha_of_the_textbook_with_missing_ratings() -> None:
     raters = ("123321412***", "1233224125*3", "*3332342251*", "12332441251*")
     units = [[row[unit] for row in raters if row[unit] != "*"] for unit in range(12)]
-    assert krippendorff_alpha(units) == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(units, unlike) == pytest.approx(0.743, abs=5e-4)
 
 
 def test_alpha_is_one_where_all_agree_and_none_where_nothing_differs() -> None:
-    assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]]) == 1
-    assert krippendorff_alpha([["a", "a"], ["a"]]) is None
-    assert krippendorff_alpha([["a", "b"], ["b", "a"]]) == pytest.approx(-0.5)
+    assert krippendorff_alpha([["a", "a"], ["b", "b", "b"]], unlike) == 1
+    assert krippendorff_alpha([["a", "a"], ["a"]], unlike) is None
+    assert krippendorff_alpha([["a", "b"], ["b", "a"]], unlike) == pytest.approx(-0.5)
 
 
 @pytest.mark.parametrize(

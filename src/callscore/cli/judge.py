@@ -108,6 +108,13 @@ def _calibration_lines(entry: Calibrated) -> list[str]:
         f" · sensitivity {_share(found.sensitivity)} · specificity {_share(found.specificity)}",
         f"  {'weighted ' if found.weighted else ''}kappa {kappa}",
     ]
+    if found.people is not None:
+        people = found.people
+        alpha = "n/a" if people.alpha is None else f"{people.alpha:.3f}"
+        lines.append(
+            f"  people among themselves: alpha {alpha}"
+            f" ({people.items} items, up to {people.raters} people each)"
+        )
     if found.corrected is not None and found.judge_mean is not None:
         low, high = found.corrected.interval.low, found.corrected.interval.high
         lines.append(

@@ -104,3 +104,5 @@ class Similarity(msgspec.Struct, frozen=True):
     value: float
     by: str
     approximate: bool = False
+    caveat: str = ""
+    """What whoever reads a score made of such values ought to know."""

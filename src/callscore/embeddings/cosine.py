@@ -62,7 +62,11 @@ class Cosine:
         if isinstance(units, Failed):
             return units
         by, approximate = self.signature, not self._encoder.is_official
-        return [Similarity(_likeness(one, other, units), by, approximate) for one, other in written]
+        caveat = self._encoder.caveat(lang)
+        return [
+            Similarity(_likeness(one, other, units), by, approximate, caveat)
+            for one, other in written
+        ]
 
     async def _encoded(self, texts: Iterable[str]) -> Mapping[str, Unit] | Failed:
         keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts}

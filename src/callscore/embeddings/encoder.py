@@ -44,6 +44,10 @@ class Encoder(Protocol):
         """Whether it knows enough of the words of this very text."""
         ...
 
+    def caveat(self, lang: str | None) -> str:
+        """What is known against it in this language, if anything: it goes with the score."""
+        ...
+
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector] | Failed:
         """A vector for every text, in order; texts are neither empty nor too long."""
         ...

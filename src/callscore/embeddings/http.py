@@ -53,6 +53,10 @@ class HttpEncoder:
         """Every text: a server does not say what it knows."""
         return True
 
+    def caveat(self, lang: str | None) -> str:
+        """Nothing was measured, so nothing is known."""
+        return ""
+
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector] | Failed:
         """A vector for every text, in as few requests as fit."""
         vectors: list[Vector] = []

@@ -78,6 +78,10 @@ class Labse:
         """Every text: its vocabulary knows the scripts of all its languages."""
         return True
 
+    def caveat(self, lang: str | None) -> str:
+        """Nothing was measured, so nothing is known."""
+        return ""
+
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector]:
         """A vector of length 1 for every text."""
         vectors: Sequence[Vector] = self._model.encode(

@@ -17,6 +17,8 @@ MOST_UNKNOWN = 0.3
 """Share of unknown pieces above which a text is not read. In 706 sentences each, French has none,
 Korean up to 0.27; of the Hindi ones 99.7 % have more than 0.3, the middle one 0.56."""
 UNKNOWN_PIECE = 0
+WEAK_IN = {"de": "German"}
+"""Where people agree more with chrF, in every data set measured: docs/embeddings.md."""
 
 
 class Muse:
@@ -43,6 +45,16 @@ class Muse:
     def can_read(self, text: str) -> bool:
         """Whether few enough pieces of the text are unknown."""
         return self._share(text[:LONGEST_TEXT]) <= MOST_UNKNOWN
+
+    def caveat(self, lang: str | None) -> str:
+        """That it is weak in this language, where measurements say so."""
+        weak = WEAK_IN.get(base_language(lang))
+        if weak is None:
+            return ""
+        return (
+            f"mUSE is weak in {weak}: scores that people give to translations follow chrF more "
+            "closely; read Meaning Accuracy beside Critical Facts and Fluency"
+        )
 
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector]:
         """A vector of length 1 for every text."""

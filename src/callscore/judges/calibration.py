@@ -12,9 +12,12 @@ import msgspec
 
 from callscore.judges.rubric import CANNOT_TELL, Rubric
 from callscore.stats.agreement import (
+    Distance,
     cohen_kappa,
     confusion,
+    krippendorff_alpha,
     observed_agreement,
+    unlike,
     weighted_kappa,
 )
 from callscore.stats.corrected import Corrected, prediction_powered_mean, rogan_gladen
@@ -22,6 +25,10 @@ from callscore.stats.intervals import Interval, bootstrap
 
 KAPPA_NEEDED = 0.70
 LABELS_NEEDED = 100
+BELOW_PEOPLE = 0.10
+"""How far a judge may stay behind what people agree among themselves."""
+ALPHA_NEEDED = 0.67
+RATERS_FOR_ALPHA = 3
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -29,6 +36,23 @@ class Pair(msgspec.Struct, frozen=True):
 
     human: str
     judge: str | None
+
+
+class People(msgspec.Struct, frozen=True):
+    """How far people agree among themselves, where two or more labelled the same item."""
+
+    alpha: float | None
+    items: int
+    raters: int
+    """The most that labelled one item."""
+
+    def allow(self, kappa: float) -> bool:
+        """Whether a judge with this kappa may be held against these people."""
+        if self.alpha is None:
+            return True
+        if self.raters >= RATERS_FOR_ALPHA and self.alpha < ALPHA_NEEDED:
+            return False
+        return kappa >= self.alpha - BELOW_PEOPLE
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -52,18 +76,29 @@ class Calibration(msgspec.Struct, frozen=True):
     corrected: Corrected | None
     cross_check: float | None
     """The same by Rogan and Gladen, where the words only pass or fail."""
+    people: People | None = None
+    """None where no item has two labels."""
 
     @property
     def is_calibrated(self) -> bool:
         """Whether people have shown that this judge may be believed here."""
-        enough = self.n >= LABELS_NEEDED
-        return enough and self.kappa is not None and self.kappa >= KAPPA_NEEDED
+        if self.n < LABELS_NEEDED or self.kappa is None or self.kappa < KAPPA_NEEDED:
+            return False
+        return self.people is None or self.people.allow(self.kappa)
 
 
 def calibrate(
-    rubric: Rubric, pairs: Sequence[Pair], judge_alone: Sequence[str] = (), *, seed: int = 0
+    rubric: Rubric,
+    pairs: Sequence[Pair],
+    judge_alone: Sequence[str] = (),
+    *,
+    by_item: Sequence[Sequence[str]] = (),
+    seed: int = 0,
 ) -> Calibration:
-    """Agreement on the labelled pairs, and the corrected mean with the judge's other words."""
+    """Agreement on the labelled pairs, and the corrected mean with the judge's other words.
+
+    `by_item` holds the words of all people on one item, for how far they agree themselves.
+    """
     labelled = [pair for pair in pairs if pair.human != CANNOT_TELL]
     decided = [
         (pair.human, pair.judge)
@@ -95,7 +130,24 @@ def calibrate(
         judge_mean,
         prediction_powered_mean([rubric.worth(pair.human) for pair in labelled], worth, alone),
         cross_check,
+        _people(rubric, by_item),
     )
+
+
+def _people(rubric: Rubric, by_item: Sequence[Sequence[str]]) -> People | None:
+    decided = [[rubric.counts_as(w) for w in words if w != CANNOT_TELL] for words in by_item]
+    shared = [words for words in decided if len(words) > 1]
+    if not shared:
+        return None
+    alpha = krippendorff_alpha(shared, _distance_of(rubric))
+    return People(alpha, len(shared), max(map(len, shared)))
+
+
+def _distance_of(rubric: Rubric) -> Distance:
+    """Squared where the words are steps of a scale, as in the weighted kappa."""
+    if not rubric.ordinal:
+        return unlike
+    return lambda a, b: (rubric.worth(a) - rubric.worth(b)) ** 2
 
 
 def _kappa_of(rubric: Rubric) -> Callable[[Sequence[tuple[str, str]]], float | None]:

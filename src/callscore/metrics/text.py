@@ -78,19 +78,13 @@ def contains(haystack: str, needle: str) -> bool:
     return False
 
 
-def contains_form(text: str, form: str, *, reference: str = "", ignore_case: bool = False) -> bool:
+def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
     """Whether the text holds the form exactly as it is written        C-71, C-72, C-74
 
-    Raw texts are expected; they are compared as N1, with case unless `ignore_case`. The form must
-    stand as whole words (see `contains`), save where the reference itself holds it only inside
-    other words: then a substring will do.
+    All are `comparable` already. The form must stand as whole words (see `contains`), save where
+    the reference itself holds it only inside other words: then a substring will do. The reference
+    is a function because it is seldom needed.
     """
-    written, sought = comparable(text, ignore_case), comparable(form, ignore_case)
-    return holds_form(written, sought, lambda: comparable(reference, ignore_case))
-
-
-def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
-    """As `contains_form`, for texts that are comparable already; the reference is seldom needed."""
     if not form or form not in text:
         return False
     if contains(text, form):

@@ -16,7 +16,6 @@ from callscore.providers.dialect import (
     Body,
     PerSchema,
     Unreadable,
-    carried_and_called,
     checked_params,
     declared_max,
     decoded,
@@ -27,6 +26,7 @@ from callscore.providers.dialect import (
     structured_mode,
     system_and_turns,
     token_count,
+    unpacked,
 )
 from callscore.providers.waiting import LimitHeaders
 
@@ -127,10 +127,7 @@ class Messages:
             return AttemptFailed("unreadable", f"not a message: {fault}")
         text = "".join(b.text or "" for b in answer.content if b.type == "text")
         uses = [(b.name or "", b.input) for b in answer.content if b.type == "tool_use"]
-        carried, calls = carried_and_called(uses)
-        finish = _STOP.get(answer.stop_reason or "")
-        if carried is not None:
-            text, finish = carried, "stop" if finish == "tool_calls" else finish
+        text, finish, calls = unpacked(text, _STOP.get(answer.stop_reason or ""), uses)
         return Reply(text, finish, *_usage(answer.usage), None, calls, answer.model)
 
 

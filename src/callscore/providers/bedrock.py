@@ -17,7 +17,6 @@ from callscore.providers.dialect import (
     Body,
     PerSchema,
     Unreadable,
-    carried_and_called,
     checked_params,
     declared_max,
     decoded,
@@ -27,6 +26,7 @@ from callscore.providers.dialect import (
     structured_mode,
     system_and_turns,
     token_count,
+    unpacked,
 )
 
 KEY_ENV = "AWS_BEARER_TOKEN_BEDROCK"
@@ -148,10 +148,7 @@ class Converse:
         blocks = answer.output.message.content
         text = "".join(block.text or "" for block in blocks)
         uses = [(b.tool_use.name, b.tool_use.input) for b in blocks if b.tool_use is not None]
-        carried, calls = carried_and_called(uses)
-        finish = _STOP.get(answer.stop_reason or "")
-        if carried is not None:
-            text, finish = carried, "stop" if finish == "tool_calls" else finish
+        text, finish, calls = unpacked(text, _STOP.get(answer.stop_reason or ""), uses)
         usage = answer.usage if isinstance(answer.usage, dict) else {}
         cached = (usage.get("cacheReadInputTokens"), usage.get("cacheWriteInputTokens"))
         tokens_in = token_count(usage.get("inputTokens"), *cached)

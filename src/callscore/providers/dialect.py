@@ -157,13 +157,15 @@ def token_count(*counts: object) -> int | None:
     return sum(told)  # type: ignore[arg-type]
 
 
-def carried_and_called(
-    uses: Sequence[tuple[str, object]],
-) -> tuple[str | None, tuple[ToolCall, ...]]:
-    """The answer that the carrier tool brought, if it did, and the calls of real tools."""
+def unpacked(
+    text: str, finish: str | None, uses: Sequence[tuple[str, object]]
+) -> tuple[str, str | None, tuple[ToolCall, ...]]:
+    """Text, finish reason and calls of real tools; what the carrier tool brought is the text."""
     carried = next((arguments_text(value) for name, value in uses if name == CARRIER), None)
     calls = (ToolCall(name, arguments_text(value)) for name, value in uses if name != CARRIER)
-    return carried, tuple(calls)
+    if carried is not None:
+        text, finish = carried, "stop" if finish == "tool_calls" else finish
+    return text, finish, tuple(calls)
 
 
 def arguments_text(arguments: object) -> str:

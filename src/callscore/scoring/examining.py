@@ -81,6 +81,7 @@ class Examiner:
         self.embedder = embedder
         self.models = models
         self.spent = Spent()
+        self.caveats: set[str] = set()
         self._at_once = at_once or JUDGED_AT_ONCE
         self._closing = closing
         self._room: Semaphore | None = None
@@ -136,6 +137,7 @@ class Examiner:
         self.spent.similarities += len(pairs)
         if isinstance(found, Failed):
             return Examined(failures={q.metric: found.why for q in questions})
+        self.caveats.update(s.caveat for s in found if s.caveat)
         return Examined(
             _by_item(
                 Verdict(q.metric, q.item, value=s.value, by=s.by, approximate=s.approximate)

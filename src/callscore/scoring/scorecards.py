@@ -32,7 +32,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         signature=_signature(config, tallied, settings, examiner),
         models=models,
         ranking=rank(models),
-        notes=[*_notes(config, tallied), *_overlaps(tallied, examiner)],
+        notes=[*_notes(tallied, examiner), *_overlaps(tallied, examiner)],
         estimate=any(map(_is_estimate, models)),
         judging=_judging(examiner, tallied) if examiner is not None else None,
     )
@@ -142,10 +142,10 @@ def _signature(
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _notes(config: ScoreConfig, tallied: Tallied) -> list[str]:
+def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
     notes = [f"skipped: {problem}" for problem in tallied.skipped]
     if tallied.unused_verdicts:
         notes.append(
             f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
         )
-    return notes
+    return notes + sorted(examiner.caveats if examiner is not None else ())

@@ -60,28 +60,40 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
     """Every metric that people have labelled, with the judge's words on the same items.
 
     The judge's words come from verdict files; or from the labels themselves, where each line
-    has the human's word as `verdict` and the judge's as `judge`.
+    has the human's word as `verdict` and the judge's as `judge`. Several people may label the
+    same item; they are told apart by `by`.
     """
     words = {place: record.verdict for place, record in _verdicts(judged)}
     pairs: dict[tuple[str, str], list[Pair]] = {}
     rubrics: dict[tuple[str, str], Rubric] = {}
-    labelled: set[_Place] = set()
+    labelled: dict[tuple[str, str], dict[_Place, dict[str, str]]] = {}
     for place, record in _verdicts(labels):
         rubric = _rubric(place, record)
         if record.verdict is None:
             continue
         group = (place.metric, rubric.name)
         rubrics[group] = rubric
-        labelled.add(place)
+        labelled.setdefault(group, {}).setdefault(place, {})[record.by] = record.verdict
         given = record.judge if record.judge is not None else words.get(place)
         pairs.setdefault(group, []).append(Pair(record.verdict, given))
     alone: dict[tuple[str, str], list[str]] = {}
     for place, word in words.items():
         asked = _rubric_of(place.metric, place.item)
-        if asked is not None and word is not None and place not in labelled:
-            alone.setdefault((place.metric, asked.name), []).append(word)
+        if asked is None or word is None:
+            continue
+        group = (place.metric, asked.name)
+        if place not in labelled.get(group, {}):
+            alone.setdefault(group, []).append(word)
     return [
-        Calibrated(group[0], calibrate(rubrics[group], given, alone.get(group, ())))
+        Calibrated(
+            group[0],
+            calibrate(
+                rubrics[group],
+                given,
+                alone.get(group, ()),
+                by_item=[list(words.values()) for words in labelled[group].values()],
+            ),
+        )
         for group, given in pairs.items()
     ]
 

@@ -19,12 +19,17 @@ def observed_agreement(pairs: Pairs) -> float | None:
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
+def unlike(one: str, other: str) -> float:
+    """1 for different words, 0 for the same"""
+    return float(one != other)
+
+
 def cohen_kappa(pairs: Pairs) -> float | None:
     """1 − Σ d·observed / Σ d·expected, d = 1 for different words        Cohen 1960
 
     None where chance alone explains everything: a single word, used by both throughout.
     """
-    return _kappa(pairs, lambda a, b: float(a != b))
+    return _kappa(pairs, unlike)
 
 
 def weighted_kappa(pairs: Pairs, scale: Sequence[str]) -> float | None:
@@ -41,9 +46,7 @@ def _kappa(pairs: Pairs, distance: Distance) -> float | None:
     return 1 - observed * n / expected if expected else None
 
 
-def krippendorff_alpha(
-    units: Sequence[Sequence[str]], distance: Distance = lambda a, b: float(a != b)
-) -> float | None:
+def krippendorff_alpha(units: Sequence[Sequence[str]], distance: Distance) -> float | None:
     """1 − D_observed / D_expected over all pairs within units        Krippendorff 2011
 
     A unit holds the words that its raters gave, however many; one with fewer than two says

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.core.case import Reply, Tool, ToolCall
-from callscore.suites.orchestration.choice.reading import Called, read_answer
+from callscore.core.case import Tool
 from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill
 from callscore.suites.orchestration.scenario.cases import step_cases, tool_result
 from callscore.suites.orchestration.scenario.queries import bound_queries
 from callscore.suites.orchestration.scenario.reading import Place, interpret
-from callscore.suites.orchestration.scenario.recording import answer_of
-from callscore.suites.orchestration.scenario.values import Call, RawStep, Scenario
+from callscore.suites.orchestration.scenario.values import RawStep, Scenario
 
 CARDS = Cards(
     {
@@ -124,8 +122,3 @@ def test_no_prompt_holds_the_answer_or_anything_after_it() -> None:
 )
 def test_what_a_tool_returned(content: str, result: object) -> None:
     assert tool_result(content) == result
-
-
-def test_a_provider_s_reply_is_read_like_a_recorded_answer() -> None:
-    reply = Reply("", tool_calls=(ToolCall("book", '{"a": 1}'),))
-    assert read_answer(answer_of(reply)) == Called((Call("book", {"a": 1}),))

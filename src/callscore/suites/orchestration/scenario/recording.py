@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Reply
 from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.values import RawStep
 
@@ -29,13 +28,6 @@ class Answer(msgspec.Struct, frozen=True):
     content: Any = None
     tool_calls: Any = None
     error: str = ""
-
-
-def answer_of(reply: Reply) -> Answer:
-    """A provider's reply as an answer to one step."""
-    text = reply.text if isinstance(reply.text, str) else reply.text.decode("utf-8", "replace")
-    calls = [{"name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
-    return Answer(text, calls)
 
 
 class Run(msgspec.Struct, frozen=True):
