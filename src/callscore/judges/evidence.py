@@ -14,10 +14,15 @@ from callscore.judges.framing import shown
 from callscore.judges.rubric import Place
 from callscore.metrics.text import contains, n2
 
+LONGEST_LABEL = 24
+"""Characters; labels, marks and names stand together on one line, longer texts each alone."""
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
 ANSWER, NONE = "answer", "none"
 _TURN, _FIELD, _ID = "t", "ref:", "_id"
+_OF_LIST = re.compile(r"\[\d+\](?=\.)")
+_ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
+Leaf = tuple[str, str]
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]")
 
 
@@ -65,23 +70,57 @@ def sources_of(dossier: Dossier) -> Sources:
     for number, turn in enumerate(dossier.turns, start=1):
         name = f"{_TURN}{number}"
         turns[name] = turn.text
-        time = "" if turn.start is None else f" [{_clock(turn.start)}]"
-        speaker = "" if turn.speaker is None else f" {shown(turn.speaker)}"
-        lines.append(f"{name}{time}{speaker} {shown(turn.text)}")
+        time = "" if turn.start is None else f" {_clock(turn.start)}"
+        lines.append(f"{name}{time}{_speaker(turn.speaker)} {shown(turn.text)}")
     return Sources(turns, _fields(dossier.expected_outcome, set(turns.values())), lines)
 
 
 def _fields(expected: Mapping[str, Any], spoken: Collection[str]) -> Mapping[str, str]:
-    """What the reference says; its ids, and what it only repeats of the call, say nothing more."""
+    """What the reference says; its ids, and what it only repeats, say nothing more."""
+    leaves = [
+        (path, value)
+        for path, value in _leaves(expected, "")
+        if not path.endswith(_ID) and value not in spoken
+    ]
     fields: dict[str, str] = {}
-    for path, value in _leaves(expected, ""):
-        if path.endswith(_ID) or value in spoken:
-            continue
+    for path, value in _gathered(_unrepeated(leaves)):
         name = _FIELD + _UNSAFE.sub("_", path)
         while name in fields:
             name += "_"
         fields[name] = value
     return fields
+
+
+def _unrepeated(leaves: Sequence[Leaf]) -> Sequence[Leaf]:
+    """Without the longest text, where the others hold all of it: a text beside its sentences."""
+    if not leaves:
+        return leaves
+    longest = max(leaves, key=lambda leaf: len(leaf[1]))
+    rest = longest[1]
+    for _, value in sorted(leaves, key=lambda leaf: len(leaf[1]), reverse=True):
+        if value and value != longest[1]:
+            rest = rest.replace(value, "")
+    if any(char.isalnum() for char in rest):
+        return leaves
+    return [leaf for leaf in leaves if leaf is not longest]
+
+
+def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
+    """The leaves; short values of one key throughout a list, or of one object, as one line."""
+    columns: dict[str, list[str]] = {}
+    for path, value in leaves:
+        columns.setdefault(_OF_LIST.sub("[]", path), []).append(value)
+    lines: dict[str, list[str]] = {}
+    for path, value in leaves:
+        column = _OF_LIST.sub("[]", path)
+        parent, _, key = path.rpartition(".")
+        if not parent or key.endswith("]") or max(map(len, columns[column])) > LONGEST_LABEL:
+            lines[path] = [value]
+        elif column != path:
+            lines[column] = columns[column]
+        else:
+            lines.setdefault(parent, []).append(f"{key}: {value}")
+    return ((name, ", ".join(values)) for name, values in lines.items())
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -109,6 +148,13 @@ def _listed(places: Sequence[Place]) -> str:
     return " or ".join(_NAMES[place] for place in places)
 
 
+def _speaker(name: str | None) -> str:
+    """A role as a bare word; anything longer is text like any other."""
+    if name is None:
+        return ""
+    return f" {name if _ONE_WORD.fullmatch(name) else shown(name)}"
+
+
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes:02d}:{rest:02d}"
+    return f"{minutes}:{rest:02d}"
