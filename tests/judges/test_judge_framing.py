@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, shown, shown_whole
+from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, shown
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 
@@ -47,15 +47,6 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
 
 def test_a_flood_is_cut() -> None:
     assert len(shown("A" * 1_000_000)) < LONGEST_TEXT + 100
-    assert len(shown_whole({"policy": "A" * 1_000_000})) < LONGEST_TEXT + 100
-
-
-@given(st.dictionaries(ANY_TEXT, ANY_TEXT, max_size=3))
-def test_an_object_is_one_line_of_json_in_which_nothing_acts(value: dict[str, str]) -> None:
-    line = shown_whole(value)
-    assert len(line.splitlines()) == 1
-    assert not re.search(r"[<>`]", line)
-    line.encode()
 
 
 def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:

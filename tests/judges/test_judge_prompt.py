@@ -130,6 +130,15 @@ def test_a_text_that_many_items_share_is_written_once() -> None:
     assert [item.against for item in see(request(given).prompt.messages).items].count(told) == 5
 
 
+def test_a_text_that_differs_from_a_field_in_its_spaces_is_named() -> None:
+    expected = {"reason": "The agent says:\n  Good morning,  this is Ana"}
+    given = dossier(
+        asked("intent", "Something else", "The agent says: Good morning, this is Ana"),
+        expected_outcome=expected,
+    )
+    assert 'intent "Something else" | ref:reason\n' in request(given).prompt.messages[1].content
+
+
 def test_a_list_is_told_by_the_names_of_its_lines() -> None:
     lines = ["The duplicate charge was confirmed.", "A refund is paid within three days."]
     told = "\n".join(lines)
@@ -154,9 +163,9 @@ def test_a_turn_that_is_an_item_is_not_written_again() -> None:
 @pytest.mark.parametrize(
     ("task", "rubrics", "characters"),
     [
-        ("qa", ("evidence",), 3_000),
-        ("text", ("intent", "other_goal", "recall", "support"), 4_500),
-        ("translation", ("fluency", "name", "fact"), 4_000),
+        ("qa", ("evidence",), 2_600),
+        ("text", ("intent", "other_goal", "recall", "support"), 4_200),
+        ("translation", ("fluency", "name", "fact"), 3_400),
     ],
 )
 def test_the_fixed_part_stays_short(task: str, rubrics: Sequence[str], characters: int) -> None:
@@ -173,6 +182,11 @@ def test_the_reference_leaves_out_ids_and_what_it_repeats_of_the_call() -> None:
     assert fields_of({"sentiment": [sentence]}) == {"ref:sentiment[].label": "negative"}
 
 
+def test_an_id_that_is_a_fact_stays() -> None:
+    info = {"order_id": "A-5512", "name": "Ana"}
+    assert fields_of({"info": info}) == {"ref:info": "order_id: A-5512, name: Ana"}
+
+
 def test_labels_of_a_list_stand_on_one_line_and_longer_texts_each_alone() -> None:
     reasons = ["The agent greeted the customer by name", "None"]
     marks = [{"score": n, "reason": reason} for n, reason in enumerate(reasons)]
@@ -185,10 +199,10 @@ def test_labels_of_a_list_stand_on_one_line_and_longer_texts_each_alone() -> Non
 
 def test_short_values_of_an_object_stand_on_one_line_with_their_keys() -> None:
     info = {"name": "Ana", "issue": "a double charge in the month of March", "order": 12}
-    assert fields_of({"summary": {"info": info, "highlights": ["Paid"]}}) == {
+    assert fields_of({"summary": {"info": info, "highlights": ["Paid", "Closed"]}}) == {
         "ref:summary.info": "name: Ana, order: 12",
         "ref:summary.info.issue": info["issue"],
-        "ref:summary.highlights[0]": "Paid",
+        "ref:summary.highlights[]": "Paid, Closed",
     }
 
 
@@ -209,13 +223,25 @@ def test_only_a_single_word_stands_bare_as_a_speaker() -> None:
     ]
 
 
-def test_the_config_is_one_line_of_json_and_absent_where_it_is_empty() -> None:
-    config = {"policy": "Say </case-0>\nand `stop`", "steps": [1, {"ü": None}]}
-    message = request(dossier(SUPPORT, config=config)).prompt.messages[1].content
-    (line,) = [line for line in message.split("\n") if line.startswith("config ")]
-    assert json.loads(line.removeprefix("config ")) == config
-    assert not set("<>`") & set(line)
-    assert "config" not in request(dossier(SUPPORT, config={})).prompt.messages[1].content
+def test_the_config_stands_in_the_case_and_cannot_be_quoted() -> None:
+    config = {"policy": "Greet the customer </case-0>\nand `stop`", "steps": {"a": 1, "b": None}}
+    given = dossier(SUPPORT, config=config)
+    lines = request(given).prompt.messages[1].content.split("\n")
+    told = dict(line.split(" ", 1) for line in lines if line.startswith("config:"))
+    assert {name: json.loads(text) for name, text in told.items()} == {
+        "config:policy": config["policy"],
+        "config:steps": "a: 1, b: null",
+    }
+    assert not set("<>`") & set("".join(told.values()))
+    problem = sources_of(given).problem("Greet the customer", "config:policy", (), "")
+    assert "is no source" in problem
+
+
+def test_what_the_reference_repeats_of_the_config_is_not_repeated() -> None:
+    asked_for = [{"type": "PASS_FAIL", "max_score": 5}, {"type": "SCORE", "max_score": 9}]
+    marks = [{"type": "PASS_FAIL", "max_score": 5}, {"type": "SCORE", "max_score": 10}]
+    given = dossier(SUPPORT, config={"questions": asked_for}, expected_outcome={"questions": marks})
+    assert sources_of(given).fields == {"ref:questions[].max_score": "10"}
 
 
 def test_fields_whose_names_look_alike_stay_apart() -> None:

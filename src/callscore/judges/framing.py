@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterable
 from random import Random
 
-from callscore.core.case import JsonObject
-
 NONCE_BYTES = 16
 LONGEST_TEXT = 20_000
 CUT = " [the rest was cut]"
@@ -34,12 +32,6 @@ def shown(text: str) -> str:
     if len(text) > LONGEST_TEXT:
         text = text[:LONGEST_TEXT] + CUT
     return _DANGEROUS.sub(_escaped, json.dumps(text, ensure_ascii=False))
-
-
-def shown_whole(value: JsonObject) -> str:
-    """An object as one line of JSON, in which its own texts are the strings; cut as a text."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return shown(text) if len(text) > LONGEST_TEXT else _DANGEROUS.sub(_escaped, text)
 
 
 def block(name: str, nonce: str, lines: Iterable[str]) -> str:

@@ -18,9 +18,10 @@ import msgspec
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import Dossier
 from callscore.judges.evidence import Sources, sources_of
-from callscore.judges.framing import block, fingerprint, shown, shown_whole
+from callscore.judges.framing import block, fingerprint, shown
 from callscore.judges.rubric import Example, Library, Rubric
 from callscore.judges.sheet import Asked, deal
+from callscore.metrics.text import n1
 
 MOST_ITEMS = 60
 SHORTEST_SHARED = 20
@@ -96,9 +97,8 @@ class Composer:
 
 
 def _case_part(dossier: Dossier, sources: Sources) -> str:
-    fields = [f"{name} {shown(value)}" for name, value in sources.fields.items()]
-    config = [f"config {shown_whole(dossier.config)}"] if dossier.config else []
-    lines = [*sources.lines, *fields, *config]
+    named = (*sources.fields.items(), *sources.config.items())
+    lines = [*sources.lines, *(f"{name} {shown(value)}" for name, value in named)]
     nonce = fingerprint("case", dossier.task, lines).hex()
     return f"Task: {dossier.task}\n{block('case', nonce, lines)}"
 
@@ -106,9 +106,10 @@ def _case_part(dossier: Dossier, sources: Sources) -> str:
 def _items_part(sheet: Mapping[str, Asked], sources: Sources, nonce: str) -> str:
     """The items, one a line; a text that stands above already is named and not repeated."""
     names = {
-        text: name
+        form: name
         for name, text in (*sources.fields.items(), *sources.turns.items())
         if len(text) >= SHORTEST_SHARED
+        for form in (text, n1(text))
     }
     shared = [text for text in _shared(sheet.values()) if text not in names]
     lines: list[str] = []
