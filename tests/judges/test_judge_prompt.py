@@ -163,14 +163,24 @@ def test_a_turn_that_is_an_item_is_not_written_again() -> None:
 @pytest.mark.parametrize(
     ("task", "rubrics", "characters"),
     [
-        ("qa", ("evidence",), 2_600),
-        ("text", ("intent", "other_goal", "recall", "support"), 4_200),
-        ("translation", ("fluency", "name", "fact"), 3_400),
+        ("qa", ("evidence",), 2_400),
+        ("text", ("intent", "other_goal", "recall", "support"), 3_700),
+        ("translation", ("fluency", "name", "fact"), 3_200),
     ],
 )
 def test_the_fixed_part_stays_short(task: str, rubrics: Sequence[str], characters: int) -> None:
     sent = request(dossier(*(asked(name, "It was said", "That") for name in rubrics), task=task))
     assert len(sent.prompt.messages[0].content) < characters
+
+
+def test_what_stands_around_the_data_stays_short() -> None:
+    turns = [Turn(f"This is what was said in turn {n}.", speaker="agent") for n in range(20)]
+    claims = [asked("support", f"This is claim number {n} of them.") for n in range(10)]
+    sent = request(dossier(*claims, turns=turns, config={}, expected_outcome={}))
+    texts = [*(turn.text for turn in turns), *(item.text for item in sent.sheet.values())]
+    around = len(sent.prompt.messages[1].content) - sum(map(len, texts))
+    frame = 4 * len("</items-") + 4 * 32 + len(shipped().prompts["closing"])
+    assert around < frame + 14 * len(turns) + 18 * len(sent.sheet)
 
 
 def fields_of(expected: JsonObject) -> Mapping[str, str]:

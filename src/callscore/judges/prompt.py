@@ -24,8 +24,9 @@ from callscore.judges.sheet import Asked, deal
 from callscore.metrics.text import n1
 
 MOST_ITEMS = 60
-SHORTEST_SHARED = 20
-"""Characters; a text that stands in the request already is not repeated, unless it is shorter."""
+SHORTEST_SHARED, SHORTEST_TURN = 20, 8
+"""Characters; a text that stands in the request already is not repeated, unless it is shorter
+than that: the name of a field is longer than that of a turn."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -107,8 +108,9 @@ def _items_part(sheet: Mapping[str, Asked], sources: Sources, nonce: str) -> str
     """The items, one a line; a text that stands above already is named and not repeated."""
     names = {
         form: name
-        for name, text in (*sources.fields.items(), *sources.turns.items())
-        if len(text) >= SHORTEST_SHARED
+        for places, shortest in ((sources.fields, SHORTEST_SHARED), (sources.turns, SHORTEST_TURN))
+        for name, text in places.items()
+        if len(text) >= shortest
         for form in (text, n1(text))
     }
     shared = [text for text in _shared(sheet.values()) if text not in names]
