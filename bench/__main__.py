@@ -10,7 +10,7 @@ import sys
 
 BENCHES = (
     *("start", "score", "orchestration", "engine", "providers", "run"),
-    *("embeddings", "offline_judge"),
+    *("embeddings", "offline_judge", "judge_tokens"),
 )
 
 

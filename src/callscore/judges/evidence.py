@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,10 +14,17 @@ from callscore.judges.framing import shown
 from callscore.judges.rubric import Place
 from callscore.metrics.text import contains, n2
 
+LONGEST_LABEL = 24
+"""Characters; labels, marks and names stand together on one line, longer texts each alone."""
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
 ANSWER, NONE = "answer", "none"
-_TURN, _FIELD, _ID = "t", "ref:", "_id"
+_TURN, _FIELD, _CONFIG = "t", "ref:", "config:"
+_IDS = ("question_id", "sentence_id", "source_id")
+"""They tie a reference to its call, and say nothing more."""
+_OF_LIST = re.compile(r"\[\d+\]")
+_ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
+Leaf = tuple[str, str]
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]")
 
 
@@ -26,6 +33,8 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
 
     turns: Mapping[str, str]
     fields: Mapping[str, str]
+    config: Mapping[str, str]
+    """What the judge is told of the task; it proves nothing, and cannot be quoted."""
     lines: Sequence[str]
     """The turns as the judge reads them, with speakers and times."""
 
@@ -59,29 +68,71 @@ _NAMES: Mapping[Place, str] = {
 
 
 def sources_of(dossier: Dossier) -> Sources:
-    """The turns, numbered from 1, and the fields of the reference by their paths."""
+    """The turns, numbered from 1, and the fields of reference and config by their paths.
+
+    What the reference only repeats of the call or of the config is left out.
+    """
     turns: dict[str, str] = {}
     lines: list[str] = []
     for number, turn in enumerate(dossier.turns, start=1):
         name = f"{_TURN}{number}"
         turns[name] = turn.text
-        time = "" if turn.start is None else f" [{_clock(turn.start)}]"
-        speaker = "" if turn.speaker is None else f" {shown(turn.speaker)}"
-        lines.append(f"{name}{time}{speaker} {shown(turn.text)}")
-    return Sources(turns, _fields(dossier.expected_outcome, set(turns.values())), lines)
+        time = "" if turn.start is None else f" {_clock(turn.start)}"
+        lines.append(f"{name}{time}{_speaker(turn.speaker)} {shown(turn.text)}")
+    spoken = set(turns.values())
+    known = [leaf for leaf in _leaves(dossier.config, "") if not leaf[0].endswith(_IDS)]
+    told = set(known)
+    expected = [
+        (path, value)
+        for path, value in _leaves(dossier.expected_outcome, "")
+        if not path.endswith(_IDS) and value not in spoken and (path, value) not in told
+    ]
+    return Sources(turns, _named(_FIELD, _unrepeated(expected)), _named(_CONFIG, known), lines)
 
 
-def _fields(expected: Mapping[str, Any], spoken: Collection[str]) -> Mapping[str, str]:
-    """What the reference says; its ids, and what it only repeats of the call, say nothing more."""
+def _named(kind: str, leaves: Sequence[Leaf]) -> Mapping[str, str]:
+    """What stands on a line of its own, by a name that is safe to write."""
     fields: dict[str, str] = {}
-    for path, value in _leaves(expected, ""):
-        if path.endswith(_ID) or value in spoken:
-            continue
-        name = _FIELD + _UNSAFE.sub("_", path)
+    for path, value in _gathered(leaves):
+        name = kind + _UNSAFE.sub("_", path)
         while name in fields:
             name += "_"
         fields[name] = value
     return fields
+
+
+def _unrepeated(leaves: Sequence[Leaf]) -> Sequence[Leaf]:
+    """Without the longest text, where the others hold all of it: a text beside its sentences."""
+    if not leaves:
+        return leaves
+    longest = max(leaves, key=lambda leaf: len(leaf[1]))
+    rest = longest[1]
+    for _, value in sorted(leaves, key=lambda leaf: len(leaf[1]), reverse=True):
+        if value and value != longest[1]:
+            rest = rest.replace(value, "")
+    if any(char.isalnum() for char in rest):
+        return leaves
+    return [leaf for leaf in leaves if leaf is not longest]
+
+
+def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
+    """The leaves; short values of one list, of one key throughout it, or of one object together."""
+    columns: dict[str, list[str]] = {}
+    for path, value in leaves:
+        columns.setdefault(_OF_LIST.sub("[]", path), []).append(value)
+    lines: dict[str, list[str]] = {}
+    for path, value in leaves:
+        column = _OF_LIST.sub("[]", path)
+        parent, _, key = path.rpartition(".")
+        if max(map(len, columns[column])) > LONGEST_LABEL:
+            lines[path] = [value]
+        elif column != path:
+            lines[column] = columns[column]
+        elif parent:
+            lines.setdefault(parent, []).append(f"{key}: {value}")
+        else:
+            lines[path] = [value]
+    return ((name, ", ".join(values)) for name, values in lines.items())
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -109,6 +160,13 @@ def _listed(places: Sequence[Place]) -> str:
     return " or ".join(_NAMES[place] for place in places)
 
 
+def _speaker(name: str | None) -> str:
+    """A role as a bare word; anything longer is text like any other."""
+    if name is None:
+        return ""
+    return f" {name if _ONE_WORD.fullmatch(name) else shown(name)}"
+
+
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes:02d}:{rest:02d}"
+    return f"{minutes}:{rest:02d}"

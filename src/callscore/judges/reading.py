@@ -14,11 +14,10 @@ from callscore.judges.prompt import Request
 from callscore.judges.sheet import Asked
 
 LONGEST_ANSWER = 1_000_000
-LONGEST_QUOTE, LONGEST_NOTE = 300, 200
+LONGEST_QUOTE, LONGEST_FAULT = 300, 200
 MOST_PROBLEMS = 12
 """Told to the judge at most; an answer that is wrong throughout needs no longer list."""
-_KEYS = frozenset(("id", "quote", "source", "verdict", "note"))
-_REQUIRED = _KEYS - {"note"}
+_KEYS = frozenset(("id", "quote", "source", "verdict"))
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
@@ -29,7 +28,6 @@ class Entry(msgspec.Struct, frozen=True):
     quote: str
     source: str
     verdict: str
-    note: str
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -64,7 +62,7 @@ def read(text: str, request: Request) -> Read:
         raw = _bare(text).encode()
         value = strict_json.decode(raw, max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError) as fault:
-        return Read({}, broken=f"it is not one JSON object ({fault})"[:LONGEST_NOTE])
+        return Read({}, broken=f"it is not one JSON object ({fault})"[:LONGEST_FAULT])
     listed, problem = _listed(value)
     if problem:
         return Read({}, broken=problem)
@@ -93,7 +91,6 @@ def verdicts_of(asked: Asked, entry: Entry, by: str) -> Sequence[Verdict]:
             quote=entry.quote,
             source="" if entry.source == "none" else entry.source,
             by=by,
-            note=entry.note,
         )
         for question in asked.questions
     ]
@@ -118,13 +115,13 @@ def _entry(item: Any) -> Entry | str:
     """One item in its shape, or what is wrong with it."""
     if not isinstance(item, dict):
         return "not an object"
-    if missing := _REQUIRED - item.keys():
+    if missing := _KEYS - item.keys():
         return f"{', '.join(sorted(missing))} missing"
     if extra := item.keys() - _KEYS:
         return f"{min(extra)[:20]!r} was not asked for"
     if not all(isinstance(value, str) for value in item.values()):
         return "every value must be text"
-    return Entry(item["quote"], item["source"], item["verdict"], item.get("note", ""))
+    return Entry(item["quote"], item["source"], item["verdict"])
 
 
 def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
@@ -151,7 +148,5 @@ def _fault(entry: Entry | None, asked: Asked, request: Request) -> str:
         return f"{entry.verdict[:40]!r} is no word of {rubric.name}; expected one of {offered}"
     if len(entry.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
-    if len(entry.note) > LONGEST_NOTE:
-        return f"the note is longer than {LONGEST_NOTE} characters"
     places = rubric.evidence.get(entry.verdict, ())
     return request.sources.problem(entry.quote, entry.source, places, asked.own_texts)

@@ -24,11 +24,10 @@ CANNOT_TELL = "cannot_tell"
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item with its word, shown to the judge."""
+    """An item with its word, shown to the judge; `against` may also be the passage it rests on."""
 
     text: str
     verdict: str
-    why: str
     against: str = ""
 
 
@@ -52,11 +51,13 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     asks: Sequence[str]
     """The metrics it serves."""
     question: str
-    text_is: str
-    against_is: str
+    """It says what an item's text is, and what stands against it."""
     against_from: Literal["", "reference", "answer"]
     words: Mapping[str, str]
-    """Each word with its anchor, from the most lenient to the strictest."""
+    """Each word with its anchor, from the most lenient to the strictest.
+
+    Without an anchor it stands in the contract, which explains it once for all rubrics.
+    """
     alike: Sequence[Sequence[str]]
     """Words that count the same: two judges that differ only there do not disagree."""
     second_opinion: Sequence[str]

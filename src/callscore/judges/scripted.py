@@ -25,11 +25,8 @@ BYTES_A_TOKEN = 4
 _BLOCK = re.compile(r"<(\w+)-([0-9a-f]{32})>\n(.*?)\n?</\1-\2>", re.DOTALL)
 _ENDS_DATA = re.compile(r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?!\w+-[0-9a-f]{32}>)\w[\w-]*>|```")
 """What a chat template or a hasty reader takes for the end of the data."""
-_OWN_LINE = re.compile(
-    r"Task: \w+\. The number of the case block is [0-9a-f]{32}\."
-    r"|The number of the items block is [0-9a-f]{32}\."
-)
-_ID, _TURN = re.compile(r"[A-Z]{4}"), re.compile(r"t[0-9]+")
+_OWN_LINE = re.compile(r"Task: \w+")
+_ID, _TURN, _WRITTEN = re.compile(r"[A-Z]{4}"), re.compile(r"t[0-9]+"), re.compile(r"a[0-9]+")
 
 Say = Callable[[Question], str | None]
 
@@ -149,6 +146,8 @@ def see(messages: Sequence[Message]) -> Seen:
         if _ID.fullmatch(name):
             rubric, _, told = rest.partition(" ")
             items.append(SeenItem(name, rubric, *_texts(told, texts)))
+        elif _WRITTEN.fullmatch(name):
+            texts[name] = _texts(rest, texts)[0]
         else:
             texts[name] = _last_string(rest)
     turns = {name: text for name, text in texts.items() if _TURN.fullmatch(name)}
@@ -157,18 +156,21 @@ def see(messages: Sequence[Message]) -> Seen:
 
 
 def _texts(told: str, known: Mapping[str, str]) -> tuple[str, str]:
-    """The text of an item and what it is held against, quoted or by name."""
-    found: list[str] = []
+    """The text of an item and what it is held against."""
+    sides: list[list[str]] = [[]]
     while told:
         if told.startswith('"'):
             text, end = json.JSONDecoder().raw_decode(told)
-            rest = told[end:]
+            rest = told[end:].removeprefix(" ")
         else:
             name, _, rest = told.partition(" ")
             text = known[name]
-        found.append(text)
-        told = rest.removeprefix(" ").removeprefix("| ")
-    return found[0], found[1] if len(found) > 1 else ""
+        sides[-1].append(text)
+        if rest.startswith("| "):
+            sides.append([])
+        told = rest[2:]
+    text, *against = ("\n".join(side) for side in sides)
+    return text, "".join(against)
 
 
 def _last_string(line: str) -> str:
@@ -181,5 +183,5 @@ def _last_string(line: str) -> str:
 
 
 def _written(entries: Mapping[str, Entry]) -> str:
-    items = [{"id": key, **entry._asdict(), "note": ""} for key, entry in entries.items()]
-    return json.dumps({"items": items}, ensure_ascii=False)
+    items = [{"id": key, **entry._asdict()} for key, entry in entries.items()]
+    return json.dumps({"items": items}, ensure_ascii=False, separators=(",", ":"))

@@ -13,7 +13,7 @@ from callscore.judges.rubric import Canary, Library, Rubric
 from callscore.metrics.text import n1, n2
 
 BY_CODE = "code"
-LONGEST_CANARY_TURN, SHORTEST_CANARY_TURN = 160, 20
+LONGEST_CANARY_TURN, SHORTEST_CANARY_TURN, CANARY_TURNS = 160, 20, 5
 _OPENERS = (
     "thought process",
     "thinking process",
@@ -110,12 +110,13 @@ def _canaries(items: Sequence[Asked], dossier: Dossier, random: Random) -> Itera
 
 
 def _canary_turn(dossier: Dossier, random: Random) -> str:
+    """One of the short turns that say something: it is read, and quoted."""
     usable = [
         turn.text
         for turn in dossier.turns
         if SHORTEST_CANARY_TURN <= len(turn.text) <= LONGEST_CANARY_TURN
     ]
-    return random.choice(usable) if usable else ""
+    return random.choice(sorted(usable, key=len)[:CANARY_TURNS]) if usable else ""
 
 
 def _decided(question: Question, word: str) -> Verdict:
