@@ -199,6 +199,17 @@ def test_c36_the_false_pass_rate_is_pooled_over_calls(
     assert (scored.task().status == "invalid") == (rating == "Blocker")
 
 
+def test_c36_the_interval_and_the_smallest_rate_stand_beside_it(tmp_path: Path) -> None:
+    cases = [qa_case([question(score=0)], f"c{i}") for i in range(34)]
+    outputs = [output(f"c{i}", form(question(score=0 if i else 5))) for i in range(34)]
+    metric = score(cases, outputs, tmp_path).task().metrics["qa.false_pass_rate"]
+    assert metric.ci95 is not None
+    assert metric.resolution == pytest.approx(100 / 34)
+    for p in (metric.ci95[0] / 100, metric.ci95[1] / 100):  # 2.5 % lie beyond either end
+        none, one = (1 - p) ** 34, 34 * p * (1 - p) ** 33
+        assert min(1 - none, none + one) == pytest.approx(0.025)
+
+
 def test_c36_no_pass_fail_question_means_no_gate(tmp_path: Path) -> None:
     scored = one(question(kind="SCORE"), question(kind="SCORE"), tmp_path)
     metric = scored.task().metrics["qa.false_pass_rate"]

@@ -44,6 +44,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     bands: Mapping[str, int] | None = None
     severity: str | None = None
     secondary: Mapping[str, float | None] | None = None
+    resolution: float | None = None
+    """The smallest rate that a pooled metric can show: one question of all (C-36)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):

@@ -19,15 +19,21 @@ class Interval(NamedTuple):
 
 
 def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval | None:
-    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; None without trials"""
+    """Beta quantiles at (1 ± level) / 2        Clopper & Pearson 1934; None without trials
+
+    None or all of the trials have a quantile in closed form, which needs no library.
+    """
     if not trials:
         return None
-    from scipy.stats import beta
-
     tail, failures = (1 - level) / 2, trials - successes
-    low = float(beta.ppf(tail, successes, failures + 1)) if successes else 0.0
-    high = float(beta.ppf(1 - tail, successes + 1, failures)) if failures else 1.0
-    return Interval(low, high)
+    if not successes:
+        return Interval(0.0, 1 - tail ** (1 / trials))
+    if not failures:
+        return Interval(tail ** (1 / trials), 1.0)
+    from scipy.special import betaincinv
+
+    low = betaincinv(successes, failures + 1, tail)
+    return Interval(float(low), float(betaincinv(successes + 1, failures, 1 - tail)))
 
 
 def bootstrap(

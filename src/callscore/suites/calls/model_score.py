@@ -8,6 +8,7 @@ import msgspec
 
 from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
+from callscore.stats.intervals import clopper_pearson
 from callscore.suites.calls.formula import TaskFormula, ValueOf, part_score, task_score
 from callscore.suites.calls.spec import Gate, MetricSpec, Settings, load
 from callscore.suites.calls.tally import MetricTally, TaskTally
@@ -157,7 +158,7 @@ def _metric_score(
         meets_threshold=_meets(spec, value),
         micro=_micro(spec, tally),
         n=tally.n,
-        ci95=None,
+        ci95=_interval(spec, tally),
         approximate=tally.approximate > 0,
         vacuous=tally.n > 0 and tally.vacuous >= tally.n,
         gate_value=_gate_value(tally, pooled=spec.pooled)
@@ -167,7 +168,16 @@ def _metric_score(
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
+        resolution=100 / tally.denominator if spec.pooled and tally.denominator else None,
     )
+
+
+def _interval(spec: MetricSpec, tally: MetricTally) -> tuple[float, float] | None:
+    """100 × Clopper–Pearson of what is pooled; nothing else has an interval        C-36"""
+    if not spec.pooled or tally.waiting:
+        return None
+    found = clopper_pearson(round(tally.numerator), round(tally.denominator))
+    return (100 * found.low, 100 * found.high) if found is not None else None
 
 
 def _value(
