@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -242,3 +243,31 @@ def test_a_lost_page_is_told_not_papered_over(journal: Journal) -> None:
         Journal(journal.path) as torn,
     ):
         torn.runs()
+
+
+def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_nobody_waiting(
+    journal: Journal,
+) -> None:
+    run = journal.open_run(HEADER)
+    lone = msgspec.structs.replace(item_for(1, paid=True), case_id="\ud800")
+
+    async def both() -> list[BaseException | None]:
+        jobs = (run.keep(lone, stored_for(1)), run.keep(item_for(2, paid=True), stored_for(2)))
+        async with asyncio.timeout(20):
+            return list(await asyncio.gather(*jobs, return_exceptions=True))
+
+    told = asyncio.run(both())
+    assert [type(error) for error in told] == [StoreError, StoreError]
+    assert str(told[0]).startswith(f"{journal.path}: cannot keep results: 'utf-8' codec can't")
+    run.end("interrupted")
+    assert journal.run(run.id).status == "interrupted"
+
+
+def test_what_one_loop_leaves_behind_the_next_one_takes_over(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    for number in range(20):
+        asyncio.run(run.note(item_for(number, error="HTTP 500")))
+    keep(run, 20)
+    with closing(sqlite3.connect(journal.path)) as other:
+        assert other.execute("SELECT count(*) FROM items").fetchone() == (21,)
+    run.end("complete")

@@ -43,10 +43,10 @@ def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection
 
 @contextmanager
 def told_plainly(path: Path) -> Iterator[None]:
-    """Turns what SQLite says into a StoreError that names the file."""
+    """Turns what SQLite says, and what it cannot hold, into a StoreError that names the file."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
         raise StoreError(f"{path}: cannot keep results: {error}") from None
 
 
