@@ -69,7 +69,11 @@ def test_every_reply_comes_back_as_it_was(reply: Reply) -> None:
 def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -> None:
     run = journal.open_run(HEADER)
     keep(run, 1)
-    asyncio.run(run.keep(item_for(1), stored_for(1, text="a second answer")))
+    assert not run.overtaken
+    other = journal.open_run(msgspec.structs.replace(HEADER, name="another"))
+    asyncio.run(other.keep(item_for(1), stored_for(1, text="a second answer")))
+    assert other.overtaken
+    other.end("complete")
     run.end("complete")
     assert journal.stored(work_for(1).call.key) == stored_for(1)
 
@@ -104,8 +108,10 @@ def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal
     run = journal.open_run(HEADER)
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     keep(run, 1)
+    assert not run.overtaken
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     run.end("interrupted")
+    assert run.overtaken
     assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
 
 

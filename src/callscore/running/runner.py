@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.run_words import OnEvent, RunStatus, RunSummary
+from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.running.asked import work_of
@@ -86,7 +86,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
             with held, RunScoring(prepared, journal, ledger.id) as scoring:
                 plan = _counting(plan, journal.run(ledger.id).cost_usd)
                 first = _wanting(prepared, journal) if prepared.options.preflight else {}
-                preflights, summary = ask_all(plan, ledger, first, on_event, scoring.catch_up)
+                told = _also_scored(ledger, scoring, on_event)
+                preflights, summary = ask_all(plan, ledger, first, told, scoring.catch_up)
                 held.status = summary.status
                 ran = Ran(ledger.id, summary, preflights)
                 if summary.status == "interrupted":
@@ -113,6 +114,17 @@ class _Held:
         trace: TracebackType | None,
     ) -> None:
         self._ledger.end(self.status)
+
+
+def _also_scored(ledger: OpenRun, scoring: RunScoring, on_event: OnEvent) -> OnEvent:
+    """Hands answers to scoring as they come, unless the journal may hold others instead."""
+
+    def told(event: Event) -> None:
+        if isinstance(event, Outcome) and not ledger.overtaken:
+            scoring.take(event)
+        on_event(event)
+
+    return told
 
 
 def _counting(plan: Plan, spent_usd: float) -> Plan:

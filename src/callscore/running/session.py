@@ -16,7 +16,7 @@ from callscore.running.models import Reached
 from callscore.running.preflight import Preflight, preflight
 
 PREFLIGHT_TIMEOUT_S = 30.0
-BETWEEN_S = 0.02
+BETWEEN_S = 0.004
 
 Asked = tuple[Sequence[Preflight], RunSummary]
 

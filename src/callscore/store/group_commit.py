@@ -71,6 +71,8 @@ class GroupCommit:
         self._due = False
         """Whether this turn of the loop ends with a group."""
         self._broken: BaseException | None = None
+        self.overtaken = False
+        """Whether a row was not written, because another stands there and stays."""
 
     async def durable(self, rows: Rows) -> None:
         """Returns when these rows, and all before them, are on the disk."""
@@ -172,5 +174,8 @@ class GroupCommit:
     def _write(self, rows: Sequence[Rows]) -> None:
         answers = [row.answer for row in rows if row.answer is not None]
         with told_plainly(self._path), transaction(self._connection):
-            self._connection.executemany(_ANSWER, answers)
-            self._connection.executemany(_ITEM, [row.item for row in rows])
+            written = self._connection.executemany(_ITEM, [row.item for row in rows]).rowcount
+            if answers:
+                written += self._connection.executemany(_ANSWER, answers).rowcount
+            if written != len(rows) + len(answers):
+                self.overtaken = True

@@ -132,6 +132,11 @@ class OpenRun:
         """The answer to this request, if it was ever paid for."""
         return self._journal.stored(key)
 
+    @property
+    def overtaken(self) -> bool:
+        """Whether the journal may hold other answers than it was given: earlier ones stay."""
+        return self._commits.overtaken
+
     async def keep(self, item: Item, stored: Stored) -> None:
         """Returns when the paid answer and the item are durable."""
         await self._commits.durable(Rows(_answer_row(stored), self._item_row(item)))
