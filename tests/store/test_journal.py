@@ -15,6 +15,7 @@ from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.kept_reply import from_bytes, to_bytes
+from callscore.store.known_keys import KnownKeys
 from run_cases import HEADER, item_for, stored_for, work_for
 
 
@@ -277,3 +278,37 @@ def test_what_one_loop_leaves_behind_the_next_one_takes_over(journal: Journal) -
     with closing(sqlite3.connect(journal.path)) as other:
         assert other.execute("SELECT count(*) FROM items").fetchone() == (21,)
     run.end("complete")
+
+
+def test_an_answer_of_a_run_beside_this_one_is_found_after_the_next_commit(
+    journal: Journal,
+) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    with Journal(journal.path) as elsewhere:
+        other = elsewhere.open_run(msgspec.structs.replace(HEADER, name="another"))
+        assert other.stored(work_for(1).call.key) == stored_for(1)
+        keep(other, 2)
+        other.end("complete")
+    keep(run, 3)
+    assert run.stored(work_for(2).call.key) == stored_for(2)
+    assert run.stored(work_for(3).call.key) == stored_for(3)
+    assert run.stored(work_for(4).call.key) is None
+    run.end("complete")
+
+
+def test_keys_are_known_until_there_are_too_many_or_others_write(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    with closing(sqlite3.connect(journal.path)) as connection:
+        keys = KnownKeys(connection)
+    run.end("complete")
+    known, unknown = work_for(1).call.key, work_for(2).call.key
+    assert (keys.lacks(known), keys.lacks(unknown)) == (False, True)
+    keys.heed(1, 2)
+    assert keys.lacks(unknown)
+    keys.add(unknown)
+    assert not keys.lacks(unknown)
+    assert keys.lacks(work_for(3).call.key)
+    keys.heed(3, 4)
+    assert not keys.lacks(work_for(3).call.key), "somebody else has written"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from callscore.core.errors import StoreError
 from callscore.store.connecting import told_plainly, transaction
 from callscore.store.kept_reply import checksum
+from callscore.store.known_keys import KnownKeys, last_id
 
 MOST_UNWRITTEN = 2_000
 
@@ -58,9 +59,10 @@ class GroupCommit:
     loop as can be: one until a group is handed over, one until all who wait for it are told.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, keys: KnownKeys) -> None:
         self._connection = connection
         self._path = path
+        self._keys = keys
         connection.create_function("checksum", 2, checksum, deterministic=True)
         self._thread = ThreadPoolExecutor(1, "journal")
         self._rows: list[Rows] = []
@@ -174,8 +176,11 @@ class GroupCommit:
     def _write(self, rows: Sequence[Rows]) -> None:
         answers = [row.answer for row in rows if row.answer is not None]
         with told_plainly(self._path), transaction(self._connection):
+            before = last_id(self._connection)
             written = self._connection.executemany(_ITEM, [row.item for row in rows]).rowcount
             if answers:
                 written += self._connection.executemany(_ANSWER, answers).rowcount
             if written != len(rows) + len(answers):
                 self.overtaken = True
+            after = last_id(self._connection)
+        self._keys.heed(before, after)

@@ -13,6 +13,7 @@ from callscore.core.run_words import Item, RunStatus, Stored
 from callscore.store.connecting import connect, create_private, told_plainly, transaction
 from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
+from callscore.store.known_keys import KnownKeys
 from callscore.store.migrations import migrate
 from callscore.store.run_records import (
     RunHeader,
@@ -73,7 +74,8 @@ class Journal:
         """
         with told_plainly(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
-        return OpenRun(run_id, self, connect(self.path, self._factory))
+            keys = KnownKeys(self._connection)
+        return OpenRun(run_id, self, connect(self.path, self._factory), keys)
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -122,15 +124,21 @@ class Journal:
 class OpenRun:
     """A run under way: a `Ledger` whose paid answers are on the disk before they are used."""
 
-    def __init__(self, run_id: int, journal: Journal, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, run_id: int, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys
+    ) -> None:
         self.id = run_id
         self._journal = journal
         self._connection = connection
-        self._commits = GroupCommit(connection, journal.path)
+        self._keys = keys
+        self._commits = GroupCommit(connection, journal.path, keys)
 
     def stored(self, key: bytes) -> Stored | None:
-        """The answer to this request, if it was ever paid for."""
-        return self._journal.stored(key)
+        """The answer to this request, if it was ever paid for.
+
+        What others keep while this run is under way is seen after its next commit.
+        """
+        return None if self._keys.lacks(key) else self._journal.stored(key)
 
     @property
     def overtaken(self) -> bool:
@@ -139,6 +147,7 @@ class OpenRun:
 
     async def keep(self, item: Item, stored: Stored) -> None:
         """Returns when the paid answer and the item are durable."""
+        self._keys.add(stored.key)
         await self._commits.durable(Rows(_answer_row(stored), self._item_row(item)))
 
     async def note(self, item: Item) -> None:
