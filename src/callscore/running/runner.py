@@ -19,6 +19,7 @@ from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
 from callscore.running.session import ask_all
+from callscore.running.sharing import SharedStream
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
 
@@ -156,12 +157,13 @@ def _plan(prepared: Prepared) -> Plan:
         case_s=attempts.case_timeout_s,
         max_attempts=attempts.most,
     )
+    shared = SharedStream(prepared.subjects)
     return Plan(
         {
             model.spec.name: PlannedModel(
                 model.spec,
                 model.provider,
-                work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats),
+                work_of(model.spec.name, model.provider, shared.reader(), repeats),
                 _total(prepared, model),
             )
             for model in prepared.models
