@@ -98,6 +98,7 @@ def _rescored(prepared: Prepared, run_id: int) -> Ran:
 
 
 def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
+    from callscore.cli import output
     from callscore.cli.live import LiveView
     from callscore.running.log import EventLog
     from callscore.running.runner import run_prepared
@@ -112,7 +113,7 @@ def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
             if written is not None:
                 written(event)
 
-        return run_prepared(prepared, on_event)
+        return run_prepared(prepared, on_event, output.load)
 
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:

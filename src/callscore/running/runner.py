@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from callscore.running.models import Reached, price_of
 from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
-from callscore.running.session import ask_all
+from callscore.running.session import Meanwhile, ask_all, nothing
 from callscore.running.sharing import SharedStream
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
@@ -69,8 +69,13 @@ class _Interrupted(Exception):
         self.ran = ran
 
 
-def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
-    """Ask every model, keep every answer, score what was kept."""
+def run_prepared(
+    prepared: Prepared, on_event: OnEvent, while_waiting: Callable[[], None] = nothing
+) -> Ran:
+    """Ask every model, keep every answer, score what was kept.
+
+    `while_waiting` is called once, for what can be done while the first answers are awaited.
+    """
     plan = _plan(prepared)
     plan.check()
     config = prepared.config
@@ -88,7 +93,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
                 plan = _counting(plan, journal.run(ledger.id).cost_usd)
                 first = _wanting(prepared, journal) if prepared.options.preflight else {}
                 told = _also_scored(ledger, scoring, on_event)
-                preflights, summary = ask_all(plan, ledger, first, told, scoring.catch_up)
+                meanwhile = Meanwhile(while_waiting, scoring.catch_up)
+                preflights, summary = ask_all(plan, ledger, first, told, meanwhile)
                 held.status = summary.status
                 ran = Ran(ledger.id, summary, preflights)
                 if summary.status == "interrupted":

@@ -21,17 +21,25 @@ BETWEEN_S = 0.004
 Asked = tuple[Sequence[Preflight], RunSummary]
 
 
+def nothing() -> None:
+    """There is nothing to be done meanwhile."""
+
+
+class Meanwhile(NamedTuple):
+    """Short work for the time that answers take."""
+
+    once: Callable[[], None] = nothing
+    now_and_then: Callable[[], None] = nothing
+
+
 def ask_all(
     plan: Plan,
     ledger: Ledger,
     first: Mapping[str, Reached],
     on_event: OnEvent,
-    meanwhile: Callable[[], None],
+    meanwhile: Meanwhile,
 ) -> Asked:
-    """Ask the models in `first` whether they answer at all; then carry out the plan.
-
-    `meanwhile` is called now and then: short work for the time that answers take.
-    """
+    """Ask the models in `first` whether they answer at all; then carry out the plan."""
     return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, meanwhile))
 
 
@@ -42,10 +50,9 @@ class _Session(NamedTuple):
     stop: Stop
 
 
-async def _ask_all(
-    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
-) -> Asked:
+async def _ask_all(session: _Session, first: Mapping[str, Reached], meanwhile: Meanwhile) -> Asked:
     plan, ledger, on_event, stop = session
+    beside = asyncio.create_task(_now_and_then(meanwhile))
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
         providers = {name: model.provider for name, model in first.items()}
@@ -53,21 +60,23 @@ async def _ask_all(
         _refuse(preflights)
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
-        beside = asyncio.create_task(_now_and_then(meanwhile))
-        try:
-            return preflights, await generate(plan, ledger, on_event, stop)
-        finally:
-            beside.cancel()
-            await asyncio.gather(beside, return_exceptions=True)
+        summary = await generate(plan, ledger, on_event, stop)
+        if beside.done():
+            beside.result()  # raises what went wrong beside: something is not scored
+        return preflights, summary
     finally:
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
         for model in plan.models.values():
             await model.provider.close()
 
 
-async def _now_and_then(work: Callable[[], None]) -> None:
+async def _now_and_then(meanwhile: Meanwhile) -> None:
+    await asyncio.sleep(BETWEEN_S)
+    meanwhile.once()
     while True:
         await asyncio.sleep(BETWEEN_S)
-        work()
+        meanwhile.now_and_then()
 
 
 async def _unless_stopped(
