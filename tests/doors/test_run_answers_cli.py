@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import count
 from pathlib import Path
 
+import pytest
+
+from callscore.core.case import Message, Prompt
+from callscore.core.run_words import ModelSpec
+from callscore.providers.catalog import KINDS, make_provider
+from callscore.providers.http import Http
+from callscore.providers.secrets import Secrets
+from callscore.providers.unsent import UnsentModel
 from eval_files import cases_file, eval_file, remote, right_answer, run, start
 from stub_servers import FaultyChat, Request, serving
 
@@ -40,3 +49,41 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
         done = run("run", path, "--store", store, "--rescore", number_of_run, "--results", again)
         assert done.returncode == 0, done.stderr
         assert again.read_bytes() == (tmp_path / f"{path.parent.name}.jsonl").read_bytes()
+
+
+def test_a_dry_run_and_scoring_again_need_no_key(tmp_path: Path) -> None:
+    cases_file(tmp_path, 5)
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    without_key = {"STUB_KEY": ""}
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        refused = run("run", path, env=without_key)
+        assert (refused.returncode, stub.requests) == (2, [])
+        assert "STUB_KEY is not set" in refused.stderr
+        before = run("run", path, "--dry-run", env=without_key)
+        assert before.returncode == 0, before.stderr
+        assert before.stdout.splitlines()[2].split()[:3] == ["m", "5", "0"]
+        assert stub.requests == []
+        assert run("run", path, "--json", first).returncode == 0
+        asked = len(stub.requests)
+        after = run("run", path, "--dry-run", env=without_key)
+        assert after.stdout.splitlines()[2].split()[:3] == ["m", "5", "5"], "all is paid for"
+        again = run("run", path, "--rescore", "1", "--json", second, env=without_key)
+        assert again.returncode == 0, again.stderr
+        assert len(stub.requests) == asked
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_that_is_not_to_be_asked_builds_the_same_requests_and_sends_none(
+    kind: str,
+) -> None:
+    secrets = Secrets({"SOME_KEY": "sk-some-key", "AWS_REGION": "eu-west-1"})
+    spec = ModelSpec("m", kind, "model-1", api_key_env="SOME_KEY", params={"temperature": 0.5})
+    prompt = Prompt((Message("system", "Be brief."), Message("user", "Say ok.")))
+    keyless = Secrets({"AWS_REGION": "eu-west-1"})
+    unsent = UnsentModel(spec, keyless)
+    call = unsent.call(prompt, 2)
+    assert call == make_provider(spec, secrets, Http()).call(prompt, 2)
+    answer = asyncio.run(unsent.attempt(call))
+    assert (answer.kind, answer.message) == ("unauthorised", "this model is not to be asked")

@@ -73,7 +73,8 @@ def run(
         preflight=not no_preflight,
         results=results,
     )
-    with closing(prepare(load_eval(eval_file, store), options)) as prepared:
+    sending = not dry_run and rescore is None
+    with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
         if dry_run:
             _show_estimate(prepared)
             return
