@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from callscore.providers.unsent import UnsentModel
 from eval_files import cases_file, eval_file, remote, right_answer, run, start
-from stub_servers import FaultyChat, Request, serving
+from stub_servers import Answer, FaultyChat, Request, always, openai_error, serving
 
 
 def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
@@ -87,3 +88,29 @@ def test_a_model_that_is_not_to_be_asked_builds_the_same_requests_and_sends_none
     assert call == make_provider(spec, secrets, Http()).call(prompt, 2)
     answer = asyncio.run(unsent.attempt(call))
     assert (answer.kind, answer.message) == ("unauthorised", "this model is not to be asked")
+
+
+def test_the_preflight_stands_in_the_bill(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    dear, unknown = {"input": 0, "output": 1000}, None
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url, price=dear)])
+        done = run("run", path)
+        assert "1 small request to see whether the models answer: 18 tokens, cost $0.007" in (
+            done.stderr
+        )
+        assert run("run", path).returncode == 0
+        listed = [line.split() for line in run("runs", path).stdout.splitlines()[1:]]
+        assert [line[-2] for line in listed] == ["$0", "$0.021"], "the second asked nothing"
+        done = run("run", eval_file(tmp_path, [remote(stub.url, "n", price=unknown)]))
+        assert "18 tokens, cost unknown" in done.stderr
+
+
+def test_a_preflight_that_fails_is_still_charged_for_those_that_answered(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    refusing = always(Answer(openai_error("no such model"), 404))
+    with serving(FaultyChat(right_answer)) as good, serving(refusing) as bad:
+        path = eval_file(tmp_path, [remote(good.url, "a"), remote(bad.url, "b")])
+        assert run("run", path).returncode == 2
+    (record,) = [json.loads(line) for line in run("runs", path, "--json").stdout.splitlines()]
+    assert record["cost_usd"] == pytest.approx((11 * 1.0 + 7 * 2.0) / 1e6)

@@ -19,6 +19,7 @@ from callscore.store.run_records import (
     RunHeader,
     RunRecord,
     all_runs,
+    charge_preflight,
     end_run,
     one_run,
     take_run,
@@ -115,6 +116,11 @@ class Journal:
                 found.setdefault(model, {})[run] = from_bytes(reply)
         return found
 
+    def charge_preflight(self, run_id: int, usd: float) -> None:
+        """Write down what a run has paid to see whether the models answer."""
+        with told_plainly(self.path), transaction(self._connection):
+            charge_preflight(self._connection, run_id, usd)
+
     def end_run(self, run_id: int, status: RunStatus) -> None:
         """Write down how a run ended, and let it go."""
         with told_plainly(self.path), transaction(self._connection):
@@ -157,6 +163,10 @@ class OpenRun:
     async def settle(self) -> None:
         """Returns when everything is durable."""
         await self._commits.settle()
+
+    def charge_preflight(self, usd: float) -> None:
+        """Write down what this run has paid to see whether the models answer."""
+        self._journal.charge_preflight(self.id, usd)
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, note how the run ended, and let it go for others."""

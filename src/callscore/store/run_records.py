@@ -19,7 +19,7 @@ _OF_RUN = (
     " holder,"
     " (SELECT count(*) FROM items WHERE run_id = runs.id AND error IS NULL),"
     " (SELECT count(*) FROM items WHERE run_id = runs.id AND error IS NOT NULL),"
-    " (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
+    " preflight_usd + (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1),"
     " (SELECT count(*) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL)"
@@ -59,7 +59,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     answered: int
     failed: int
     cost_usd: float
-    """The known part of what this run paid."""
+    """The known part of what this run paid, its preflights included."""
     unpriced: int
     """Answers this run paid for at a price nobody knows."""
 
@@ -104,6 +104,13 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
     connection.execute(
         "UPDATE runs SET status = ?, finished_at = ?, holder = NULL WHERE id = ?",
         (status, now(), run_id),
+    )
+
+
+def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) -> None:
+    """Add what a run has paid to see whether the models answer."""
+    connection.execute(
+        "UPDATE runs SET preflight_usd = preflight_usd + ? WHERE id = ?", (usd, run_id)
     )
 
 
