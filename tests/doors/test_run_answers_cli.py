@@ -15,8 +15,8 @@ from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from callscore.providers.unsent import UnsentModel
-from eval_files import cases_file, eval_file, remote, right_answer, run, start
-from stub_servers import Answer, FaultyChat, Request, always, openai_error, serving
+from eval_files import cases_file, eval_file, read_json, remote, right_answer, run, start
+from stub_servers import Answer, FaultyChat, Request, always, chat_completion, openai_error, serving
 
 
 def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
@@ -114,3 +114,26 @@ def test_a_preflight_that_fails_is_still_charged_for_those_that_answered(tmp_pat
         assert run("run", path).returncode == 2
     (record,) = [json.loads(line) for line in run("runs", path, "--json").stdout.splitlines()]
     assert record["cost_usd"] == pytest.approx((11 * 1.0 + 7 * 2.0) / 1e6)
+
+
+def test_a_model_that_answers_under_another_name_is_named_in_card_and_json(tmp_path: Path) -> None:
+    cases_file(tmp_path, 3)
+    card, again = tmp_path / "card.json", tmp_path / "again.json"
+    names = {"stub-a": "stub-a", "stub-b": "stub-b-2026-01-31", "stub-c": "cheap-mini"}
+
+    def respond(request: Request) -> Answer:
+        answered = names[json.loads(request.body)["model"]]
+        return Answer({**chat_completion(right_answer(request)), "model": answered})
+
+    with serving(respond) as stub:
+        path = eval_file(tmp_path, [remote(stub.url, name) for name in "abc"])
+        done = run("run", path, "--json", card)
+    expected = [
+        "b: asked for stub-b, answered by stub-b-2026-01-31 (3 answers)",
+        "c: asked for stub-c, answered by another model: cheap-mini (3 answers)",
+    ]
+    assert read_json(card)["notes"] == expected
+    for note in expected:
+        assert f"note: {note}" in done.stdout
+    assert run("run", path, "--rescore", "1", "--json", again).returncode == 0
+    assert again.read_bytes() == card.read_bytes()

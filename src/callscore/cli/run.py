@@ -154,7 +154,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
         click.echo(render(score.document))
-    for note in prepared.notes if ran.card is None else ():
+    for note in ran.notes if ran.card is None else ():
         click.echo(note)
 
 

@@ -35,6 +35,8 @@ class Ran(msgspec.Struct, frozen=True):
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
     orchestration: Mapping[str, ScenarioScore] = {}
+    notes: Sequence[str] = ()
+    """What a reader must know about the models; the card has them, too."""
 
 
 def dry_run(prepared: Prepared) -> list[Estimate]:
@@ -141,7 +143,11 @@ def _counting(plan: Plan, spent_usd: float) -> Plan:
 
 
 def _scored(ran: Ran, scoring: RunScoring) -> Ran:
-    return msgspec.structs.replace(ran, card=scoring.card(), orchestration=scoring.scenarios())
+    card, orchestration = scoring.card(), scoring.scenarios()
+    notes = scoring.notes()
+    if card is not None:
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
+    return msgspec.structs.replace(ran, card=card, orchestration=orchestration, notes=notes)
 
 
 def rescore(prepared: Prepared, run_id: int) -> Ran:

@@ -14,6 +14,7 @@ from callscore.app import line_writer
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.run_words import Outcome, Work
 from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.running.answered_by import AnsweredBy
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
 from callscore.scoring.answers import Answers
@@ -42,6 +43,9 @@ class JournalAnswers:
         self.labels: Mapping[str, str] = {
             model.spec.name: model.spec.provider for model in models if not model.online
         }
+        self.answered_by = AnsweredBy(
+            {model.spec.name: model.spec.model for model in models if model.online}
+        )
         self._at_hand: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
         self._number_at_hand = 0
         self._complete: tuple[str, Answers] = ("", {})
@@ -55,7 +59,21 @@ class JournalAnswers:
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
         case_id, answers = self._complete
-        return answers if case_id == case.id else self.to_case(case.id)
+        answers = answers if case_id == case.id else self.to_case(case.id)
+        for model, runs in answers.items():
+            self._count(model, runs)
+        return answers
+
+    def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        """The answers of one model to the case of this id."""
+        runs = self.to_case(case_id).get(model, {})
+        self._count(model, runs)
+        return runs
+
+    def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
+        for reply in runs.values():
+            if isinstance(reply, Reply):
+                self.answered_by.count(model, reply.model)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
@@ -137,8 +155,11 @@ class RunScoring:
         if self._tallying is None:
             return None
         tallied = self._tallying.finish()
-        card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
-        return msgspec.structs.replace(card, notes=[*card.notes, *self._prepared.notes])
+        return scorecard(self._prepared.config.scoring, tallied, self._examiner)
+
+    def notes(self) -> list[str]:
+        """What a reader must know about the models; complete when everything is scored."""
+        return [*self._prepared.notes, *self._source.answered_by.notes()]
 
     def scenarios(self) -> Mapping[str, ScenarioScore]:
         """The results of the orchestration suite, where the run has scenarios."""
@@ -149,7 +170,7 @@ class RunScoring:
         return score_scenarios(
             self._prepared.sets,
             self._source.models,
-            self._source.to_case,
+            self._source.of_model,
             self._prepared.config.repeats,
             _labelling(self._on_result, self._source.labels),
         )
