@@ -137,3 +137,30 @@ def test_a_model_that_answers_under_another_name_is_named_in_card_and_json(tmp_p
         assert f"note: {note}" in done.stdout
     assert run("run", path, "--rescore", "1", "--json", again).returncode == 0
     assert again.read_bytes() == card.read_bytes()
+
+
+def test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again(
+    tmp_path: Path,
+) -> None:
+    cases_file(tmp_path, 40)
+    card, again = tmp_path / "card.json", tmp_path / "again.json"
+    store, saved = tmp_path / "runs.db", tmp_path / "saved.db"
+    with serving(FaultyChat(right_answer)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], store="runs.db")
+        assert run("run", path, "--json", card).returncode == 0
+        asked = len(stub.requests)
+        raw = bytearray(store.read_bytes())
+        raw[:4096] = bytes(4096)
+        store.write_bytes(raw)
+        refused = run("run", path)
+        assert refused.returncode == 4
+        assert "is damaged" in refused.stderr
+        assert len(stub.requests) == asked
+        done = run("runs", path, "--salvage", saved)
+        assert done.returncode == 0, done.stderr
+        assert f"{saved}: 40 answers, 1 run, 40 results saved; 0 answers before" in done.stderr
+        assert "40/40" in done.stdout
+        assert store.read_bytes() == raw
+        assert run("run", path, "--store", saved, "--json", again).returncode == 0
+        assert len(stub.requests) == asked
+    assert again.read_bytes() == card.read_bytes()
