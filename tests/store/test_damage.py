@@ -32,6 +32,7 @@ def answer_to(number: int) -> Stored:
 
 def written(folder: Path, *, close: bool = True) -> Path:
     """A journal of many commits; left as by a kill, its log not yet in the file, if not closed."""
+    folder.mkdir(exist_ok=True)
     path, live = folder / "runs.db", folder / "live.db"
     with Journal(live) as journal:
         run = journal.open_run(HEADER)
@@ -87,7 +88,7 @@ def test_a_damaged_file_is_noticed_kept_and_salvaged(
         Journal(path)
     found = salvage(path, new)
     assert path.read_bytes() == before
-    assert not log_of(path).exists()
+    assert not log_of(path).exists() or not log_of(path).read_bytes()
     assert ANSWERS // 3 < found.answers <= ANSWERS
     assert new.stat().st_mode & 0o777 == 0o600
     with Journal(new) as journal:
@@ -149,6 +150,21 @@ def test_the_last_transaction_may_be_there_in_part_after_a_loss_of_power(tmp_pat
         found = [n for n in range(ANSWERS) if journal.stored(work_for(n).call.key)]
     assert found == list(range(len(found)))
     assert ANSWERS - 20 <= len(found) < ANSWERS
+
+
+def test_looking_at_a_damaged_file_moves_nothing_of_its_log(tmp_path: Path) -> None:
+    path, used = tmp_path / "runs.db", written(tmp_path / "used")
+    with Journal(used) as journal:
+        run = journal.open_run(HEADER)
+        asyncio.run(run.keep(item_for(900, paid=True), answer_to(900)))
+        for end in ("", "-wal"):
+            shutil.copy(f"{used}{end}", f"{path}{end}")
+        run.end("complete")
+    overwrite(path, 30 * PAGE_BYTES, 4 * PAGE_BYTES)
+    before = path.read_bytes(), log_of(path).read_bytes()
+    with pytest.raises(StoreError, match="is damaged"):
+        Journal(path)
+    assert (path.read_bytes(), log_of(path).read_bytes()) == before
 
 
 def test_a_file_is_not_salvaged_over_another(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from contextlib import closing
 from pathlib import Path
 
-from callscore.store.connecting import damaged
+from callscore.store.connecting import BUSY_S, damaged, told_plainly
 from callscore.store.pages import FRAME_HEADER, MAGIC, WAL_HEADER, frames
 
 CHECKED_BYTES = 64_000_000
@@ -16,16 +17,25 @@ LOOKS = 3
 _WORD = 0xFFFFFFFF
 
 
-def check_pages(connection: sqlite3.Connection, path: Path, *, all_of_them: bool) -> None:
-    """StoreError where a page is not what it should be; a large file is believed if closed well."""
-    if path.stat().st_size > CHECKED_BYTES and not all_of_them:
-        return
-    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if verdict != "ok":
-        raise damaged(path, " ".join(str(verdict).split()))
+def check_whole(path: Path) -> None:
+    """StoreError where log or pages are not what they should be; neither is changed by looking.
+
+    A large file is believed where its log shows that it was closed well.
+    """
+    left_behind = _check_log(path)
+    if left_behind or path.stat().st_size <= CHECKED_BYTES:
+        with told_plainly(path), closing(_reading(path)) as connection:
+            verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        if verdict != "ok":
+            raise damaged(path, " ".join(verdict.split()))
 
 
-def check_log(path: Path) -> bool:
+def _reading(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write: any other would move the log into the file when closed."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
+
+
+def _check_log(path: Path) -> bool:
     """StoreError where the log has lost commits in its middle; else whether there is a log.
 
     SQLite reads a log up to the first frame that is not whole and drops the rest, as it must after

@@ -11,7 +11,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
 from callscore.core.run_words import Item, RunStatus, Stored
 from callscore.store.connecting import connect, create_private, told_plainly, transaction
-from callscore.store.damage import check_log, check_pages
+from callscore.store.damage import check_whole
 from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
 from callscore.store.known_keys import KnownKeys
@@ -46,11 +46,10 @@ class Journal:
         self.path = path
         self._factory = factory
         create_private(path)
-        left_behind = check_log(path)
+        check_whole(path)
         self._connection = connect(path, factory)
         try:
             with told_plainly(path):
-                check_pages(self._connection, path, all_of_them=left_behind)
                 migrate(self._connection, path)
         except StoreError:
             self._connection.close()
