@@ -126,11 +126,11 @@ class _Held:
 
 
 def _also_scored(ledger: OpenRun, scoring: RunScoring, on_event: OnEvent) -> OnEvent:
-    """Hands answers to scoring as they come, unless the journal may hold others instead."""
+    """Hands answers to scoring as they come."""
 
     def told(event: Event) -> None:
-        if isinstance(event, Outcome) and not ledger.overtaken:
-            scoring.take(event)
+        if isinstance(event, Outcome):
+            scoring.take(event, overtaken=ledger.overtaken)
         on_event(event)
 
     return told

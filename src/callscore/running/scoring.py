@@ -48,13 +48,20 @@ class JournalAnswers:
         )
         self._at_hand: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
         self._number_at_hand = 0
+        self._all_at_hand = True
         self._complete: tuple[str, Answers] = ("", {})
 
     def take(self, work: Work, reply: Reply) -> None:
         """A reply that the journal holds, too: its case is scored without asking the journal."""
-        if self._number_at_hand < MOST_AT_HAND:
+        if self._number_at_hand >= MOST_AT_HAND:
+            self.look_into_the_journal()
+        else:
             self._number_at_hand += 1
             self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = reply
+
+    def look_into_the_journal(self) -> None:
+        """From now on not every reply is at hand."""
+        self._all_at_hand = False
 
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
@@ -85,7 +92,7 @@ class JournalAnswers:
         A failure is no reply: a resumed run still asks again.
         """
         found: Answers = self._at_hand.get(case_id, {})
-        if _replies(found) != number:
+        if _replies(found) != number and not self._all_at_hand:
             found = self.to_case(case_id)
         if _replies(found) != number:
             return False
@@ -131,9 +138,14 @@ class RunScoring:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def take(self, outcome: Outcome) -> None:
-        """Keep a reply at hand that was told of after it was durable."""
-        if isinstance(outcome.answer, Reply) and self._can_go_on:
+    def take(self, outcome: Outcome, *, overtaken: bool) -> None:
+        """Keep a reply at hand that was told of after it was durable.
+
+        Where the journal may hold another one instead, that one counts.
+        """
+        if overtaken:
+            self._source.look_into_the_journal()
+        elif isinstance(outcome.answer, Reply) and self._can_go_on:
             self._source.take(outcome.work, outcome.answer)
 
     @property
