@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.kept_reply import from_bytes, to_bytes
+from callscore.store.known_keys import KnownKeys
 from run_cases import HEADER, item_for, stored_for, work_for
 
 
@@ -68,7 +70,11 @@ def test_every_reply_comes_back_as_it_was(reply: Reply) -> None:
 def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -> None:
     run = journal.open_run(HEADER)
     keep(run, 1)
-    asyncio.run(run.keep(item_for(1), stored_for(1, text="a second answer")))
+    assert not run.overtaken
+    other = journal.open_run(msgspec.structs.replace(HEADER, name="another"))
+    asyncio.run(other.keep(item_for(1), stored_for(1, text="a second answer")))
+    assert other.overtaken
+    other.end("complete")
     run.end("complete")
     assert journal.stored(work_for(1).call.key) == stored_for(1)
 
@@ -103,8 +109,10 @@ def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal
     run = journal.open_run(HEADER)
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     keep(run, 1)
+    assert not run.overtaken
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     run.end("interrupted")
+    assert run.overtaken
     assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
 
 
@@ -242,3 +250,65 @@ def test_a_lost_page_is_told_not_papered_over(journal: Journal) -> None:
         Journal(journal.path) as torn,
     ):
         torn.runs()
+
+
+def test_a_row_that_cannot_be_written_ends_the_run_and_leaves_nobody_waiting(
+    journal: Journal,
+) -> None:
+    run = journal.open_run(HEADER)
+    lone = msgspec.structs.replace(item_for(1, paid=True), case_id="\ud800")
+
+    async def both() -> list[BaseException | None]:
+        jobs = (run.keep(lone, stored_for(1)), run.keep(item_for(2, paid=True), stored_for(2)))
+        async with asyncio.timeout(20):
+            return list(await asyncio.gather(*jobs, return_exceptions=True))
+
+    told = asyncio.run(both())
+    assert [type(error) for error in told] == [StoreError, StoreError]
+    assert str(told[0]).startswith(f"{journal.path}: cannot keep results: 'utf-8' codec can't")
+    run.end("interrupted")
+    assert journal.run(run.id).status == "interrupted"
+
+
+def test_what_one_loop_leaves_behind_the_next_one_takes_over(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    for number in range(20):
+        asyncio.run(run.note(item_for(number, error="HTTP 500")))
+    keep(run, 20)
+    with closing(sqlite3.connect(journal.path)) as other:
+        assert other.execute("SELECT count(*) FROM items").fetchone() == (21,)
+    run.end("complete")
+
+
+def test_an_answer_of_a_run_beside_this_one_is_found_after_the_next_commit(
+    journal: Journal,
+) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    with Journal(journal.path) as elsewhere:
+        other = elsewhere.open_run(msgspec.structs.replace(HEADER, name="another"))
+        assert other.stored(work_for(1).call.key) == stored_for(1)
+        keep(other, 2)
+        other.end("complete")
+    keep(run, 3)
+    assert run.stored(work_for(2).call.key) == stored_for(2)
+    assert run.stored(work_for(3).call.key) == stored_for(3)
+    assert run.stored(work_for(4).call.key) is None
+    run.end("complete")
+
+
+def test_keys_are_known_until_there_are_too_many_or_others_write(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+    keep(run, 1)
+    with closing(sqlite3.connect(journal.path)) as connection:
+        keys = KnownKeys(connection)
+    run.end("complete")
+    known, unknown = work_for(1).call.key, work_for(2).call.key
+    assert (keys.lacks(known), keys.lacks(unknown)) == (False, True)
+    keys.heed(1, 2)
+    assert keys.lacks(unknown)
+    keys.add(unknown)
+    assert not keys.lacks(unknown)
+    assert keys.lacks(work_for(3).call.key)
+    keys.heed(3, 4)
+    assert not keys.lacks(work_for(3).call.key), "somebody else has written"

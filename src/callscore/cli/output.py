@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -27,18 +28,25 @@ def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
     print_card(card, title)
 
 
+def load() -> None:
+    """Import what printing a card takes: in time that would be spent waiting anyway."""
+    for name in ("rich.console", "rich.table", "callscore.report.terminal"):
+        importlib.import_module(name)
+
+
 def print_card(card: Scorecard, title: str) -> None:
     """Print the scorecard to the terminal, wide enough for a file where there is no terminal."""
     from rich.console import Console
 
     from callscore.report.terminal import print_scorecard
-    from callscore.suites.catalog import template
+    from callscore.suites.catalog import OTHER_ORIGIN, template
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     console = Console(width=width, highlight=False, markup=False, emoji=False)
-    print_scorecard(console, card, template(), title)
+    other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
+    print_scorecard(console, card, template(other_origin=other_origin), title)
 
 
 def require_complete(card: Scorecard) -> None:

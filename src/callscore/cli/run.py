@@ -73,7 +73,8 @@ def run(
         preflight=not no_preflight,
         results=results,
     )
-    with closing(prepare(load_eval(eval_file, store), options)) as prepared:
+    sending = not dry_run and rescore is None
+    with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
         if dry_run:
             _show_estimate(prepared)
             return
@@ -98,6 +99,7 @@ def _rescored(prepared: Prepared, run_id: int) -> Ran:
 
 
 def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
+    from callscore.cli import output
     from callscore.cli.live import LiveView
     from callscore.running.log import EventLog
     from callscore.running.runner import run_prepared
@@ -112,7 +114,7 @@ def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
             if written is not None:
                 written(event)
 
-        return run_prepared(prepared, on_event)
+        return run_prepared(prepared, on_event, output.load)
 
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
@@ -152,7 +154,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
         click.echo(render(score.document))
-    for note in prepared.notes if ran.card is None else ():
+    for note in ran.notes if ran.card is None else ():
         click.echo(note)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from callscore.core.run_words import ModelSummary, RunSummary
 from callscore.report.columns import columns
@@ -11,6 +12,7 @@ from callscore.report.safe_text import plain
 from callscore.running.estimate import Estimate
 from callscore.running.preflight import Preflight
 from callscore.store.run_records import RunRecord
+from callscore.store.salvage import Salvaged
 
 UNKNOWN = "unknown"
 
@@ -81,7 +83,11 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
     if preflights:
         tokens = sum(found.input_tokens + found.output_tokens for found in preflights)
         asked = show_count(len(preflights), "small request")
-        lines.append(f"before that, {asked} to see whether the models answer: {tokens} tokens")
+        cost = _sum([found.cost_usd for found in preflights])
+        told = UNKNOWN if cost is None else show_money(cost)
+        lines.append(
+            f"before that, {asked} to see whether the models answer: {tokens} tokens, cost {told}"
+        )
     if summary.status == "budget":
         lines.append("stopped: the next call could have exceeded the budget")
     return lines
@@ -111,6 +117,21 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
         for record in records
     ]
     return columns(headings, rows)
+
+
+def salvaged_lines(damaged: Path, target: Path, found: Salvaged) -> list[str]:
+    """What was saved of a damaged store, and what becomes of the two files."""
+    saved = [
+        show_count(found.answers, "answer"),
+        show_count(found.runs, "run"),
+        show_count(found.items, "result"),
+    ]
+    lost = show_count(found.lost_answers, "answer")
+    return [
+        f"{target}: {', '.join(saved)} saved; {lost} before the last of them could not be read",
+        f"{damaged} was not touched. Saved answers are not paid for again: name {target} in "
+        "`store` or --store, or put it in the place of the other",
+    ]
 
 
 def _status(record: RunRecord) -> str:

@@ -13,7 +13,8 @@ FILE = click.Path(path_type=Path)
 @click.argument("eval_file", metavar="[EVAL.yaml]", required=False, type=FILE)
 @click.option("--store", type=FILE, help="The store to look into, where no eval file names it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one run a line.")
-def runs(eval_file: Path | None, store: Path | None, as_json: bool) -> None:
+@click.option("--salvage", type=FILE, help="Write what can be read of a damaged store here.")
+def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Path | None) -> None:
     """List runs with status, coverage and cost, newest first.
 
     Without a file or --store, the store of eval files in this folder: .callscore/runs.db.
@@ -28,6 +29,9 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool) -> None:
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
     if not path.exists():
         raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    if salvage is not None:
+        _salvage(path, salvage)
+        path = salvage
     with Journal(path) as journal:
         found = journal.runs()
     if as_json:
@@ -36,3 +40,11 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool) -> None:
         return
     for line in run_lines(found):
         click.echo(line)
+
+
+def _salvage(damaged: Path, target: Path) -> None:
+    from callscore.cli.run_text import salvaged_lines
+    from callscore.store.salvage import salvage
+
+    for line in salvaged_lines(damaged, target, salvage(damaged, target)):
+        click.echo(line, err=True)

@@ -20,6 +20,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.run_words import OnEvent, Retry, Stored, Work
 from callscore.engine.backoff import SHARED, jittered, told_to_wait, wait_after
 from callscore.engine.budget import Budget
+from callscore.engine.deadlines import Deadlines
 from callscore.engine.lane import Lane
 from callscore.engine.plan import EngineOptions
 from callscore.engine.stopping import Stop
@@ -38,6 +39,7 @@ class Asker:
         self._budget = Budget(options.budget_usd, options.already_spent_usd)
         self._rng = Random(options.seed)
         self._loop = asyncio.get_running_loop()
+        self._deadlines = Deadlines(options.attempt_s)
         self.sending: set[asyncio.Task[None] | None] = set()
         """Tasks with a call in the air, or with an answer that is not yet durable."""
 
@@ -113,11 +115,10 @@ class Asker:
             lane.count_attempt(uncertain)
 
     async def _attempt(self, lane: Lane, call: Call) -> Answered | AttemptFailed:
-        seconds = self._options.attempt_s
         try:
-            async with asyncio.timeout(seconds):
-                return await lane.provider.attempt(call)
+            return await self._deadlines.within(lane.provider.attempt(call))
         except TimeoutError:
+            seconds = self._options.attempt_s
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
     def _heed_answer(self, lane: Lane, answered: Answered, sent: float) -> None:

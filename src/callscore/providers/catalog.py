@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from callscore.providers.dialect import Dialect
     from callscore.providers.http import Http
     from callscore.providers.remote import Access, Authorise
+    from callscore.providers.requests import Requests
 
 ANTHROPIC_VERSION = "2023-06-01"
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
@@ -49,14 +50,12 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
 
     Nothing is sent and no connection opened. All models of a process share one `Http`.
     """
-    from callscore.providers.addresses import checked_url
     from callscore.providers.http import Endpoint, proxy_for
     from callscore.providers.remote import Access, RemoteModel
 
     try:
         api = _api(spec, secrets)
-        base = checked_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
-        url = _joined(base, api.dialect.path(spec.model))
+        base, url = _addresses(spec, api)
         key = _key(spec, secrets, base, api.key_env)
         authorise = _authorise(spec, secrets, url, key)
     except ConfigError as error:
@@ -64,6 +63,26 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     hidden = [key, *(secrets.environment.get(name) for name in _OTHER_SECRETS)]
     access = Access(Endpoint(url, proxy_for(url)), authorise, tuple(filter(None, hidden)))
     return RemoteModel(spec.name, spec.model, api.dialect, access, http)
+
+
+def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
+    """What would be sent to a model; needs no key, and nothing that could send it."""
+    from callscore.providers.requests import Requests
+
+    try:
+        api = _api(spec, secrets)
+        _, url = _addresses(spec, api)
+    except ConfigError as error:
+        raise ConfigError(f"model {spec.name!r}: {error}") from None
+    return Requests(spec.model, api.dialect, url)
+
+
+def _addresses(spec: ModelSpec, api: _Api) -> tuple[URL, URL]:
+    """The base of a model's addresses, and the one for its requests."""
+    from callscore.providers.addresses import checked_url
+
+    base = checked_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
+    return base, _joined(base, api.dialect.path(spec.model))
 
 
 def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from hashlib import blake2b
 
 import msgspec
 
@@ -13,11 +12,9 @@ from callscore.providers.dialect import Dialect
 from callscore.providers.failures import failure, server_error
 from callscore.providers.http import Endpoint, Http, HttpAnswer
 from callscore.providers.redaction import excerpt
+from callscore.providers.requests import Requests
 from callscore.providers.waiting import NOTHING_TOLD, left
 
-KEY_BYTES = 32
-BYTES_A_TOKEN_ASCII = 4
-BYTES_A_TOKEN_OTHER = 3
 CONTENT_FILTER = "content_filter"
 
 Authorise = Callable[[bytes], Awaitable[Mapping[str, str] | AttemptFailed]]
@@ -31,39 +28,21 @@ class Access(msgspec.Struct, frozen=True):
     authorise: Authorise
     secrets: Sequence[str] = ()
 
-    @property
-    def identity(self) -> str:
-        """Host, path and query: the part of the address that decides what answers."""
-        url = self.endpoint.url
-        return f"{self.endpoint.host}{url.raw_path_qs}"
-
 
 class RemoteModel:
     """A Provider: builds requests in a dialect and carries them out over HTTP."""
 
     def __init__(self, name: str, model: str, dialect: Dialect, access: Access, http: Http) -> None:
         self.name = name
-        self._model = model
+        self._requests = Requests(model, dialect, access.endpoint.url)
         self._dialect = dialect
         self._access = access
         self._http = http
-        self._identity = "\0".join((dialect.kind, access.identity, model, "")).encode()
         http.join()
 
     def call(self, prompt: Prompt, repeat: int) -> Call:
         """The request for a prompt, with the key of everything that determines its answer."""
-        fields = self._dialect.body(prompt)
-        body = msgspec.json.encode(fields)
-        key = blake2b(self._identity, digest_size=KEY_BYTES)
-        key.update(body)
-        key.update(b"\0%d" % repeat)
-        return Call(
-            key.digest(),
-            self._model,
-            body,
-            estimated_tokens(body),
-            self._dialect.max_output_tokens(fields),
-        )
+        return self._requests.call(prompt, repeat)
 
     async def attempt(self, call: Call) -> Answered | AttemptFailed:
         """One attempt; a refusal, an empty or a cut answer is an answer (C-27)."""
@@ -102,8 +81,3 @@ class RemoteModel:
             return failure(answer._replace(status=status), error, host, secrets)
         told = f"{host}: {failed.message}: {error.message}"
         return msgspec.structs.replace(failed, message=excerpt(told, secrets), status=200)
-
-
-def estimated_tokens(body: bytes) -> int:
-    """About four bytes a token in plain English, three in other scripts; never for the bill."""
-    return len(body) // (BYTES_A_TOKEN_ASCII if body.isascii() else BYTES_A_TOKEN_OTHER) + 1

@@ -36,9 +36,14 @@ class Reached(msgspec.Struct, frozen=True):
         return self.spec.provider not in OFFLINE
 
 
-def open_models(config: EvalConfig, environment: Mapping[str, str] = os.environ) -> list[Reached]:
-    """Every model, in the order of their names; nothing is sent yet."""
-    online = _Online(config, environment)
+def open_models(
+    config: EvalConfig, environment: Mapping[str, str] = os.environ, *, sending: bool = True
+) -> list[Reached]:
+    """Every model, in the order of their names; nothing is sent yet.
+
+    Where nothing is to be sent later either, no key is needed.
+    """
+    online = _Online(config, environment) if sending else _Unsent(environment)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))
@@ -79,6 +84,19 @@ class _Online:
         if not isinstance(self._http, Http):
             self._http = Http(attempt_seconds=self._seconds)
         return make_provider(spec, Secrets(self._environment), self._http)
+
+
+class _Unsent:
+    """Models behind APIs that are not to be asked."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def provider(self, spec: ModelSpec) -> Provider:
+        from callscore.providers.secrets import Secrets
+        from callscore.providers.unsent import UnsentModel
+
+        return UnsentModel(spec, Secrets(self._environment))
 
 
 def price_of(spec: ModelSpec) -> Price | None:

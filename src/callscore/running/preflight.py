@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.calling import NEVER_REPEATED, Answered, AttemptFailed, Provider
 from callscore.core.case import Message, Prompt
+from callscore.core.run_words import Price
 
 PROMPT = Prompt((Message("user", "Reply with the word ok."),))
 ATTEMPTS = 5
@@ -23,6 +24,15 @@ class Preflight(msgspec.Struct, frozen=True):
     failure: AttemptFailed | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    cost_usd: float | None = None
+    """What it cost; None where nothing was answered, or nobody knows."""
+
+    def priced(self, price: Price | None) -> Preflight:
+        """The same with what it cost at this price."""
+        if self.failure is not None or price is None:
+            return self
+        cost = price.of(self.input_tokens, self.output_tokens)
+        return msgspec.structs.replace(self, cost_usd=cost)
 
 
 async def preflight(providers: Mapping[str, Provider], timeout_s: float) -> list[Preflight]:

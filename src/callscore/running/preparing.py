@@ -65,8 +65,11 @@ class Prepared(msgspec.Struct, frozen=True):
         ]
 
 
-def prepare(config: EvalConfig, options: RunOptions) -> Prepared:
-    """Read and check config and data; nothing is sent, nothing is written."""
+def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
+    """Read and check config and data; nothing is sent, nothing is written.
+
+    A dry run and scoring again send nothing later either: `sending=False` needs no keys.
+    """
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
     parts: list[Subjects] = [CallSubjects(scoring)] if config.cases else []
@@ -81,4 +84,5 @@ def prepare(config: EvalConfig, options: RunOptions) -> Prepared:
     found = subjects.survey()
     if not found.cases:
         raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
-    return Prepared(config, open_models(config), subjects, sets, found, options)
+    models = open_models(config, sending=sending)
+    return Prepared(config, models, subjects, sets, found, options)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.run_words import OnEvent, RunStatus, RunSummary
+from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.running.asked import work_of
@@ -18,7 +18,8 @@ from callscore.running.models import Reached, price_of
 from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
-from callscore.running.session import ask_all
+from callscore.running.session import Meanwhile, ask_all, nothing
+from callscore.running.sharing import SharedStream
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
 
@@ -34,6 +35,8 @@ class Ran(msgspec.Struct, frozen=True):
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
     orchestration: Mapping[str, ScenarioScore] = {}
+    notes: Sequence[str] = ()
+    """What a reader must know about the models; the card has them, too."""
 
 
 def dry_run(prepared: Prepared) -> list[Estimate]:
@@ -68,8 +71,13 @@ class _Interrupted(Exception):
         self.ran = ran
 
 
-def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
-    """Ask every model, keep every answer, score what was kept."""
+def run_prepared(
+    prepared: Prepared, on_event: OnEvent, while_waiting: Callable[[], None] = nothing
+) -> Ran:
+    """Ask every model, keep every answer, score what was kept.
+
+    `while_waiting` is called once, for what can be done while the first answers are awaited.
+    """
     plan = _plan(prepared)
     plan.check()
     config = prepared.config
@@ -86,7 +94,9 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
             with held, RunScoring(prepared, journal, ledger.id) as scoring:
                 plan = _counting(plan, journal.run(ledger.id).cost_usd)
                 first = _wanting(prepared, journal) if prepared.options.preflight else {}
-                preflights, summary = ask_all(plan, ledger, first, on_event, scoring.catch_up)
+                told = _also_scored(ledger, scoring, on_event)
+                meanwhile = Meanwhile(while_waiting, scoring.catch_up)
+                preflights, summary = ask_all(plan, ledger, first, told, meanwhile)
                 held.status = summary.status
                 ran = Ran(ledger.id, summary, preflights)
                 if summary.status == "interrupted":
@@ -115,6 +125,17 @@ class _Held:
         self._ledger.end(self.status)
 
 
+def _also_scored(ledger: OpenRun, scoring: RunScoring, on_event: OnEvent) -> OnEvent:
+    """Hands answers to scoring as they come."""
+
+    def told(event: Event) -> None:
+        if isinstance(event, Outcome):
+            scoring.take(event, overtaken=ledger.overtaken)
+        on_event(event)
+
+    return told
+
+
 def _counting(plan: Plan, spent_usd: float) -> Plan:
     """The plan, with what the run has spent before counted against its budget."""
     options = msgspec.structs.replace(plan.options, already_spent_usd=spent_usd)
@@ -122,7 +143,11 @@ def _counting(plan: Plan, spent_usd: float) -> Plan:
 
 
 def _scored(ran: Ran, scoring: RunScoring) -> Ran:
-    return msgspec.structs.replace(ran, card=scoring.card(), orchestration=scoring.scenarios())
+    card, orchestration = scoring.card(), scoring.scenarios()
+    notes = scoring.notes()
+    if card is not None:
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
+    return msgspec.structs.replace(ran, card=card, orchestration=orchestration, notes=notes)
 
 
 def rescore(prepared: Prepared, run_id: int) -> Ran:
@@ -144,12 +169,13 @@ def _plan(prepared: Prepared) -> Plan:
         case_s=attempts.case_timeout_s,
         max_attempts=attempts.most,
     )
+    shared = SharedStream(prepared.subjects)
     return Plan(
         {
             model.spec.name: PlannedModel(
                 model.spec,
                 model.provider,
-                work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats),
+                work_of(model.spec.name, model.provider, shared.reader(), repeats),
                 _total(prepared, model),
             )
             for model in prepared.models

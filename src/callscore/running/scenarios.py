@@ -33,8 +33,8 @@ from callscore.suites.orchestration.standard import Evaluated, evaluate
 TASK = "orchestration"
 NOT_RUN = "not run"
 
-StoredAnswers = Callable[[str], Mapping[str, Mapping[int, Reply | Failed]]]
-"""What was stored for a case id, by model and run."""
+StoredAnswers = Callable[[str, str], Mapping[int, Reply | Failed]]
+"""What was stored of a model for a case id, by run."""
 OnResult = Callable[[CaseResult], None]
 
 
@@ -154,7 +154,7 @@ class _Answers(msgspec.Struct, frozen=True):
         steps: dict[int, dict[int, Answer]] = {run: {} for run in runs}
         for case in _askable(scenario, cards):
             kept = plans if isinstance(case.step, PlanStep) else steps
-            found = self.stored(case.id).get(self.model, {})
+            found = self.stored(self.model, case.id)
             for run in runs:
                 kept[run][case.step.step_id] = _answer(found.get(run))
         return Recording(

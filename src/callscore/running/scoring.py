@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.app import line_writer
-from callscore.core.case import Case, Reply
+from callscore.core.case import Case, Failed, Reply
+from callscore.core.run_words import Outcome, Work
 from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.running.answered_by import AnsweredBy
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
 from callscore.scoring.answers import Answers
@@ -24,7 +27,10 @@ from callscore.store.journal import Journal
 if TYPE_CHECKING:
     from callscore.running.scenarios import ScenarioScore
 
-CASES_AT_ONCE = 25
+SLICE_S = 0.002
+"""How long scoring may keep the loop at a time: whoever waits for an answer waits for it, too."""
+MOST_AT_HAND = 1_000
+"""Answers kept in memory until their case is scored; of more, the journal tells."""
 
 
 class JournalAnswers:
@@ -37,13 +43,44 @@ class JournalAnswers:
         self.labels: Mapping[str, str] = {
             model.spec.name: model.spec.provider for model in models if not model.online
         }
-
+        self.answered_by = AnsweredBy(
+            {model.spec.name: model.spec.model for model in models if model.online}
+        )
+        self._at_hand: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
+        self._number_at_hand = 0
+        self._all_at_hand = True
         self._complete: tuple[str, Answers] = ("", {})
+
+    def take(self, work: Work, reply: Reply) -> None:
+        """A reply that the journal holds, too: its case is scored without asking the journal."""
+        if self._number_at_hand >= MOST_AT_HAND:
+            self.look_into_the_journal()
+        else:
+            self._number_at_hand += 1
+            self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = reply
+
+    def look_into_the_journal(self) -> None:
+        """From now on not every reply is at hand."""
+        self._all_at_hand = False
 
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
         case_id, answers = self._complete
-        return answers if case_id == case.id else self.to_case(case.id)
+        answers = answers if case_id == case.id else self.to_case(case.id)
+        for model, runs in answers.items():
+            self._count(model, runs)
+        return answers
+
+    def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        """The answers of one model to the case of this id."""
+        runs = self.to_case(case_id).get(model, {})
+        self._count(model, runs)
+        return runs
+
+    def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
+        for reply in runs.values():
+            if isinstance(reply, Reply):
+                self.answered_by.count(model, reply.model)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
@@ -54,14 +91,21 @@ class JournalAnswers:
 
         A failure is no reply: a resumed run still asks again.
         """
-        found = self.to_case(case_id)
-        replies = sum(isinstance(reply, Reply) for run in found.values() for reply in run.values())
-        if replies == number:
-            self._complete = (case_id, found)
-        return replies == number
+        found: Answers = self._at_hand.get(case_id, {})
+        if _replies(found) != number and not self._all_at_hand:
+            found = self.to_case(case_id)
+        if _replies(found) != number:
+            return False
+        self._number_at_hand -= _replies(self._at_hand.pop(case_id, {}))
+        self._complete = (case_id, found)
+        return True
 
     def close(self) -> None:
         """The journal is closed by whoever opened it."""
+
+
+def _replies(found: Answers) -> int:
+    return sum(isinstance(reply, Reply) for runs in found.values() for reply in runs.values())
 
 
 class RunScoring:
@@ -94,17 +138,27 @@ class RunScoring:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def catch_up(self) -> None:
-        """Score some cases to which every model has answered; the rest waits for `card`.
+    def take(self, outcome: Outcome, *, overtaken: bool) -> None:
+        """Keep a reply at hand that was told of after it was durable.
 
-        Where somebody judges, all of it waits: judging needs the loop that the models have now.
+        Where the journal may hold another one instead, that one counts.
         """
-        tallying = self._tallying
-        for _ in range(CASES_AT_ONCE):
-            case_id = tallying.next_id if tallying is not None else None
-            if tallying is None or case_id is None:
-                return
-            if not self._source.has_replies(case_id, self._answers_a_case):
+        if overtaken:
+            self._source.look_into_the_journal()
+        elif isinstance(outcome.answer, Reply) and self._can_go_on:
+            self._source.take(outcome.work, outcome.answer)
+
+    @property
+    def _can_go_on(self) -> bool:
+        """Where somebody judges, all waits: judging needs the loop that the models have now."""
+        return self._tallying is not None and self._examiner is None
+
+    def catch_up(self) -> None:
+        """Score for a moment: cases to which every model has answered; the rest is for `card`."""
+        tallying, until = self._tallying, time.monotonic() + SLICE_S
+        while tallying is not None and time.monotonic() < until:
+            case_id = tallying.next_id
+            if case_id is None or not self._source.has_replies(case_id, self._answers_a_case):
                 return
             tallying.advance()
 
@@ -113,8 +167,11 @@ class RunScoring:
         if self._tallying is None:
             return None
         tallied = self._tallying.finish()
-        card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
-        return msgspec.structs.replace(card, notes=[*card.notes, *self._prepared.notes])
+        return scorecard(self._prepared.config.scoring, tallied, self._examiner)
+
+    def notes(self) -> list[str]:
+        """What a reader must know about the models; complete when everything is scored."""
+        return [*self._prepared.notes, *self._source.answered_by.notes()]
 
     def scenarios(self) -> Mapping[str, ScenarioScore]:
         """The results of the orchestration suite, where the run has scenarios."""
@@ -125,7 +182,7 @@ class RunScoring:
         return score_scenarios(
             self._prepared.sets,
             self._source.models,
-            self._source.to_case,
+            self._source.of_model,
             self._prepared.config.repeats,
             _labelling(self._on_result, self._source.labels),
         )

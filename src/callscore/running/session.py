@@ -3,71 +3,109 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import Ledger, OnEvent, RunSummary
+from callscore.core.run_words import OnEvent, RunSummary
 from callscore.engine import loop
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
 from callscore.running.models import Reached
-from callscore.running.preflight import Preflight, preflight
+from callscore.running.preflight import PROMPT, Preflight, preflight
+from callscore.store.journal import OpenRun
 
 PREFLIGHT_TIMEOUT_S = 30.0
-BETWEEN_S = 0.02
+BETWEEN_S = 0.004
 
 Asked = tuple[Sequence[Preflight], RunSummary]
 
 
+def nothing() -> None:
+    """There is nothing to be done meanwhile."""
+
+
+class Meanwhile(NamedTuple):
+    """Short work for the time that answers take."""
+
+    once: Callable[[], None] = nothing
+    now_and_then: Callable[[], None] = nothing
+
+
 def ask_all(
     plan: Plan,
-    ledger: Ledger,
+    ledger: OpenRun,
     first: Mapping[str, Reached],
     on_event: OnEvent,
-    meanwhile: Callable[[], None],
+    meanwhile: Meanwhile,
 ) -> Asked:
-    """Ask the models in `first` whether they answer at all; then carry out the plan.
-
-    `meanwhile` is called now and then: short work for the time that answers take.
-    """
+    """Ask the models in `first` whether they answer at all; then carry out the plan."""
     return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, meanwhile))
 
 
 class _Session(NamedTuple):
     plan: Plan
-    ledger: Ledger
+    ledger: OpenRun
     on_event: OnEvent
     stop: Stop
 
 
-async def _ask_all(
-    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
-) -> Asked:
+async def _ask_all(session: _Session, first: Mapping[str, Reached], meanwhile: Meanwhile) -> Asked:
     plan, ledger, on_event, stop = session
+    beside = asyncio.create_task(_now_and_then(meanwhile))
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
-        providers = {name: model.provider for name, model in first.items()}
-        preflights = await _unless_stopped(preflight(providers, timeout), stop)
+        providers = {name: model.provider for name, model in _affordable(plan, first)}
+        found = await _unless_stopped(preflight(providers, timeout), stop)
+        preflights = [one.priced(first[one.model].spec.price) for one in found]
+        plan = _charged(plan, ledger, preflights)
         _refuse(preflights)
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
-        beside = asyncio.create_task(_now_and_then(meanwhile))
-        try:
-            return preflights, await generate(plan, ledger, on_event, stop)
-        finally:
-            beside.cancel()
-            await asyncio.gather(beside, return_exceptions=True)
+        summary = await generate(plan, ledger, on_event, stop)
+        if beside.done():
+            beside.result()  # raises what went wrong beside: something is not scored
+        return preflights, summary
     finally:
+        beside.cancel()
+        await asyncio.gather(beside, return_exceptions=True)
         for model in plan.models.values():
             await model.provider.close()
 
 
-async def _now_and_then(work: Callable[[], None]) -> None:
+def _affordable(plan: Plan, first: Mapping[str, Reached]) -> Iterator[tuple[str, Reached]]:
+    """The models whose small request fits into what is left of the budget, whatever it costs."""
+    budget, spent = plan.options.budget_usd, plan.options.already_spent_usd
+    for name, model in first.items():
+        price = model.spec.price
+        if budget is not None and price is not None:
+            call = model.provider.call(PROMPT, 1)
+            spent += price.of(call.input_tokens, call.max_output_tokens)
+            if spent > budget:
+                return
+        yield name, model
+
+
+def _charged(plan: Plan, ledger: OpenRun, preflights: Sequence[Preflight]) -> Plan:
+    """Write down what the small requests cost; the plan has so much less to spend."""
+    cost = sum(found.cost_usd or 0.0 for found in preflights)
+    if not cost:
+        return plan
+    ledger.charge_preflight(cost)
+    spent = plan.options.already_spent_usd + cost
+    options = msgspec.structs.replace(plan.options, already_spent_usd=spent)
+    return msgspec.structs.replace(plan, options=options)
+
+
+async def _now_and_then(meanwhile: Meanwhile) -> None:
+    await asyncio.sleep(BETWEEN_S)
+    meanwhile.once()
     while True:
         await asyncio.sleep(BETWEEN_S)
-        work()
+        meanwhile.now_and_then()
 
 
 async def _unless_stopped(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from callscore.core.errors import StoreError
 
+_PRIMARY = 0xFF
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_S = 60.0
 """How long a connection waits while another process writes."""
 
@@ -43,11 +46,22 @@ def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection
 
 @contextmanager
 def told_plainly(path: Path) -> Iterator[None]:
-    """Turns what SQLite says into a StoreError that names the file."""
+    """Turns what SQLite says, and what it cannot hold, into a StoreError that names the file."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
+        if getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED:
+            raise damaged(path, str(error)) from None
         raise StoreError(f"{path}: cannot keep results: {error}") from None
+
+
+def damaged(path: Path, what: str) -> StoreError:
+    """The error that says so, and how to get at what is left. Nothing is begun anew by itself."""
+    shown = shlex.quote(str(path))
+    return StoreError(
+        f"{path}: is damaged: {what}; keep it, and write what can be read of it to a new file: "
+        f"callscore runs --store {shown} --salvage NEW.db"
+    )
 
 
 @contextmanager

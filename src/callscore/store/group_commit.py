@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from callscore.core.errors import StoreError
 from callscore.store.connecting import told_plainly, transaction
 from callscore.store.kept_reply import checksum
+from callscore.store.known_keys import KnownKeys, last_id
 
 MOST_UNWRITTEN = 2_000
+BETWEEN_S = 0.003
+"""From the beginning of one commit to the next; a longer wait saves CPU and costs wall time."""
 
 # The first answer stays, whoever pays once more; unless it can no longer be read.
 _ANSWER = (
@@ -41,18 +46,38 @@ class Rows(NamedTuple):
     item: ItemRow
 
 
-class GroupCommit:
-    """Writes rows in the order given, one transaction a group, in a thread of its own."""
+class _Group(NamedTuple):
+    """Rows on their way to the disk, and who waits for them."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    rows: list[Rows]
+    waiting: Sequence[asyncio.Future[None]]
+    written: Future[None]
+
+
+class GroupCommit:
+    """Writes rows in the order given, one transaction a group, in a thread of its own.
+
+    Callers wait for their commit before they go on, so it reaches them in as few turns of the
+    loop as can be: one until a group is handed over, one until all who wait for it are told.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, keys: KnownKeys) -> None:
         self._connection = connection
         self._path = path
+        self._keys = keys
         connection.create_function("checksum", 2, checksum, deterministic=True)
         self._thread = ThreadPoolExecutor(1, "journal")
         self._rows: list[Rows] = []
         self._waiting: list[asyncio.Future[None]] = []
-        self._task: asyncio.Task[None] | None = None
-        self._broken: StoreError | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._group: _Group | None = None
+        """Handed over, and not yet known to be on the disk."""
+        self._due = False
+        """Whether this turn of the loop ends with a group."""
+        self._handed_over = 0.0
+        self._broken: BaseException | None = None
+        self.overtaken = False
+        """Whether a row was not written, because another stands there and stays."""
 
     async def durable(self, rows: Rows) -> None:
         """Returns when these rows, and all before them, are on the disk."""
@@ -67,7 +92,7 @@ class GroupCommit:
 
     async def settle(self) -> None:
         """Returns when everything is on the disk."""
-        while self._task is not None and not self._task.done():
+        if self._due or self._group is not None:
             await self._committed()
         if self._broken is not None:
             raise self._broken
@@ -75,6 +100,7 @@ class GroupCommit:
     def close(self) -> None:
         """Write what is left, and end the thread; what cannot be written was reported before."""
         self._thread.shutdown(wait=True)
+        self._take_over(None)
         rows, self._rows = self._rows, []
         try:
             if rows:
@@ -84,48 +110,92 @@ class GroupCommit:
                 raise
 
     def _add(self, rows: Rows) -> None:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._take_over(loop)
         if self._broken is not None:
             raise self._broken
         self._rows.append(rows)
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        if self._group is None and not self._due:
+            self._hand_over_soon(loop)
+
+    def _take_over(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """A loop that ended may have left a group behind of which nobody was told."""
+        group, self._loop = self._group, loop
+        self._waiting, self._due = [], False
+        if group is not None:
+            self._group = None
+            self._heed(group, group.written.exception())
 
     async def _committed(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter
 
-    async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._rows or self._waiting:
-            # One turn of the loop: a commit costs the same for one row as for fifty. Waiting
-            # longer would save CPU, but callers wait too, and end up marching in step.
-            await asyncio.sleep(0)
-            rows, self._rows = self._rows, []
-            waiting, self._waiting = self._waiting, []
-            try:
-                # Shielded: rows that were taken from the list are written, whoever is cancelled.
-                await asyncio.shield(loop.run_in_executor(self._thread, self._write, rows))
-            except StoreError as error:
-                self._fail(error, rows, waiting)
-                return
-            for waiter in waiting:
-                if not waiter.done():
-                    waiter.set_result(None)
+    def _hand_over_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """A commit costs nearly the same for one row as for fifty, so they do not come in a rush.
 
-    def _fail(
-        self, error: StoreError, rows: list[Rows], waiting: Sequence[asyncio.Future[None]]
-    ) -> None:
-        """Nothing more is taken, and nothing is forgotten: closing tries these rows once more."""
+        The first goes with this turn of the loop. Callers wait, too: if they had to wait for long,
+        they would end up marching in step.
+        """
+        self._due = True
+        wait = self._handed_over + BETWEEN_S - loop.time()
+        if wait > 0:
+            loop.call_later(wait, self._hand_over)
+        else:
+            loop.call_soon(self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._due, self._handed_over = False, asyncio.get_running_loop().time()
+        rows, self._rows = self._rows, []
+        waiting, self._waiting = self._waiting, []
+        written = self._thread.submit(self._write, rows)
+        self._group = _Group(rows, waiting, written)
+        written.add_done_callback(partial(self._tell, asyncio.get_running_loop()))
+
+    def _tell(self, loop: asyncio.AbstractEventLoop, written: Future[None]) -> None:
+        """Called in the thread of the commits."""
+        # A loop that is gone has nobody left to be told.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._told, written)
+
+    def _told(self, written: Future[None]) -> None:
+        group = self._group
+        if group is None or group.written is not written:
+            return
+        self._group = None
+        self._heed(group, written.exception())
+        for waiter in group.waiting:
+            if waiter.done():
+                continue
+            if self._broken is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(self._broken)
+        if self._broken is None and (self._rows or self._waiting):
+            self._hand_over_soon(asyncio.get_running_loop())
+
+    def _heed(self, group: _Group, error: BaseException | None) -> None:
+        """After a failure nothing is taken, nor forgotten: closing tries these rows once more."""
+        if error is None:
+            return
         self._broken = error
-        self._rows = rows + self._rows
-        for waiter in [*waiting, *self._waiting]:
+        self._rows = group.rows + self._rows
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
             if not waiter.done():
                 waiter.set_exception(error)
-        self._waiting = []
 
     def _write(self, rows: Sequence[Rows]) -> None:
+        if not rows:  # somebody only waits for what was written before
+            return
         answers = [row.answer for row in rows if row.answer is not None]
         with told_plainly(self._path), transaction(self._connection):
-            self._connection.executemany(_ANSWER, answers)
-            self._connection.executemany(_ITEM, [row.item for row in rows])
+            before = last_id(self._connection)
+            written = self._connection.executemany(_ITEM, [row.item for row in rows]).rowcount
+            if answers:
+                written += self._connection.executemany(_ANSWER, answers).rowcount
+            if written != len(rows) + len(answers):
+                self.overtaken = True
+            after = last_id(self._connection)
+        self._keys.heed(before, after)

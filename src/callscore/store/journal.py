@@ -11,13 +11,16 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
 from callscore.core.run_words import Item, RunStatus, Stored
 from callscore.store.connecting import connect, create_private, told_plainly, transaction
+from callscore.store.damage import check_whole
 from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
+from callscore.store.known_keys import KnownKeys
 from callscore.store.migrations import migrate
 from callscore.store.run_records import (
     RunHeader,
     RunRecord,
     all_runs,
+    charge_preflight,
     end_run,
     one_run,
     take_run,
@@ -43,6 +46,7 @@ class Journal:
         self.path = path
         self._factory = factory
         create_private(path)
+        check_whole(path)
         self._connection = connect(path, factory)
         try:
             with told_plainly(path):
@@ -73,7 +77,8 @@ class Journal:
         """
         with told_plainly(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
-        return OpenRun(run_id, self, connect(self.path, self._factory))
+            keys = KnownKeys(self._connection)
+        return OpenRun(run_id, self, connect(self.path, self._factory), keys)
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -113,6 +118,11 @@ class Journal:
                 found.setdefault(model, {})[run] = from_bytes(reply)
         return found
 
+    def charge_preflight(self, run_id: int, usd: float) -> None:
+        """Write down what a run has paid to see whether the models answer."""
+        with told_plainly(self.path), transaction(self._connection):
+            charge_preflight(self._connection, run_id, usd)
+
     def end_run(self, run_id: int, status: RunStatus) -> None:
         """Write down how a run ended, and let it go."""
         with told_plainly(self.path), transaction(self._connection):
@@ -122,18 +132,30 @@ class Journal:
 class OpenRun:
     """A run under way: a `Ledger` whose paid answers are on the disk before they are used."""
 
-    def __init__(self, run_id: int, journal: Journal, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, run_id: int, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys
+    ) -> None:
         self.id = run_id
         self._journal = journal
         self._connection = connection
-        self._commits = GroupCommit(connection, journal.path)
+        self._keys = keys
+        self._commits = GroupCommit(connection, journal.path, keys)
 
     def stored(self, key: bytes) -> Stored | None:
-        """The answer to this request, if it was ever paid for."""
-        return self._journal.stored(key)
+        """The answer to this request, if it was ever paid for.
+
+        What others keep while this run is under way is seen after its next commit.
+        """
+        return None if self._keys.lacks(key) else self._journal.stored(key)
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the journal may hold other answers than it was given: earlier ones stay."""
+        return self._commits.overtaken
 
     async def keep(self, item: Item, stored: Stored) -> None:
         """Returns when the paid answer and the item are durable."""
+        self._keys.add(stored.key)
         await self._commits.durable(Rows(_answer_row(stored), self._item_row(item)))
 
     async def note(self, item: Item) -> None:
@@ -143,6 +165,10 @@ class OpenRun:
     async def settle(self) -> None:
         """Returns when everything is durable."""
         await self._commits.settle()
+
+    def charge_preflight(self, usd: float) -> None:
+        """Write down what this run has paid to see whether the models answer."""
+        self._journal.charge_preflight(self.id, usd)
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, note how the run ended, and let it go for others."""

@@ -46,6 +46,9 @@ MIGRATIONS: Sequence[str] = (
         UNIQUE (run_id, case_id, model, run)
     );
     """,
+    """
+    ALTER TABLE runs ADD COLUMN preflight_usd REAL NOT NULL DEFAULT 0;
+    """,
 )
 
 

@@ -19,14 +19,14 @@ _OF_RUN = (
     " holder,"
     " (SELECT count(*) FROM items WHERE run_id = runs.id AND error IS NULL),"
     " (SELECT count(*) FROM items WHERE run_id = runs.id AND error IS NOT NULL),"
-    " (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
+    " preflight_usd + (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1),"
     " (SELECT count(*) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL)"
     " FROM runs"
 )
 _UNFINISHED = (
-    "SELECT id, status, dataset_hash, holder FROM runs"
+    "SELECT id, dataset_hash, holder FROM runs"
     " WHERE name = ? AND config_hash = ? AND status != 'complete' ORDER BY id DESC"
 )
 _GO_ON = (
@@ -59,7 +59,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     answered: int
     failed: int
     cost_usd: float
-    """The known part of what this run paid."""
+    """The known part of what this run paid, its preflights included."""
     unpriced: int
     """Answers this run paid for at a price nobody knows."""
 
@@ -83,18 +83,16 @@ def one_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
 def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool) -> int:
     """The number of the run to work on, now held by this process (within a transaction)."""
     unfinished = connection.execute(_UNFINISHED, (header.name, header.config_hash)).fetchall()
-    for run_id, _, _, holder in unfinished:
+    for run_id, _, holder in unfinished:
         _refuse_if_held(run_id, header.name, holder)
     if not (resume and unfinished):
         return _new_run(connection, header)
-    run_id, status, dataset_hash, _ = unfinished[0]
+    run_id, dataset_hash, _ = unfinished[0]
     if dataset_hash != header.dataset_hash:
         raise UsageError(
             f"run {run_id} of {header.name!r}: the data has changed since it began; start a new "
             "run instead (answers to unchanged requests are there and cost nothing)"
         )
-    if status == "running":
-        _check_after_a_crash(connection)
     connection.execute(_GO_ON, (header.total, _encode(this_process()), run_id))
     return int(run_id)
 
@@ -107,6 +105,13 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
     )
 
 
+def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) -> None:
+    """Add what a run has paid to see whether the models answer."""
+    connection.execute(
+        "UPDATE runs SET preflight_usd = preflight_usd + ? WHERE id = ?", (usd, run_id)
+    )
+
+
 def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
@@ -115,12 +120,6 @@ def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
         raise UsageError(
             f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
         )
-
-
-def _check_after_a_crash(connection: sqlite3.Connection) -> None:
-    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if verdict != "ok":
-        raise sqlite3.DatabaseError(f"the file is damaged: {verdict}")
 
 
 def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:

@@ -71,8 +71,13 @@ def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
 
 
 @cache
-def template() -> Sequence[TemplateRow]:
-    """The framework's template, with the rows of orchestration cases behind the four tasks."""
+def template(*, other_origin: bool = True) -> Sequence[TemplateRow]:
+    """The framework's template, with the rows of orchestration cases behind the four tasks.
+
+    They are imported only where such cases were scored: nobody else sees the rows.
+    """
+    if not other_origin:
+        return calls_template()
     from callscore.suites.orchestration.foreign import scoring as orchestration
 
     rows = list(calls_template())

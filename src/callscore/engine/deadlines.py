@@ -1,0 +1,58 @@
+"""A deadline for every attempt, kept by one timer: a timer a call costs more than the call's turn.
+
+All attempts have equally long, so they end in the order in which they began, and only the oldest
+needs watching.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Deadlines:
+    """Ends whatever takes longer than so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._due: dict[asyncio.Task[object], float] = {}
+        """When each task is to be ended, the first to end first."""
+        self._late: set[asyncio.Task[object]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def within(self, work: Awaitable[T]) -> T:
+        """What comes of the work; TimeoutError where it takes too long."""
+        task = asyncio.current_task()
+        assert task is not None
+        before = task.cancelling()
+        self._due[task] = self._loop.time() + self._seconds
+        if self._timer is None:
+            self._watch()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            # Where somebody else has cancelled the task as well, theirs is the last word.
+            if task in self._late and task.cancelling() <= before + 1:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._due.pop(task, None)
+            if task in self._late:
+                self._late.discard(task)
+                task.uncancel()
+
+    def _watch(self) -> None:
+        """End what is late; look again when the next one may be."""
+        self._timer = None
+        while self._due:
+            task, due = next(iter(self._due.items()))
+            if due > self._loop.time():
+                self._timer = self._loop.call_at(due, self._watch)
+                return
+            del self._due[task]
+            self._late.add(task)
+            task.cancel()

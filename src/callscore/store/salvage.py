@@ -1,0 +1,92 @@
+"""What can still be read of a damaged journal, written to a new one (R-16)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.store.connecting import connect, create_private, told_plainly, transaction
+from callscore.store.kept_reply import checksum
+from callscore.store.migrations import migrate
+from callscore.store.pages import Image, Row, Value
+
+Shape = tuple[type | tuple[type, ...], ...]
+
+_ID = _NOTHING = type(None)
+"""An INTEGER PRIMARY KEY is not in the record: it is the number of the row."""
+_ANSWERS: Shape = (_ID, bytes, bytes, (int, float, _NOTHING), int, int)
+_RUNS: Shape = (_ID, str, str, str, int, str, str, (str, _NOTHING))
+_ITEMS: Shape = (_ID, int, str, str, int, str, bytes, (str, _NOTHING), int)
+_ANSWER = (
+    "INSERT OR REPLACE INTO answers (id, key, reply, cost_usd, attempts, checksum)"
+    " VALUES (?, ?, ?, ?, ?, ?)"
+)
+# Nobody holds a run of a salvaged journal: it can be resumed.
+_RUN = (
+    "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
+    " finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ITEM = (
+    "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ORPHANS = (
+    "DELETE FROM items WHERE run_id NOT IN (SELECT id FROM runs)"
+    " OR error IS NULL AND key NOT IN (SELECT key FROM answers)"
+)
+
+
+class Salvaged(msgspec.Struct, frozen=True):
+    """What was found."""
+
+    answers: int
+    lost_answers: int
+    """Of answers with a number below the highest: there may have been later ones."""
+    runs: int
+    items: int
+
+
+def salvage(damaged: Path, target: Path) -> Salvaged:
+    """Write every whole answer of a damaged journal, and what is left of its runs, to a new file.
+
+    The damaged one is only read. An answer is taken where its checksum is right; a result where
+    its run and its answer were found.
+    """
+    if target.exists():
+        raise UsageError(f"{target}: exists; expected the name of a new file")
+    create_private(target)
+    with closing(connect(target, sqlite3.Connection)) as connection, told_plainly(target):
+        migrate(connection, target)
+        with transaction(connection):
+            for row in Image(damaged).rows():
+                _take(connection, row)
+            connection.execute(_ORPHANS)
+        answers, highest = connection.execute(
+            "SELECT count(*), ifnull(max(id), 0) FROM answers"
+        ).fetchone()
+        (runs,) = connection.execute("SELECT count(*) FROM runs").fetchone()
+        (items,) = connection.execute("SELECT count(*) FROM items").fetchone()
+    return Salvaged(answers, highest - answers, runs, items)
+
+
+def _take(connection: sqlite3.Connection, row: Row) -> None:
+    """Later versions of a row replace earlier ones."""
+    rowid, values = row
+    if _fits(values, _ANSWERS):
+        _, key, reply, *_, expected = values
+        if isinstance(key, bytes) and isinstance(reply, bytes) and checksum(key, reply) == expected:
+            connection.execute(_ANSWER, (rowid, *values[1 : len(_ANSWERS)]))
+    elif _fits(values, _ITEMS):
+        connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
+    elif _fits(values, _RUNS):
+        connection.execute(_RUN, (rowid, *values[1 : len(_RUNS)]))
+
+
+def _fits(values: Sequence[Value], shape: Shape) -> bool:
+    """Whether a record has the shape of a table's rows; columns that came later may follow."""
+    return len(values) >= len(shape) and all(map(isinstance, values, shape))
