@@ -397,7 +397,8 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
     row = next(line for line in done.stdout.splitlines() if line.startswith("judge (judge"))
     assert row.split()[4] == str(24 * 2)  # QA, text and translation cases, two runs each
     assert "$0 to $" in row
-    assert "judging is paid on top" in done.stdout
+    assert "The budget holds for models and judges together." in done.stdout
+    assert "one small request each shows whether models and judges answer" in done.stdout
 
 
 def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from callscore.store.migrations import MIGRATIONS, migrate
 
 NEXT = (*MIGRATIONS, "ALTER TABLE runs ADD COLUMN note TEXT; CREATE INDEX by_name ON runs (name)")
 
+NOW = len(MIGRATIONS)
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -34,7 +36,7 @@ def test_a_second_time_changes_nothing(path: Path, database: sqlite3.Connection)
 
 def test_a_newer_journal_is_refused(path: Path, database: sqlite3.Connection) -> None:
     migrate(database, path, NEXT)
-    with pytest.raises(StoreError, match="newer version .schema 2; this one knows 1"):
+    with pytest.raises(StoreError, match=f"newer version .schema {NOW + 1}; this one knows {NOW}"):
         migrate(database, path)
 
 
@@ -43,11 +45,11 @@ def test_an_older_journal_is_backed_up_and_brought_up(
 ) -> None:
     migrate(database, path)
     migrate(database, path, NEXT)
-    assert database.execute("PRAGMA user_version").fetchone() == (2,)
-    backup = path.with_name("journal.db.v1.bak")
+    assert database.execute("PRAGMA user_version").fetchone() == (NOW + 1,)
+    backup = path.with_name(f"journal.db.v{NOW}.bak")
     assert backup.stat().st_mode & 0o777 == 0o600
     with closing(sqlite3.connect(backup)) as copy:
-        assert copy.execute("PRAGMA user_version").fetchone() == (1,)
+        assert copy.execute("PRAGMA user_version").fetchone() == (NOW,)
 
 
 def test_a_step_that_fails_leaves_the_old_schema_whole(
@@ -57,7 +59,7 @@ def test_a_step_that_fails_leaves_the_old_schema_whole(
     broken = (*MIGRATIONS, "CREATE TABLE half (x); CREATE TABLE half (x)")
     with pytest.raises(sqlite3.OperationalError):
         migrate(database, path, broken)
-    assert database.execute("PRAGMA user_version").fetchone() == (1,)
+    assert database.execute("PRAGMA user_version").fetchone() == (NOW,)
     tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchall()
     assert tables == []
 

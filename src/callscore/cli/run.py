@@ -130,7 +130,9 @@ def _show_estimate(prepared: Prepared) -> None:
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         click.echo(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
-        click.echo("The budget is held for the models; judging is paid on top of it.")
+        click.echo("The budget holds for models and judges together.")
+    if prepared.options.preflight:
+        click.echo("Before that, one small request each shows whether models and judges answer.")
 
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:

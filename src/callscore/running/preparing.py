@@ -45,15 +45,16 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def budget_usd(self) -> float | None:
-        """The budget of the command line, else of the file.
-
-        Models that cannot cost anything need no price to be held to it.
-        """
+        """The budget of the command line, else of the file: for models and judges together."""
         budget = self.options.budget_usd
-        budget = self.config.budget_usd if budget is None else budget
+        return self.config.budget_usd if budget is None else budget
+
+    @property
+    def model_budget_usd(self) -> float | None:
+        """The same for the models: those that cannot cost anything need no price to be held."""
         offline = not any(model.online for model in self.models)
         unpriced = any(model.spec.price is None for model in self.models)
-        return None if offline and unpriced else budget
+        return None if offline and unpriced else self.budget_usd
 
     @property
     def notes(self) -> list[str]:

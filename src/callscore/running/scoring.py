@@ -14,9 +14,11 @@ from callscore.core.case import Case, Reply
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
+from callscore.running.session import judge_all
 from callscore.scoring.answers import Answers
 from callscore.scoring.casework import OnResult
 from callscore.scoring.examiners import opened_examiner
+from callscore.scoring.judge_calls import JudgeCalls
 from callscore.scoring.pipeline import Outlets, Tallying
 from callscore.scoring.scorecards import scorecard
 from callscore.store.journal import Journal
@@ -67,7 +69,10 @@ class JournalAnswers:
 class RunScoring:
     """The scores of a run in the making; the results file appears only if it is left in peace."""
 
-    def __init__(self, prepared: Prepared, journal: Journal, run_id: int) -> None:
+    def __init__(
+        self, prepared: Prepared, journal: Journal, run_id: int, calls: JudgeCalls
+    ) -> None:
+        self.calls = calls
         self._prepared = prepared
         self._source = JournalAnswers(journal, run_id, prepared.models)
         self._stack = ExitStack()
@@ -80,7 +85,7 @@ class RunScoring:
         self._tallying = None
         if config.cases:
             config.scoring.check()
-            self._examiner = self._stack.enter_context(opened_examiner(config.scoring))
+            self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
             outlets = Outlets(self._on_result, examiner=self._examiner)
             self._tallying = Tallying(config.scoring, outlets, self._source)
             self._stack.callback(self._tallying.close)
@@ -107,6 +112,16 @@ class RunScoring:
             if not self._source.has_replies(case_id, self._answers_a_case):
                 return
             tallying.advance()
+
+    def judge(self, spent_usd: float) -> bool:
+        """Put what is open to the judges; so much of the budget is spent. False if interrupted."""
+        if self._examiner is None:
+            return True
+        return judge_all(self._examine, self.calls, spent_usd)
+
+    async def _examine(self) -> None:
+        if self._tallying is not None and self._examiner is not None:
+            await self._tallying.examine_all(self._examiner)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""

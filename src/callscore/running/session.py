@@ -1,4 +1,4 @@
-"""The part of a run that awaits: preflight, then the engine, then connections are given back."""
+"""The parts of a run that await: preflight and the engine; then the judges."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from callscore.core.calling import Provider
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import Ledger, OnEvent, RunSummary
 from callscore.engine import loop
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
-from callscore.running.models import Reached
 from callscore.running.preflight import Preflight, preflight
+from callscore.scoring.judge_calls import JudgeCalls
 
 PREFLIGHT_TIMEOUT_S = 30.0
 BETWEEN_S = 0.02
@@ -24,11 +25,11 @@ Asked = tuple[Sequence[Preflight], RunSummary]
 def ask_all(
     plan: Plan,
     ledger: Ledger,
-    first: Mapping[str, Reached],
+    first: Mapping[str, Provider],
     on_event: OnEvent,
     meanwhile: Callable[[], None],
 ) -> Asked:
-    """Ask the models in `first` whether they answer at all; then carry out the plan.
+    """Ask the models and judges in `first` whether they answer at all; then carry out the plan.
 
     `meanwhile` is called now and then: short work for the time that answers take.
     """
@@ -43,13 +44,12 @@ class _Session(NamedTuple):
 
 
 async def _ask_all(
-    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
+    session: _Session, first: Mapping[str, Provider], meanwhile: Callable[[], None]
 ) -> Asked:
     plan, ledger, on_event, stop = session
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
-        providers = {name: model.provider for name, model in first.items()}
-        preflights = await _unless_stopped(preflight(providers, timeout), stop)
+        preflights = await _unless_stopped(preflight(first, timeout), stop)
         _refuse(preflights)
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
@@ -60,8 +60,42 @@ async def _ask_all(
             beside.cancel()
             await asyncio.gather(beside, return_exceptions=True)
     finally:
-        for model in plan.models.values():
-            await model.provider.close()
+        planned = [model.provider for model in plan.models.values()]
+        for provider in dict.fromkeys([*planned, *first.values()]):
+            await provider.close()
+
+
+def judge_all(
+    examine: Callable[[], Coroutine[Any, Any, None]], calls: JudgeCalls, spent_usd: float
+) -> bool:
+    """Put what is open to the judges; False where an interrupt came first.
+
+    What is in the air then may still be answered and kept, within the grace of the engine.
+    """
+    return loop.run(lambda stop: _judge_all(examine, calls, spent_usd, stop))
+
+
+async def _judge_all(
+    examine: Callable[[], Coroutine[Any, Any, None]],
+    calls: JudgeCalls,
+    spent_usd: float,
+    stop: Stop,
+) -> bool:
+    calls.begin(stop, spent_usd)
+    work, asked = asyncio.create_task(examine()), asyncio.create_task(stop.wait())
+    tasks = [work, asked]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    ended = work.done()
+    if not ended:
+        tasks.append(asyncio.create_task(calls.idle()))
+        tasks.append(asyncio.create_task(stop.grace(calls.payer.options.grace_s)))
+        await asyncio.wait((work, *tasks[2:]), return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if not work.cancelled():
+        work.result()
+    return ended
 
 
 async def _now_and_then(work: Callable[[], None]) -> None:

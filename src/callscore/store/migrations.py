@@ -46,6 +46,13 @@ MIGRATIONS: Sequence[str] = (
         UNIQUE (run_id, case_id, model, run)
     );
     """,
+    """
+    CREATE TABLE judge_answers (
+        key BLOB PRIMARY KEY,
+        run_id INTEGER NOT NULL REFERENCES runs (id)
+    ) WITHOUT ROWID;
+    CREATE INDEX judge_answers_of_run ON judge_answers (run_id);
+    """,
 )
 
 

@@ -22,7 +22,9 @@ _OF_RUN = (
     " (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1),"
     " (SELECT count(*) FROM items JOIN answers USING (key)"
-    "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL)"
+    "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
+    " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
+    "   WHERE run_id = runs.id)"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -59,9 +61,11 @@ class RunRecord(msgspec.Struct, frozen=True):
     answered: int
     failed: int
     cost_usd: float
-    """The known part of what this run paid."""
+    """The known part of what this run paid to the models under test."""
     unpriced: int
     """Answers this run paid for at a price nobody knows."""
+    judge_usd: float = 0.0
+    """The known part of what this run paid to judges."""
 
     @property
     def coverage(self) -> float | None:
@@ -156,6 +160,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
             "failed": row[10],
             "cost_usd": row[11],
             "unpriced": row[12],
+            "judge_usd": row[13],
         },
         RunRecord,
     )
