@@ -162,3 +162,26 @@ def test_scoring_again_asks_no_judge(tmp_path: Path, stub: Stub) -> None:
         "qa.evidence_backed_reasoning"
     ]
     assert evidence["value"] is None and evidence["why"].startswith("failed")
+
+
+def test_a_run_writes_the_records_and_verdicts_that_score_writes(
+    tmp_path: Path, stub: Stub
+) -> None:
+    path = trial(tmp_path, stub)
+    files = [tmp_path / name for name in ("r1", "r2", "v1", "v2")]
+    ran = run("run", path, "--records", files[0], "--save-verdicts", files[2])
+    assert ran.returncode == 0, ran.stderr
+    judge = judge_entry(stub.url, price=DEAR, params={"max_tokens": 1000})
+    (tmp_path / "judge.yaml").write_text(json.dumps(judge), encoding="utf-8")
+    asked = len(stub.requests)
+    scored = run(
+        *("score", tmp_path / "cases.jsonl", "--outputs", tmp_path / "outputs.jsonl"),
+        *("--judge", tmp_path / "judge.yaml", "--embedder", "none"),
+        *("--store", tmp_path / ".callscore" / "runs.db"),
+        *("--records", files[1], "--save-verdicts", files[3]),
+    )
+    assert scored.returncode == 0, scored.stderr
+    assert len(stub.requests) == asked
+    assert len(read_lines(files[2])) == CASES
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert files[2].read_bytes() == files[3].read_bytes()

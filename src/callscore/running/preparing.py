@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from callscore.app import Targets
 from callscore.core.errors import UsageError
 from callscore.evalfile.config import EvalConfig
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
@@ -25,6 +26,13 @@ class RunOptions(msgspec.Struct, frozen=True):
     budget_usd: float | None = None
     preflight: bool = True
     results: Path | None = None
+    records: Path | None = None
+    save_verdicts: Path | None = None
+
+    @property
+    def targets(self) -> Targets:
+        """The files that the run writes."""
+        return Targets(self.results, self.records, self.save_verdicts)
 
 
 class Prepared(msgspec.Struct, frozen=True):

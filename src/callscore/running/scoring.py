@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.app import line_writer
+from callscore.app import opened_outlets
 from callscore.core.case import Case, Reply
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.running.models import Reached
@@ -19,7 +19,7 @@ from callscore.scoring.answers import Answers
 from callscore.scoring.casework import OnResult
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.judge_calls import JudgeCalls
-from callscore.scoring.pipeline import Outlets, Tallying
+from callscore.scoring.pipeline import Tallying
 from callscore.scoring.scorecards import scorecard
 from callscore.store.journal import Journal
 
@@ -67,7 +67,7 @@ class JournalAnswers:
 
 
 class RunScoring:
-    """The scores of a run in the making; the results file appears only if it is left in peace."""
+    """The scores of a run in the making; its files appear only if it is left in peace."""
 
     def __init__(
         self, prepared: Prepared, journal: Journal, run_id: int, calls: JudgeCalls
@@ -80,13 +80,14 @@ class RunScoring:
 
     def __enter__(self) -> RunScoring:
         config = self._prepared.config
-        self._on_result = self._stack.enter_context(line_writer(self._prepared.options.results))
+        targets = self._prepared.options.targets
+        self._outlets = self._stack.enter_context(opened_outlets(targets))
         self._examiner = None
         self._tallying = None
         if config.cases:
             config.scoring.check()
             self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
-            outlets = Outlets(self._on_result, examiner=self._examiner)
+            outlets = msgspec.structs.replace(self._outlets, examiner=self._examiner)
             self._tallying = Tallying(config.scoring, outlets, self._source)
             self._stack.callback(self._tallying.close)
         return self
@@ -142,7 +143,7 @@ class RunScoring:
             self._source.models,
             self._source.to_case,
             self._prepared.config.repeats,
-            _labelling(self._on_result, self._source.labels),
+            _labelling(self._outlets.on_result, self._source.labels),
         )
 
 
