@@ -395,7 +395,8 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
         assert stub.requests == []
     assert done.returncode == 0, done.stderr
     row = next(line for line in done.stdout.splitlines() if line.startswith("judge (judge"))
-    assert row.split()[4] == str(24 * 2)  # QA, text and translation cases, two runs each
+    # QA, text and translation cases, two runs each; outcomes of four translations, once
+    assert row.split()[4] == str(24 * 2 + 4)
     assert "$0 to $" in row
     assert "The budget holds for models and judges together." in done.stdout
     assert "one small request each shows whether models and judges answer" in done.stdout

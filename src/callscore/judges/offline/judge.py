@@ -2,7 +2,7 @@
 
 Every word is approximate (C-125): an estimate neither triggers nor clears a blocker. Where a
 rule has nothing to say it abstains; on names and on facts of a translation it stays silent, so
-that what code has found stands (C-72, C-75).
+that what code has found stands (C-72, C-75); outcomes that it cannot find make it approximate.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ LONGEST_QUOTE = 300
 LONGEST_TEXT = 20_000
 """Characters of a question that are read; an answer may be as long as its model likes."""
 OTHER_GOAL = "call_purpose:other_goal"
+OUTCOME = "outcome:"
 
 GOAL, RECALL = "text.call_intent", "text.highlight_recall"
 LEFT_TO_CODE = frozenset({"translation.proper_nouns", "translation.critical_facts"})
@@ -60,7 +61,7 @@ class OfflineJudge:
         verdicts += [
             self._verdict(question, (CANNOT_TELL, None, "no rule can tell"))
             for question in asked
-            if question.metric in ABSTAINING
+            if question.metric in ABSTAINING or question.item.startswith(OUTCOME)
         ]
         for compare in (self._goals, self._recall):
             compared = await compare(asked, dossier.lang)
