@@ -119,6 +119,7 @@ _DECIDE: Mapping[str, Callable[[SeenItem, Seen], Entry]] = {
     "name": _within("same_name", "different_name"),
     "fact": _within("preserved", "omitted"),
     "outcome": _outcome,
+    "value": _against("same", "different"),
 }
 
 

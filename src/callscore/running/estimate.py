@@ -58,7 +58,7 @@ def estimate_judging(
     """
     calls = input_tokens = output_tokens = 0
     for asked in subjects.stream():
-        if asked.case.task not in JUDGED_TASKS and not benchmarks:
+        if not (asked.case.task in JUDGED_TASKS or benchmarks or _has_values(asked.case)):
             continue
         expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
         shown = sum(len(message.content.encode()) for message in asked.prompt.messages)
@@ -75,6 +75,11 @@ def estimate_judging(
         cost_usd=0.0 if price is not None else None,
         most_cost_usd=price.of(input_tokens, output_tokens) if price is not None else None,
     )
+
+
+def _has_values(case: Case) -> bool:
+    """Whether a call is due, whose values a judge may have to compare."""
+    return "calls" in case.expected_outcome or "actions" in case.expected_outcome
 
 
 def _is_asked_about(case: Case, *, benchmarks: bool) -> bool:

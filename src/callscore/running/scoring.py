@@ -24,7 +24,7 @@ from callscore.scoring.scorecards import scorecard
 from callscore.store.journal import Journal
 
 if TYPE_CHECKING:
-    from callscore.running.scenarios import ScenarioScore
+    from callscore.running.scenarios import Judged, ScenarioAnswers, ScenarioScore
 
 CASES_AT_ONCE = 25
 
@@ -82,11 +82,11 @@ class RunScoring:
         config = self._prepared.config
         targets = self._prepared.options.targets
         self._outlets = self._stack.enter_context(opened_outlets(targets))
-        self._examiner = None
         self._tallying = None
+        self._judged: Judged = {}
+        self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
         if config.cases:
             config.scoring.check()
-            self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
             outlets = msgspec.structs.replace(self._outlets, examiner=self._examiner)
             self._tallying = Tallying(config.scoring, outlets, self._source)
             self._stack.callback(self._tallying.close)
@@ -121,8 +121,13 @@ class RunScoring:
         return judge_all(self._examine, self.calls, spent_usd)
 
     async def _examine(self) -> None:
-        if self._tallying is not None and self._examiner is not None:
-            await self._tallying.examine_all(self._examiner)
+        examiner = self._examiner
+        if self._tallying is not None and examiner is not None:
+            await self._tallying.examine_all(examiner)
+        if self._prepared.sets and examiner is not None and examiner.judge is not None:
+            from callscore.running.scenarios import judge_scenarios
+
+            self._judged = await judge_scenarios(self._scenario_answers(), examiner)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
@@ -138,12 +143,19 @@ class RunScoring:
             return {}
         from callscore.running.scenarios import score_scenarios
 
-        return score_scenarios(
-            self._prepared.sets,
-            self._source.models,
-            self._source.to_case,
-            self._prepared.config.repeats,
-            _labelling(self._outlets.on_result, self._source.labels),
+        if self._outlets.on_verdict is not None:
+            for (model, _), judged in self._judged.items():
+                for record in judged.records(model):
+                    self._outlets.on_verdict(record)
+        on_result = _labelling(self._outlets.on_result, self._source.labels)
+        return score_scenarios(self._scenario_answers(), self._judged, on_result)
+
+    def _scenario_answers(self) -> ScenarioAnswers:
+        from callscore.running.scenarios import ScenarioAnswers
+
+        prepared, source = self._prepared, self._source
+        return ScenarioAnswers(
+            prepared.sets, source.models, source.to_case, prepared.config.repeats
         )
 
 

@@ -131,7 +131,7 @@ class Scorer:
         self._models = models
         names = catalog.tasks(settings)
         self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
-        self._asked = {name for name in names if options.asks and criteria_of(name)}
+        self._asked = set(names) if options.asks else set()
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict

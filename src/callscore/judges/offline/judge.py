@@ -15,7 +15,13 @@ from callscore.core.case import Failed
 from callscore.core.judging import Dossier, Judged, Question, Verdict
 from callscore.core.ports import Embedder
 from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
-from callscore.judges.offline.likeness import goal_word, likenesses, match_word, stated_words
+from callscore.judges.offline.likeness import (
+    goal_word,
+    likenesses,
+    match_word,
+    stated_words,
+    value_word,
+)
 from callscore.judges.offline.page import Page, Passage, page
 from callscore.judges.offline.support import Support, support
 from callscore.judges.offline.wording import Wording
@@ -175,6 +181,10 @@ def _matched(question: Question, read: Page, lang: str | None) -> Answer:
     return match_word(Wording(question.text, lang), others), None, ""
 
 
+def _value(question: Question, read: Page, lang: str | None) -> Answer:
+    return value_word(Wording(question.text, lang), Wording(question.reference, lang)), None, ""
+
+
 def _lines(text: str, lang: str | None) -> list[Wording]:
     return [Wording(line, lang) for line in text.splitlines() if line.strip()]
 
@@ -190,6 +200,7 @@ BY_METRIC: Mapping[str, Callable[[Question, Page, str | None], Answer]] = {
     "bench.contextual_recall": _needed,
     "bench.contextual_precision": _used,
     "bench.argument_correctness": _ground,
+    "orchestration.argument_value": _value,
 }
 
 
