@@ -178,6 +178,12 @@ def test_a_judge_is_checked(tmp_path: Path, stub: Stub) -> None:
     assert {check["name"] for check in read_json(target)["checks"]} >= {"repeat", "order"}
 
 
+def test_the_offline_judge_keeps_to_the_limits(tmp_path: Path) -> None:
+    done = run("judge", "check", "offline", "--store", tmp_path / "kept.db")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "FAILED" not in done.stdout
+
+
 def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
     def label(number: int, human: str, judge: str) -> Json:
         return {

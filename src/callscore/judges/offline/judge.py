@@ -15,6 +15,7 @@ from callscore.core.case import Failed
 from callscore.core.judging import Dossier, Judged, Question, Verdict
 from callscore.core.ports import Embedder
 from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
+from callscore.judges.offline.layout import plain
 from callscore.judges.offline.likeness import (
     goal_word,
     likenesses,
@@ -25,6 +26,7 @@ from callscore.judges.offline.likeness import (
 from callscore.judges.offline.page import Page, Passage, page
 from callscore.judges.offline.support import Support, support
 from callscore.judges.offline.wording import Wording
+from callscore.judges.sheet import word_for_nothing
 
 CANNOT_TELL = "cannot_tell"
 LONGEST_QUOTE = 300
@@ -35,6 +37,7 @@ OUTCOME = "outcome:"
 
 GOAL, RECALL = "text.call_intent", "text.highlight_recall"
 LEFT_TO_CODE = frozenset({"translation.proper_nouns", "translation.critical_facts"})
+VAIN = "the text says nothing"
 ABSTAINING = frozenset({"translation.fluency", "bench.instruction_following"})
 
 Answer = tuple[str, Passage | None, str]
@@ -58,8 +61,16 @@ class OfflineJudge:
     async def judge(self, dossier: Dossier) -> Judged | Failed:
         """An estimate for every question that a rule can say something about."""
         read = page(dossier)
-        asked = [_shortened(question) for question in dossier.questions if question.offered]
+        worded = [_plain(question) for question in dossier.questions if question.offered]
+        vain = [word_for_nothing(question) for question in worded]
+        asked = [question for question, word in zip(worded, vain, strict=True) if not word]
         verdicts = [
+            # an estimate never calls a goal another one: that alone would block the call
+            self._verdict(question, (CANNOT_TELL if question.metric == GOAL else word, None, VAIN))
+            for question, word in zip(worded, vain, strict=True)
+            if word and question.metric not in LEFT_TO_CODE
+        ]
+        verdicts += [
             self._verdict(question, BY_METRIC[question.metric](question, read, dossier.lang))
             for question in asked
             if question.metric in BY_METRIC
@@ -120,9 +131,9 @@ class OfflineJudge:
         )
 
 
-def _shortened(question: Question) -> Question:
+def _plain(question: Question) -> Question:
     text, reference = question.text[:LONGEST_TEXT], question.reference[:LONGEST_TEXT]
-    return Question(question.metric, question.item, text, reference, question.offered)
+    return Question(question.metric, question.item, plain(text), plain(reference), question.offered)
 
 
 def _goal(question: Question, likeness: float) -> str:
