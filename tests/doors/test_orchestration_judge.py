@@ -11,6 +11,7 @@ import pytest
 
 import callscore
 from builders import Json
+from callscore.judges.rubric import shipped
 from eval_files import eval_file, read_json, read_lines, remote, run
 from judging_stub import judge_entry, judged, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
@@ -73,8 +74,9 @@ def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub
     scored(tmp_path, "--judge", config(tmp_path, stub))
     for request in judged(stub):
         system, user = (message["content"] for message in request.json["messages"])
-        assert "## value" in system and "## support" not in system
-        assert "Task: orchestration." in user and "\nt1 " in user and "ref:calls[0].name" in user
+        rubrics = shipped().rubrics
+        assert rubrics["value"].question in system and rubrics["support"].question not in system
+        assert "Task: orchestration" in user and "\nt1 " in user and "ref:calls[0].name" in user
         assert "sample-large" not in request.body.decode()
 
 
