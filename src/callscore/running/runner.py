@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.core.calling import Provider
 from callscore.core.errors import UsageError
 from callscore.core.run_words import OnEvent, RunStatus, RunSummary
 from callscore.core.scorecard import Scorecard
@@ -88,14 +87,11 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
         try:
             with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
                 calls.check()
-                before = journal.run(ledger.id)
-                spent = before.cost_usd + before.judge_usd
+                plan = _counting(plan, journal.run(ledger.id).spent_usd)
                 first = _first(prepared, journal, calls) if prepared.options.preflight else {}
-                preflights, summary = ask_all(
-                    _counting(plan, spent), ledger, first, on_event, scoring.catch_up
-                )
+                preflights, summary = ask_all(plan, ledger, first, on_event, scoring.catch_up)
                 if summary.status != "interrupted":
-                    summary = _judged(scoring, summary, spent)
+                    summary = _judged(scoring, summary, journal.run(ledger.id).spent_usd)
                 ran = Ran(ledger.id, summary, preflights)
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
@@ -108,8 +104,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
 
 def _judged(scoring: RunScoring, summary: RunSummary, spent_usd: float) -> RunSummary:
     """Put what is open to the judges, within what the models have left of the budget."""
-    models, status = summary.models.values(), summary.status
-    spent_usd += sum(model.spend_usd + model.uncertain_usd for model in models)
+    status = summary.status
+    spent_usd += sum(model.uncertain_usd for model in summary.models.values())
     if not scoring.judge(spent_usd):
         status = "interrupted"
     elif scoring.calls.out_of_budget:
@@ -198,11 +194,12 @@ def _total(prepared: Prepared, model: Reached) -> int:
     )
 
 
-def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> dict[str, Provider]:
+def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> dict[str, Reached]:
     """Who is asked before anything is spent: online models with work left, and then judges."""
     wanting = [model for model in prepared.models if _has_work(prepared, journal, model)]
-    first = {model.spec.name: model.provider for model in wanting if model.online}
-    return {**first, **calls.providers} if wanting else {}
+    judges = [Reached(seat.planned.spec, seat.planned.provider) for seat in calls.seats]
+    first = [model for model in wanting if model.online] + (judges if wanting else [])
+    return {model.spec.name: model for model in first}
 
 
 def _has_work(prepared: Prepared, journal: Journal, model: Reached) -> bool:

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.core.calling import Provider
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import Ledger, OnEvent, RunSummary
 from callscore.engine import loop
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
+from callscore.running.models import Reached
 from callscore.running.preflight import Preflight, preflight
 from callscore.scoring.judge_calls import JudgeCalls
 
@@ -25,7 +25,7 @@ Asked = tuple[Sequence[Preflight], RunSummary]
 def ask_all(
     plan: Plan,
     ledger: Ledger,
-    first: Mapping[str, Provider],
+    first: Mapping[str, Reached],
     on_event: OnEvent,
     meanwhile: Callable[[], None],
 ) -> Asked:
@@ -44,12 +44,13 @@ class _Session(NamedTuple):
 
 
 async def _ask_all(
-    session: _Session, first: Mapping[str, Provider], meanwhile: Callable[[], None]
+    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
 ) -> Asked:
     plan, ledger, on_event, stop = session
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
-        preflights = await _unless_stopped(preflight(first, timeout), stop)
+        providers = {name: model.provider for name, model in first.items()}
+        preflights = await _unless_stopped(preflight(providers, timeout), stop)
         _refuse(preflights)
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
@@ -61,7 +62,8 @@ async def _ask_all(
             await asyncio.gather(beside, return_exceptions=True)
     finally:
         planned = [model.provider for model in plan.models.values()]
-        for provider in dict.fromkeys([*planned, *first.values()]):
+        tried = [model.provider for model in first.values()]
+        for provider in dict.fromkeys([*planned, *tried]):
             await provider.close()
 
 

@@ -70,11 +70,6 @@ class JudgeCalls:
         """Refuse a budget that cannot be kept to, before the first call."""
         Plan({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
 
-    @property
-    def providers(self) -> Mapping[str, Provider]:
-        """The ways to the judges, by the names that messages give them."""
-        return {seat.planned.spec.name: seat.planned.provider for seat in self.seats}
-
     def begin(self, stop: Stop, spent_usd: float = 0.0) -> Asker:
         """Begin in the running loop; so much of the budget is spent already."""
         options = msgspec.structs.replace(self.payer.options, already_spent_usd=spent_usd)

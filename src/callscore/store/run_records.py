@@ -68,6 +68,11 @@ class RunRecord(msgspec.Struct, frozen=True):
     """The known part of what this run paid to judges."""
 
     @property
+    def spent_usd(self) -> float:
+        """What counts against a budget: models and judges."""
+        return self.cost_usd + self.judge_usd
+
+    @property
     def coverage(self) -> float | None:
         """answered / total; None for a run without work"""
         return self.answered / self.header.total if self.header.total else None
