@@ -52,7 +52,8 @@ def trial(folder: Path, stub: Stub, **more: Any) -> Path:
 
 def test_judging_stays_within_the_budget_and_goes_on_later(tmp_path: Path, stub: Stub) -> None:
     path, results, card = trial(tmp_path, stub), tmp_path / "r.jsonl", tmp_path / "card.json"
-    done = run("run", path, "--budget", "1.05", "--results", results)
+    options = ("--no-preflight", "--budget", "1.05")
+    done = run("run", path, *options, "--results", results)
     assert done.returncode == 0, done.stderr
     assert "run 1: budget" in done.stderr
     first = len(judged(stub))
@@ -65,7 +66,7 @@ def test_judging_stays_within_the_budget_and_goes_on_later(tmp_path: Path, stub:
     record = json.loads(run("runs", path, "--json").stdout)
     assert (record["status"], record["judge_usd"]) == ("budget", pytest.approx(0.007 * first))
     assert record["cost_usd"] == 0
-    done = run("run", path, "--budget", "1.05", "--resume")
+    done = run("run", path, *options, "--resume")
     assert len(judged(stub)) == first  # what was spent before still counts
     done = run("run", path, "--resume", "--budget", "100", "--json", card)
     assert "run 1: complete" in done.stderr

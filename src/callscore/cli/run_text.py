@@ -82,7 +82,7 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
     if preflights:
         tokens = sum(found.input_tokens + found.output_tokens for found in preflights)
         asked = show_count(len(preflights), "small request")
-        lines.append(f"before that, {asked} to see whether they answer: {tokens} tokens")
+        lines.append(f"before that, {asked} to see whether the models answer: {tokens} tokens")
     if summary.status == "budget":
         lines.append("stopped: the next call could have exceeded the budget")
     return lines
