@@ -29,6 +29,8 @@ def kindly(question: Question) -> str:
     """The best word for the answer."""
     if question.metric == "text.call_intent":
         return "no" if question.item.endswith("other_goal") else "same"
+    if question.item.startswith("outcome:"):
+        return "no_outcome"
     return KIND_WORDS[question.metric]
 
 

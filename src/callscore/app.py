@@ -69,21 +69,27 @@ class Targets(msgspec.Struct, frozen=True):
 NO_FILES = Targets()
 
 
-def score_files(
-    config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
-) -> Scorecard:
-    """Score the files of a config, and write what is asked for."""
+@contextmanager
+def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterator[Outlets]:
+    """Where results, records and verdicts go: the files that are asked for, else nowhere."""
     with (
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
         line_writer(targets.verdicts) as on_verdict,
     ):
-        outlets = Outlets(
+        yield Outlets(
             on_result,
             on_record if targets.records is not None else None,
             on_verdict if targets.verdicts is not None else None,
             progress,
         )
+
+
+def score_files(
+    config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
+) -> Scorecard:
+    """Score the files of a config, and write what is asked for."""
+    with opened_outlets(targets, progress) as outlets:
         return _score(config, outlets)
 
 

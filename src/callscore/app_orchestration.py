@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Verdict
+from callscore.core.ports import Judge
+from callscore.core.run_words import ModelSpec
 from callscore.core.version import __version__
 from callscore.store.files import lines_of
 from callscore.store.orchestration_files import (
@@ -38,7 +41,11 @@ from callscore.suites.orchestration.scenario.cards import Cards, collect, read_c
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
 from callscore.suites.orchestration.scenario.recording import decode_file, read_recording
 from callscore.suites.orchestration.scenario.values import Finding, Scenario
-from callscore.suites.orchestration.standard import evaluate
+from callscore.suites.orchestration.standard import OpenStep, evaluate, open_steps
+
+if TYPE_CHECKING:
+    from callscore.scoring.examining import Examiner
+    from callscore.scoring.step_judging import JudgedSteps
 
 UNKNOWN_LANGUAGE = "und"
 _LANGUAGE = re.compile(r"[A-Za-z]{2}(?:-[A-Za-z]{2,4})?")
@@ -54,6 +61,10 @@ class OrchestrationJob(msgspec.Struct, frozen=True):
     mode: Mode = "standard"
     verdicts: tuple[Path, ...] = ()
     model: str = ""
+    judge: str | Judge | tuple[ModelSpec, ...] = "none"
+    """Who compares the values that code cannot: as in ScoreConfig."""
+    store: Path | None = None
+    save_verdicts: Path | None = None
 
 
 class ScenarioCheck(msgspec.Struct, frozen=True):
@@ -85,7 +96,65 @@ def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
             f"two folders of the language {names[0]}; expected one folder a language, "
             "and one model at a time"
         )
-    return tuple(_score(job, language) for language in languages)
+    judged = _judged(job, languages)
+    return tuple(_score(job, language, judged.get(language.name)) for language in languages)
+
+
+def _judged(job: OrchestrationJob, languages: Sequence[_Language]) -> Mapping[str, JudgedSteps]:
+    """What the judge says about the open values, by language."""
+    if job.judge == "none":
+        return {}
+    if job.mode == "compat":
+        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+    import asyncio
+
+    from callscore.config import ScoreConfig
+    from callscore.evalfile.judges import default_embedder
+    from callscore.scoring.examiners import opened_examiner
+
+    config = ScoreConfig(
+        cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
+    )
+    with opened_examiner(config) as examiner:
+        assert examiner is not None  # somebody judges
+        found = asyncio.run(_ask_judge(job, languages, examiner))
+    if job.save_verdicts is not None:
+        _save(job.save_verdicts, languages, found)
+    return found
+
+
+async def _ask_judge(
+    job: OrchestrationJob, languages: Sequence[_Language], examiner: Examiner
+) -> Mapping[str, JudgedSteps]:
+    from callscore.scoring.step_judging import judge_steps
+
+    try:
+        return {
+            language.name: await judge_steps(_open_steps(job, language), examiner, language.model)
+            for language in languages
+        }
+    finally:
+        await examiner.close()
+
+
+def _open_steps(job: OrchestrationJob, language: _Language) -> Iterator[OpenStep]:
+    """The open values of every file that can be read; the others fail when they are scored."""
+    answers = _answers(job, language)
+    for path in _in_order(output_files(language.folder)):
+        scenario = path.name.removesuffix(_SUFFIX)
+        with suppress(DataError):
+            recording = read_recording(decode_file(read_whole(path)), scenario)
+            place = Place(language.name, scenario)
+            yield from list(open_steps(recording, place, language.cards, answers))
+
+
+def _save(path: Path, languages: Sequence[_Language], found: Mapping[str, JudgedSteps]) -> None:
+    from callscore.app import line_writer
+
+    with line_writer(path) as write:
+        for language in languages:
+            for record in found[language.name].records(language.model):
+                write(record)
 
 
 def result_document(scored: Sequence[Outcome]) -> dict[str, Any]:
@@ -167,8 +236,9 @@ def read_cards(folder: Path) -> tuple[Cards, str]:
     return collect(cards), digest.hexdigest()
 
 
-def _score(job: OrchestrationJob, language: _Language) -> Outcome:
-    answers = _answers(job, language)
+def _score(job: OrchestrationJob, language: _Language, judged: JudgedSteps | None) -> Outcome:
+    given = _answers(job, language)
+    answers = given if judged is None else judged.after(given)
     directory = shown_path(language.folder)
     found = _in_order(output_files(language.folder))
     _refuse_two_of_a_scenario(found)
@@ -184,11 +254,12 @@ def _score(job: OrchestrationJob, language: _Language) -> Outcome:
         data=digest,
         version=__version__,
     )
+    about = about if judged is None else judged.told(about)
     if job.mode == "compat":
         scored = outcomes.compat_outcome(about, evaluated, failed)
     else:
         scored = outcomes.standard_outcome(about, evaluated, failed)
-    return _with_unused_verdicts(scored, answers)
+    return _with_unused_verdicts(scored, given)
 
 
 def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
@@ -270,7 +341,9 @@ def _answers(job: OrchestrationJob, language: _Language) -> Answers:
         if record.case_id.partition("/")[0] == language.name:
             item = str(record.item)
             key = (record.case_id, record.run, item)
-            verdicts[key] = Verdict(METRIC, item, verdict=record.verdict, by=record.by)
+            verdicts[key] = Verdict(
+                METRIC, item, record.verdict, by=record.by, approximate=record.approximate
+            )
     return Recorded(verdicts)
 
 

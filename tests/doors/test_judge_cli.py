@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
-from callscore.core.case import Message
-from callscore.judges.scripted import LiteralModel
 from eval_files import KEY, read_json, read_lines, run
+from judging_stub import judge_entry, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 
 TURNS = [
@@ -27,12 +26,6 @@ TURNS = [
     {"id": 2, "speaker": "customer", "text": "I was charged twice for the family plan", "start": 9},
 ]
 REASON = "Good morning, this is Marcus from Streamella"
-
-
-def judging(request: Request) -> Behaviour:
-    """A judging model that reads the request and answers it by the words it finds."""
-    messages = [Message(m["role"], m["content"]) for m in request.json["messages"]]
-    return Answer(chat_completion(LiteralModel().answer(messages)))
 
 
 @pytest.fixture
@@ -49,18 +42,6 @@ def write(path: Path, *lines: Json) -> Path:
 def yaml(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value), encoding="utf-8")  # JSON is YAML
     return path
-
-
-def judge_entry(url: str, **more: Any) -> Json:
-    return {
-        "name": "judge",
-        "provider": "openai",
-        "model": "judge-1",
-        "base_url": url,
-        "api_key_env": "STUB_KEY",
-        "price": {"input": 1.0, "output": 2.0},
-        **more,
-    }
 
 
 def data(folder: Path) -> tuple[Path, Path]:
@@ -195,6 +176,12 @@ def test_a_judge_is_checked(tmp_path: Path, stub: Stub) -> None:
     done = run("judge", "check", config, "--store", tmp_path / "kept.db", "--json", target)
     assert done.returncode in (0, 1), done.stderr
     assert {check["name"] for check in read_json(target)["checks"]} >= {"repeat", "order"}
+
+
+def test_the_offline_judge_keeps_to_the_limits(tmp_path: Path) -> None:
+    done = run("judge", "check", "offline", "--store", tmp_path / "kept.db")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "FAILED" not in done.stdout
 
 
 def test_a_judge_is_held_against_people(tmp_path: Path) -> None:

@@ -395,9 +395,11 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
         assert stub.requests == []
     assert done.returncode == 0, done.stderr
     row = next(line for line in done.stdout.splitlines() if line.startswith("judge (judge"))
-    assert row.split()[4] == str(24 * 2)  # QA, text and translation cases, two runs each
+    # QA, text and translation cases, two runs each; outcomes of four translations, once
+    assert row.split()[4] == str(24 * 2 + 4)
     assert "$0 to $" in row
-    assert "judging is paid on top" in done.stdout
+    assert "The budget holds for models and judges together." in done.stdout
+    assert "one small request each shows whether models and judges answer" in done.stdout
 
 
 def test_a_budget_is_not_exceeded_and_the_rest_is_not_run(tmp_path: Path) -> None:

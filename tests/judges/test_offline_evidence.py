@@ -24,6 +24,8 @@ UNTIMED = page(Dossier("qa", [Turn(turn.text) for turn in TURNS], {}, {}, [], "e
         ('Agent said "Good morning, thank you for caling Northwind".', "as_described"),
         ("The agent asked to verify the date of birth first.", "as_described"),
         ('Agent said "I am so sorry about that".', "absent"),
+        ('Agent said "Good evening, thank you for calling Southwind".', "absent"),
+        ('Agent said "Please verify your date of birth at once".', "differs"),
         ("The invoice shows a duplicate charge of $99.", "differs"),
         ("A duplicate invoice came up.", "differs"),
         ("Agent was polite.", "vague"),

@@ -19,6 +19,9 @@ from callscore.judges.offline.judge import (
     RECALL,
     OfflineJudge,
 )
+from callscore.judges.offline.layout import plain
+from callscore.judges.probes import MASTER_KEYS
+from callscore.suites.calls.catalog import offered_for
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text
 from callscore.suites.calls.translation import task as translation
@@ -207,3 +210,40 @@ def test_nobody_can_make_it_read_without_end() -> None:
     hostile = '"' * 5_000 + "'a " * 200_000 + "not only 1,1," * 50_000
     assert word("text.fabrication_free", hostile) is not None
     assert word("qa.evidence_backed_reasoning", hostile) is not None
+
+
+@pytest.mark.parametrize("key", MASTER_KEYS)
+@pytest.mark.parametrize(
+    ("metric", "verdict"),
+    [
+        ("text.fabrication_free", "not_found"),
+        ("text.highlight_correctness", "not_found"),
+        ("qa.evidence_backed_reasoning", "vague"),
+        (GOAL, "cannot_tell"),
+        ("translation.fluency", "incomprehensible"),
+    ],
+)
+def test_a_text_that_says_nothing_never_passes(key: str, metric: str, verdict: str) -> None:
+    offered = offered_for(metric, "x")
+    (only,) = judged([Question(metric, "x", key, "Refund of a double charge", offered)])
+    assert (only.verdict, only.approximate) == (verdict, True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "\n\n- **The agent approved a refund of $49.**\n\n",
+        "# The agent approved a `refund` of $49.",
+        "* The agent __approved__ a refund of *$49*.",
+    ],
+)
+def test_layout_does_not_matter(said: str) -> None:
+    assert plain(said) == "The agent approved a refund of $49."
+    assert word("text.fabrication_free", said) == "supported_by_transcript"
+
+
+@pytest.mark.parametrize(
+    "said", ["14. April", "2 * 3 * 4", "account_number_id", "-5 degrees", "5 > 3", "a*b", "**"]
+)
+def test_what_is_no_layout_stays(said: str) -> None:
+    assert plain(said) == said

@@ -48,6 +48,9 @@ def doubts(claim: str, lang: str | None = "en") -> list[str]:
         "Mr. Alvarez will check the account.",
         "Ticket AB-1042 was opened.",
         "Mr. Alvares will check the account.",
+        "The agent is called Priya.",
+        "Priya approved the customer's refund.",
+        "The customer's colleague Mr. Alvarez will check the account.",
         "",
     ],
 )
@@ -149,3 +152,29 @@ def test_what_a_turn_says_word_for_word_is_covered(said: str, lang: str | None) 
     found = support(said, known, lang)
     assert found.coverage == 1
     assert not {"number", "name", "opposite"} & {finding.doubt for finding in found.findings}
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The customer is called Priya.",
+        "The customer's name is Priya.",
+        "The agent spoke with the customer Priya.",
+        "A caller named Priya was charged twice.",
+    ],
+)
+def test_a_name_that_the_other_side_gave_as_its_own_raises_a_doubt(claim: str) -> None:
+    assert doubts(claim) == ["name"]
+    assert not support(claim, read(), "en").is_supported
+
+
+@pytest.mark.parametrize(
+    "claim", ["The customer told Priya about the headset.", "The customer and Priya spoke."]
+)
+def test_a_side_beside_the_name_of_the_other_is_not_called_so(claim: str) -> None:
+    assert doubts(claim) == []
+
+
+def test_a_name_that_both_sides_have_raises_none() -> None:
+    turns = [*CALL, ("Customer", "My name is Priya, too.")]
+    assert support("The customer is called Priya.", read(turns=turns), "en").findings == []

@@ -33,11 +33,16 @@ def orchestration() -> None:
 )
 @click.option(
     "--judge",
-    type=click.Choice(["none"]),
     default="none",
     show_default=True,
-    help="Who decides what code cannot.",
+    metavar="none|offline|FILE",
+    help="Who compares the argument values that code cannot: nobody, built-in rules (an "
+    "estimate), or the models in a YAML file.",
 )
+@click.option(
+    "--store", type=PATH, help="Keep the answers of judging models here (.callscore/runs.db)."
+)
+@click.option("--save-verdicts", type=PATH, help="Write what the judge said, as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
 @click.option("--json", "json_file", type=PATH, help="Write the result file (- for stdout).")
 @click.option("--model", default="", help="Name of the model; else taken from the folder.")
@@ -47,6 +52,8 @@ def score(
     cards: tuple[Path, ...],
     mode: Literal["standard", "compat"],
     judge: str,
+    store: Path | None,
+    save_verdicts: Path | None,
     verdicts: tuple[Path, ...],
     json_file: Path | None,
     model: str,
@@ -57,11 +64,24 @@ def score(
     \b
     callscore orchestration score runs/EN --cards cards/EN --json result.json
     callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO
+    callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
     from callscore.app_orchestration import OrchestrationJob, result_document, score_orchestration
+    from callscore.cli.choices import judge_choice
     from callscore.core.errors import Inconclusive
+    from callscore.evalfile.config import DEFAULT_STORE
 
-    scored = score_orchestration(OrchestrationJob(output_dirs, cards, mode, verdicts, model))
+    job = OrchestrationJob(
+        output_dirs,
+        cards,
+        mode,
+        verdicts,
+        model,
+        judge=judge_choice(judge),
+        store=store or DEFAULT_STORE,
+        save_verdicts=save_verdicts,
+    )
+    scored = score_orchestration(job)
     show(result_document(scored), json_file)
     unfinished = [outcome for outcome in scored if not outcome.overall.complete]
     if require_complete and unfinished:

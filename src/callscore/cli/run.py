@@ -35,6 +35,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
+@click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
+@click.option(
+    "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+)
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
@@ -49,6 +53,8 @@ def run(
     dry_run: bool,
     json_file: Path | None,
     results: Path | None,
+    records: Path | None,
+    save_verdicts: Path | None,
     store: Path | None,
     log: Path | None,
     no_preflight: bool,
@@ -72,6 +78,8 @@ def run(
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
         results=results,
+        records=records,
+        save_verdicts=save_verdicts,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
@@ -132,7 +140,9 @@ def _show_estimate(prepared: Prepared) -> None:
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         click.echo(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
-        click.echo("The budget is held for the models; judging is paid on top of it.")
+        click.echo("The budget holds for models and judges together.")
+    if prepared.options.preflight:
+        click.echo("Before that, one small request each shows whether models and judges answer.")
 
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:

@@ -56,6 +56,7 @@ def _range(low: float | None, high: float | None) -> str:
 def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflight]) -> list[str]:
     """How the run went, model by model; what went wrong is said with its cause."""
     headings = ("model", "answered", "cached", "failed", "not run", "attempts", "spend")
+    everybody = {**summary.models, **summary.judges}
     rows = [
         (
             name,
@@ -66,18 +67,18 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
             str(model.attempts),
             _spend(model),
         )
-        for name, model in summary.models.items()
+        for name, model in everybody.items()
     ]
     lines = [f"run {run_id}: {summary.status}", *columns(headings, rows)]
     lines += [
         f"{plain(name)} was stopped: {plain(model.stopped)}"
-        for name, model in summary.models.items()
+        for name, model in everybody.items()
         if model.stopped
     ]
     lines += [
         f"{plain(name)}: up to {show_money(model.uncertain_usd)} more may be billed for attempts "
         "that never came back"
-        for name, model in summary.models.items()
+        for name, model in everybody.items()
         if model.uncertain_usd
     ]
     if preflights:
@@ -102,7 +103,10 @@ def _spend(model: ModelSummary) -> str:
 
 def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line a run, newest first."""
-    headings = ("run", "name", "status", "answered", "failed", "coverage", "cost", "started (UTC)")
+    headings = (
+        *("run", "name", "status", "answered", "failed", "coverage"),
+        *("cost", "judging", "started (UTC)"),
+    )
     rows = [
         (
             str(record.id),
@@ -112,6 +116,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             str(record.failed),
             f"{record.coverage:.1%}" if record.coverage is not None else "",
             _cost(record),
+            show_money(record.judge_usd) if record.judge_usd else "",
             record.started_at,
         )
         for record in records

@@ -18,6 +18,7 @@ FailureKind = Literal[
     "bad_request",
     "unauthorised",
     "not_found",
+    "not_sent",
 ]
 """Why an attempt brought no answer.
 
@@ -30,10 +31,11 @@ unreadable     200, but the body is not what the protocol promises
 bad_request    400, 413, 422: this request will never work; never repeated
 unauthorised   401, 403: no request with this key will work; the model stops at once
 not_found      404: no request to this model will work; the model stops at once
+not_sent       nothing was sent: the budget would not hold it, or somebody said stop
 """
 
 STOPS_THE_MODEL: frozenset[FailureKind] = frozenset({"unauthorised", "not_found"})
-NEVER_REPEATED: frozenset[FailureKind] = STOPS_THE_MODEL | {"bad_request"}
+NEVER_REPEATED: frozenset[FailureKind] = STOPS_THE_MODEL | {"bad_request", "not_sent"}
 
 
 class Call(msgspec.Struct, frozen=True):

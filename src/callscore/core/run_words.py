@@ -168,10 +168,11 @@ class RunSummary(msgspec.Struct, frozen=True):
 
     status: RunStatus
     models: Mapping[str, ModelSummary]
+    judges: Mapping[str, ModelSummary] = {}
 
     @property
     def spend_usd(self) -> float:
-        """The known part of what was paid."""
+        """The known part of what was paid to the models under test."""
         return sum(model.spend_usd for model in self.models.values())
 
 

@@ -13,6 +13,7 @@ from callscore.judges.reading import LONGEST_QUOTE
 from callscore.metrics.text import contains, n2
 
 STEM, ENOUGH = 4, 0.6
+_DECISIONS = "approved rejected refused granted cancelled closed resolved refunded escalated"
 
 
 class SeenItem(NamedTuple):
@@ -96,6 +97,13 @@ def _within(good: str, bad: str) -> Callable[[SeenItem, Seen], Entry]:
     return decided
 
 
+def _outcome(item: SeenItem, seen: Seen) -> Entry:
+    """A sentence with a word of decision in it."""
+    if _stems(item.text) & _stems(_DECISIONS):
+        return Entry(item.text[:LONGEST_QUOTE], "answer", "outcome")
+    return Entry("", "none", "no_outcome")
+
+
 _DECIDE: Mapping[str, Callable[[SeenItem, Seen], Entry]] = {
     "support": _support,
     "evidence": _evidence,
@@ -110,6 +118,8 @@ _DECIDE: Mapping[str, Callable[[SeenItem, Seen], Entry]] = {
     "instruction": _against("followed", "not_followed"),
     "name": _within("same_name", "different_name"),
     "fact": _within("preserved", "omitted"),
+    "outcome": _outcome,
+    "value": _against("same", "different"),
 }
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.judging import Dossier, Question, Verdict
 from callscore.judges.framing import item_ids
-from callscore.judges.rubric import Canary, Library, Rubric
+from callscore.judges.rubric import Canary, Library, Rubric, shipped
 from callscore.metrics.text import n1, n2
 
 BY_CODE = "code"
@@ -19,6 +19,7 @@ _OPENERS = (
     "thinking process",
     "lets think step by step",
     "lets solve this problem step by step",
+    "lets solve this",
     "step by step",
     "solution",
     "answer",
@@ -77,6 +78,12 @@ def sort_questions(dossier: Dossier, library: Library) -> Sorted:
             questions = (*known.questions, question) if known else (question,)
             asked[key] = Asked(rubric, question.text, against, questions)
     return Sorted(list(asked.values()), decided, list(unknown))
+
+
+def word_for_nothing(question: Question, library: Library | None = None) -> str:
+    """The word that a text without content gets, where it has none; else empty."""
+    rubric = (library or shipped()).rubric_for(question)
+    return rubric.vain if rubric is not None and rubric.vain and is_vain(question.text) else ""
 
 
 def is_vain(text: str) -> bool:

@@ -28,8 +28,9 @@ def run(
 ) -> Scorecard:
     """Ask the models of an eval file, keep every answer, and score them.
 
-    Further options: `resume`, `limit`, `budget_usd`, `preflight`, `results`. An interrupt keeps
-    what has come so far and raises KeyboardInterrupt.
+    Further options: `resume`, `limit`, `budget_usd`, `preflight`, and the files `results`,
+    `records` and `save_verdicts`. An interrupt keeps what has come so far and raises
+    KeyboardInterrupt.
     """
     loaded = load_eval(Path(config), Path(store) if store is not None else None)
     if not loaded.cases:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from callscore.core.calling import CaseProvider
+from callscore.core.case import Case
 from callscore.core.run_words import ModelSpec
 from callscore.running.asked import Asked, Subjects
 from callscore.running.models import Reached
+from callscore.suites.calls.translation.critical import given_facts
 
 BYTES_A_TOKEN = 4
 JUDGED_TASKS = frozenset({"qa", "text", "translation"})
@@ -49,20 +51,21 @@ def estimate(
 def estimate_judging(
     judge: ModelSpec, answers_a_case: int, subjects: Subjects, *, benchmarks: bool
 ) -> Estimate:
-    """What judging comes to at most: one request an answer to the first judge.
+    """What judging comes to at most: a request a case and one an answer to the first judge.
 
     It may be nothing: code decides what it can, and kept verdicts are not asked again. What a
     panel's other judges are asked about risky items, and what is asked twice, is not in it.
     """
     calls = input_tokens = output_tokens = 0
     for asked in subjects.stream():
-        if asked.case.task not in JUDGED_TASKS and not benchmarks:
+        if not (asked.case.task in JUDGED_TASKS or benchmarks or _has_values(asked.case)):
             continue
         expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
         shown = sum(len(message.content.encode()) for message in asked.prompt.messages)
-        calls += answers_a_case
-        input_tokens += answers_a_case * (RUBRIC_TOKENS + shown // BYTES_A_TOKEN + 2 * expected)
-        output_tokens += answers_a_case * expected
+        requests = answers_a_case + _is_asked_about(asked.case, benchmarks=benchmarks)
+        calls += requests
+        input_tokens += requests * (RUBRIC_TOKENS + shown // BYTES_A_TOKEN + 2 * expected)
+        output_tokens += requests * expected
     price = judge.price
     return Estimate(
         model=f"{judge.name} (judge, at most)",
@@ -72,6 +75,18 @@ def estimate_judging(
         cost_usd=0.0 if price is not None else None,
         most_cost_usd=price.of(input_tokens, output_tokens) if price is not None else None,
     )
+
+
+def _has_values(case: Case) -> bool:
+    """Whether a call is due, whose values a judge may have to compare."""
+    return "calls" in case.expected_outcome or "actions" in case.expected_outcome
+
+
+def _is_asked_about(case: Case, *, benchmarks: bool) -> bool:
+    """Whether something is asked about the case itself, before its answers: turns, outcomes."""
+    if case.task == "translation":
+        return given_facts(case) is None
+    return benchmarks and case.task in JUDGED_TASKS
 
 
 class _Count:

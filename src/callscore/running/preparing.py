@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from callscore.app import Targets
 from callscore.core.errors import UsageError
 from callscore.evalfile.config import EvalConfig
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
@@ -25,6 +26,13 @@ class RunOptions(msgspec.Struct, frozen=True):
     budget_usd: float | None = None
     preflight: bool = True
     results: Path | None = None
+    records: Path | None = None
+    save_verdicts: Path | None = None
+
+    @property
+    def targets(self) -> Targets:
+        """The files that the run writes."""
+        return Targets(self.results, self.records, self.save_verdicts)
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -45,15 +53,16 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def budget_usd(self) -> float | None:
-        """The budget of the command line, else of the file.
-
-        Models that cannot cost anything need no price to be held to it.
-        """
+        """The budget of the command line, else of the file: for models and judges together."""
         budget = self.options.budget_usd
-        budget = self.config.budget_usd if budget is None else budget
+        return self.config.budget_usd if budget is None else budget
+
+    @property
+    def model_budget_usd(self) -> float | None:
+        """The same for the models: those that cannot cost anything need no price to be held."""
         offline = not any(model.online for model in self.models)
         unpriced = any(model.spec.price is None for model in self.models)
-        return None if offline and unpriced else budget
+        return None if offline and unpriced else self.budget_usd
 
     @property
     def notes(self) -> list[str]:

@@ -20,6 +20,7 @@ from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
 from callscore.running.session import Meanwhile, ask_all, nothing
 from callscore.running.sharing import SharedStream
+from callscore.scoring.judge_calls import JudgeCalls, Payer
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
 
@@ -90,20 +91,36 @@ def run_prepared(
     with Journal(config.store) as journal:
         ledger = journal.open_run(header, resume=prepared.options.resume)
         held = _Held(ledger)
+        calls = JudgeCalls(journal, Payer(_judge_options(prepared), ledger.id, on_event))
         try:
-            with held, RunScoring(prepared, journal, ledger.id) as scoring:
-                plan = _counting(plan, journal.run(ledger.id).cost_usd)
-                first = _wanting(prepared, journal) if prepared.options.preflight else {}
+            with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
+                calls.check()
+                plan = _counting(plan, journal.run(ledger.id).spent_usd)
+                first = _first(prepared, journal, calls) if prepared.options.preflight else {}
                 told = _also_scored(ledger, scoring, on_event)
                 meanwhile = Meanwhile(while_waiting, scoring.catch_up)
                 preflights, summary = ask_all(plan, ledger, first, told, meanwhile)
-                held.status = summary.status
+                if summary.status != "interrupted":
+                    summary = _judged(scoring, summary, journal.run(ledger.id).spent_usd)
                 ran = Ran(ledger.id, summary, preflights)
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
-                return _scored(ran, scoring)
+                ran = _scored(ran, scoring)
+                held.status = summary.status
+                return ran
         except _Interrupted as interrupted:
             return interrupted.ran
+
+
+def _judged(scoring: RunScoring, summary: RunSummary, spent_usd: float) -> RunSummary:
+    """Put what is open to the judges, within what the models have left of the budget."""
+    status = summary.status
+    spent_usd += sum(model.uncertain_usd for model in summary.models.values())
+    if not scoring.judge(spent_usd):
+        status = "interrupted"
+    elif scoring.calls.out_of_budget:
+        status = "budget"
+    return RunSummary(status, summary.models, scoring.calls.summaries())
 
 
 class _Held:
@@ -156,18 +173,27 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(f"run {run_id} was made with other data than {prepared.config.path}")
-        with RunScoring(prepared, journal, run_id) as scoring:
+        calls = JudgeCalls(journal, Payer(sends=False))
+        with RunScoring(prepared, journal, run_id, calls) as scoring:
+            if not scoring.judge(0.0):
+                return Ran(run_id, RunSummary("interrupted", {}), ())
             return _scored(Ran(run_id, RunSummary("complete", {}), ()), scoring)
 
 
-def _plan(prepared: Prepared) -> Plan:
-    config, repeats = prepared.config, prepared.config.repeats
-    attempts = config.attempts
-    options = EngineOptions(
+def _judge_options(prepared: Prepared) -> EngineOptions:
+    attempts = prepared.config.attempts
+    return EngineOptions(
         budget_usd=prepared.budget_usd,
         attempt_s=attempts.timeout_s,
         case_s=attempts.case_timeout_s,
         max_attempts=attempts.most,
+    )
+
+
+def _plan(prepared: Prepared) -> Plan:
+    repeats = prepared.config.repeats
+    options = msgspec.structs.replace(
+        _judge_options(prepared), budget_usd=prepared.model_budget_usd
     )
     shared = SharedStream(prepared.subjects)
     return Plan(
@@ -194,16 +220,16 @@ def _total(prepared: Prepared, model: Reached) -> int:
     )
 
 
-def _wanting(prepared: Prepared, journal: Journal) -> dict[str, Reached]:
-    """The online models that have something left to be asked."""
-    return {
-        model.spec.name: model
-        for model in prepared.models
-        if model.online
-        and any(
-            journal.stored(work.call.key) is None
-            for work in work_of(
-                model.spec.name, model.provider, prepared.subjects.stream(), prepared.config.repeats
-            )
-        )
-    }
+def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> dict[str, Reached]:
+    """Who is asked before anything is spent: online models with work left, and then judges."""
+    wanting = [model for model in prepared.models if _has_work(prepared, journal, model)]
+    judges = [Reached(seat.planned.spec, seat.planned.provider) for seat in calls.seats]
+    first = [model for model in wanting if model.online] + (judges if wanting else [])
+    return {model.spec.name: model for model in first}
+
+
+def _has_work(prepared: Prepared, journal: Journal, model: Reached) -> bool:
+    """Whether something is left to be asked."""
+    name, repeats = model.spec.name, prepared.config.repeats
+    work = work_of(name, model.provider, prepared.subjects.stream(), repeats)
+    return any(journal.stored(piece.call.key) is None for piece in work)

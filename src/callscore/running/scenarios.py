@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +18,8 @@ from callscore.core.version import __version__
 from callscore.evalfile.config import ScenarioData
 from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
+from callscore.scoring.examining import Examiner
+from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
 from callscore.suites.orchestration.call.questions import Unanswered
@@ -28,7 +32,7 @@ from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
 from callscore.suites.orchestration.scenario.recording import Answer, Recording, Run
 from callscore.suites.orchestration.scenario.values import CallsDue, PlanStep, Scenario
-from callscore.suites.orchestration.standard import Evaluated, evaluate
+from callscore.suites.orchestration.standard import Evaluated, OpenStep, evaluate, open_steps
 
 TASK = "orchestration"
 NOT_RUN = "not run"
@@ -123,18 +127,55 @@ def _plan(plan: Plan) -> dict[str, Any]:
     }
 
 
+class ScenarioAnswers(msgspec.Struct, frozen=True):
+    """What the models of a run answered to some sets of scenarios."""
+
+    sets: Sequence[ScenarioSet]
+    models: Sequence[str]
+    stored: StoredAnswers
+    repeats: int
+
+    def of(self, model: str) -> _Answers:
+        """The answers of one model."""
+        return _Answers(model, self.stored, self.repeats)
+
+
+Judged = Mapping[tuple[str, Path], JudgedSteps]
+"""What a judge said, by model and folder of scenarios."""
+
+
+async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
+    """Put every value that code cannot compare to the judge."""
+    try:
+        return {
+            (model, part.folder): await judge_steps(
+                _open_steps(part, given.of(model)), examiner, model
+            )
+            for model in given.models
+            for part in given.sets
+        }
+    finally:
+        await examiner.close()
+
+
+def _open_steps(part: ScenarioSet, answers: _Answers) -> Iterator[OpenStep]:
+    for scenario in part.scenarios():
+        recording = answers.recording(scenario, part.cards)
+        with suppress(DataError):  # an outage: the scenario fails when it is scored
+            place = Place(part.lang, scenario.id)
+            yield from list(open_steps(recording, place, part.cards, Unanswered()))
+
+
 def score_scenarios(
-    sets: Sequence[ScenarioSet],
-    models: Sequence[str],
-    stored: StoredAnswers,
-    repeats: int,
-    on_result: OnResult,
+    given: ScenarioAnswers, judged: Judged, on_result: OnResult
 ) -> dict[str, ScenarioScore]:
     """The result of every model, from what was stored."""
     found = {}
-    for model in models:
-        answers = _Answers(model, stored, repeats)
-        scored = [_score(part, answers, on_result) for part in sets]
+    for model in given.models:
+        scored = [
+            _score(part, given.of(model), judged.get((model, part.folder)), on_result)
+            for part in given.sets
+        ]
         complete = all(outcome.overall.complete for outcome in scored)
         found[model] = ScenarioScore(result_document(scored), complete)
     return found
@@ -176,8 +217,11 @@ def _answer(found: Reply | Failed | None) -> Answer:
     return Answer(text, calls)
 
 
-def _score(part: ScenarioSet, answers: _Answers, on_result: OnResult) -> Outcome:
+def _score(
+    part: ScenarioSet, answers: _Answers, judged: JudgedSteps | None, on_result: OnResult
+) -> Outcome:
     shown = shown_path(part.folder)
+    known = Unanswered() if judged is None else judged.after(Unanswered())
     evaluated: list[Evaluated] = []
     failed: list[FailedRow] = []
     for scenario in part.scenarios():
@@ -185,7 +229,7 @@ def _score(part: ScenarioSet, answers: _Answers, on_result: OnResult) -> Outcome
         recording = answers.recording(scenario, part.cards)
         try:
             place = Place(part.lang, scenario.id)
-            found = evaluate(recording, place, part.cards, Unanswered(), path)
+            found = evaluate(recording, place, part.cards, known, path)
         except DataError as error:
             failed.append(FailedRow(path, error.problem))
             _report_failures(recording, scenario, answers.model, on_result)
@@ -194,6 +238,7 @@ def _score(part: ScenarioSet, answers: _Answers, on_result: OnResult) -> Outcome
         for record in found.records:
             on_result(_result(record, answers.model))
     about = About(shown, part.lang, answers.model, "none", part.digest(), __version__)
+    about = about if judged is None else judged.told(about)
     return outcomes.standard_outcome(about, evaluated, failed)
 
 

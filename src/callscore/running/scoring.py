@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.app import line_writer
+from callscore.app import opened_outlets
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.run_words import Outcome, Work
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.running.answered_by import AnsweredBy
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
+from callscore.running.session import judge_all
 from callscore.scoring.answers import Answers
 from callscore.scoring.casework import OnResult
 from callscore.scoring.examiners import opened_examiner
-from callscore.scoring.pipeline import Outlets, Tallying
+from callscore.scoring.judge_calls import JudgeCalls
+from callscore.scoring.pipeline import Tallying
 from callscore.scoring.scorecards import scorecard
 from callscore.store.journal import Journal
 
 if TYPE_CHECKING:
-    from callscore.running.scenarios import ScenarioScore
+    from callscore.running.scenarios import Judged, ScenarioAnswers, ScenarioScore, StoredAnswers
 
 SLICE_S = 0.002
 """How long scoring may keep the loop at a time: whoever waits for an answer waits for it, too."""
@@ -73,7 +75,11 @@ class JournalAnswers:
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The answers of one model to the case of this id."""
-        runs = self.to_case(case_id).get(model, {})
+        return self.to_case(case_id).get(model, {})
+
+    def counted_of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        """The same, when they are scored: under which name they came is counted once."""
+        runs = self.of_model(model, case_id)
         self._count(model, runs)
         return runs
 
@@ -109,9 +115,12 @@ def _replies(found: Answers) -> int:
 
 
 class RunScoring:
-    """The scores of a run in the making; the results file appears only if it is left in peace."""
+    """The scores of a run in the making; its files appear only if it is left in peace."""
 
-    def __init__(self, prepared: Prepared, journal: Journal, run_id: int) -> None:
+    def __init__(
+        self, prepared: Prepared, journal: Journal, run_id: int, calls: JudgeCalls
+    ) -> None:
+        self.calls = calls
         self._prepared = prepared
         self._source = JournalAnswers(journal, run_id, prepared.models)
         self._stack = ExitStack()
@@ -119,13 +128,14 @@ class RunScoring:
 
     def __enter__(self) -> RunScoring:
         config = self._prepared.config
-        self._on_result = self._stack.enter_context(line_writer(self._prepared.options.results))
-        self._examiner = None
+        targets = self._prepared.options.targets
+        self._outlets = self._stack.enter_context(opened_outlets(targets))
         self._tallying = None
+        self._judged: Judged = {}
+        self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
         if config.cases:
             config.scoring.check()
-            self._examiner = self._stack.enter_context(opened_examiner(config.scoring))
-            outlets = Outlets(self._on_result, examiner=self._examiner)
+            outlets = msgspec.structs.replace(self._outlets, examiner=self._examiner)
             self._tallying = Tallying(config.scoring, outlets, self._source)
             self._stack.callback(self._tallying.close)
         return self
@@ -162,6 +172,23 @@ class RunScoring:
                 return
             tallying.advance()
 
+    def judge(self, spent_usd: float) -> bool:
+        """Put what is open to the judges; so much of the budget is spent. False if interrupted."""
+        if self._examiner is None:
+            return True
+        return judge_all(self._examine, self.calls, spent_usd)
+
+    async def _examine(self) -> None:
+        examiner = self._examiner
+        if self._tallying is not None and examiner is not None:
+            await self._tallying.examine_all(examiner)
+        if self._prepared.sets and examiner is not None and examiner.judge is not None:
+            from callscore.running.scenarios import judge_scenarios
+
+            self._judged = await judge_scenarios(
+                self._scenario_answers(self._source.of_model), examiner
+            )
+
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
         if self._tallying is None:
@@ -179,12 +206,20 @@ class RunScoring:
             return {}
         from callscore.running.scenarios import score_scenarios
 
-        return score_scenarios(
-            self._prepared.sets,
-            self._source.models,
-            self._source.of_model,
-            self._prepared.config.repeats,
-            _labelling(self._on_result, self._source.labels),
+        if self._outlets.on_verdict is not None:
+            for (model, _), judged in self._judged.items():
+                for record in judged.records(model):
+                    self._outlets.on_verdict(record)
+        on_result = _labelling(self._outlets.on_result, self._source.labels)
+        answers = self._scenario_answers(self._source.counted_of_model)
+        return score_scenarios(answers, self._judged, on_result)
+
+    def _scenario_answers(self, of_model: StoredAnswers) -> ScenarioAnswers:
+        from callscore.running.scenarios import ScenarioAnswers
+
+        prepared = self._prepared
+        return ScenarioAnswers(
+            prepared.sets, self._source.models, of_model, prepared.config.repeats
         )
 
 

@@ -1,4 +1,4 @@
-"""The part of a run that awaits: preflight, then the engine, then connections are given back."""
+"""The parts of a run that await: preflight and the engine; then the judges."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
 from callscore.running.models import Reached
 from callscore.running.preflight import PROMPT, Preflight, preflight
+from callscore.scoring.judge_calls import JudgeCalls
 from callscore.store.journal import OpenRun
 
 PREFLIGHT_TIMEOUT_S = 30.0
@@ -42,7 +43,7 @@ def ask_all(
     on_event: OnEvent,
     meanwhile: Meanwhile,
 ) -> Asked:
-    """Ask the models in `first` whether they answer at all; then carry out the plan."""
+    """Ask the models and judges in `first` whether they answer at all; then carry out the plan."""
     return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, meanwhile))
 
 
@@ -72,8 +73,43 @@ async def _ask_all(session: _Session, first: Mapping[str, Reached], meanwhile: M
     finally:
         beside.cancel()
         await asyncio.gather(beside, return_exceptions=True)
-        for model in plan.models.values():
-            await model.provider.close()
+        planned = [model.provider for model in plan.models.values()]
+        tried = [model.provider for model in first.values()]
+        for provider in dict.fromkeys([*planned, *tried]):
+            await provider.close()
+
+
+def judge_all(
+    examine: Callable[[], Coroutine[Any, Any, None]], calls: JudgeCalls, spent_usd: float
+) -> bool:
+    """Put what is open to the judges; False where an interrupt came first.
+
+    What is in the air then may still be answered and kept, within the grace of the engine.
+    """
+    return loop.run(lambda stop: _judge_all(examine, calls, spent_usd, stop))
+
+
+async def _judge_all(
+    examine: Callable[[], Coroutine[Any, Any, None]],
+    calls: JudgeCalls,
+    spent_usd: float,
+    stop: Stop,
+) -> bool:
+    calls.begin(stop, spent_usd)
+    work, asked = asyncio.create_task(examine()), asyncio.create_task(stop.wait())
+    tasks = [work, asked]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    ended = work.done()
+    if not ended:
+        tasks.append(asyncio.create_task(calls.idle()))
+        tasks.append(asyncio.create_task(stop.grace(calls.payer.options.grace_s)))
+        await asyncio.wait((work, *tasks[2:]), return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if not work.cancelled():
+        work.result()
+    return ended
 
 
 def _affordable(plan: Plan, first: Mapping[str, Reached]) -> Iterator[tuple[str, Reached]]:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
-from callscore.core.judging import NO_VERDICTS, Question, Verdict, Verdicts
+from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
@@ -20,17 +20,19 @@ from callscore.suites.calls.approximation import mark_approximate, with_failures
 from callscore.suites.calls.asking import left_open
 from callscore.suites.calls.benchmarks import measuring as benchmarks
 from callscore.suites.calls.benchmarks.view import Subject
-from callscore.suites.calls.benchmarks.words import RECALL, criteria_of
+from callscore.suites.calls.benchmarks.words import criteria_of
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.reading import Parsed, read_object
 from callscore.suites.calls.records import Author, Record, records_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.tally import Answer, TaskTally
+from callscore.suites.calls.translation import outcomes
 
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
+TRANSLATION = "translation"
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """What files say, by model and run; None stands for every model."""
@@ -91,13 +93,30 @@ class MeasuredCase(msgspec.Struct, frozen=True):
 
 
 async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
-    """Put everything that is open about a case to judge and embedder, a request an answer."""
+    """Put everything that is open about a case to judge and embedder, a request an answer.
+
+    What is asked of an answer may rest on what was found about the case, which then comes first.
+    """
     import asyncio
 
-    case = read.opened.case
-    asked = [read.frozen, *(answer.questions for answer in answers_of(read))]
-    frozen, *answers = await asyncio.gather(*(examiner.examine(case, each) for each in asked))
-    return ExaminedCase(answers, frozen)
+    case, answers = read.opened.case, answers_of(read)
+    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen))
+    asked = [answer.questions for answer in answers]
+    if any(outcomes.is_frozen(Item(q.metric, q.item)) for q in read.frozen) or read.given:
+        known = {**(await about_case).verdicts, **read.given}
+        asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
+    frozen, *found = await asyncio.gather(
+        about_case, *(examiner.examine(case, questions) for questions in asked)
+    )
+    return ExaminedCase(found, frozen)
+
+
+def ask_after(read: ReadCase, answer: ReadAnswer, known: Verdicts) -> Sequence[Question]:
+    """What is open about an answer once the outcomes of its case are known        C-74"""
+    if read.opened.task.name != TRANSLATION or isinstance(answer.output, Malformed):
+        return ()
+    rendered = answer.output.rendered
+    return left_open(outcomes.questions(read.opened.reference, rendered, known), answer.given)
 
 
 def answers_of(read: ReadCase) -> list[ReadAnswer]:
@@ -131,7 +150,7 @@ class Scorer:
         self._models = models
         names = catalog.tasks(settings)
         self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
-        self._asked = {name for name in names if options.asks and criteria_of(name)}
+        self._asked = set(names) if options.asks else set()
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
@@ -164,16 +183,23 @@ class Scorer:
             for model in self._models
             if (runs := answers.get(model))
         }
-        if opened.task.name not in self._benchmarked:
+        if not given and opened.task.name not in self._asked:
             return ReadCase(opened, found)
-        known = {
-            item: verdicts
-            for item, verdicts in given.get((None, 1), NO_VERDICTS).items()
-            if item.metric == RECALL
-        }
+        asked = self._asked_of_case(opened)
+        about_case = {Item(question.metric, question.item) for question in asked}
+        given_once = given.get((None, 1), NO_VERDICTS)
+        known = {item: given_once[item] for item in about_case if item in given_once}
         if opened.task.name not in self._asked:
             return ReadCase(opened, found, (), known)
-        return ReadCase(opened, found, left_open(benchmarks.ask_of_case(opened.case), known), known)
+        return ReadCase(opened, found, left_open(asked, known), known)
+
+    def _asked_of_case(self, opened: Opened) -> Sequence[Question]:
+        """What is asked once a case, whatever the models answer        C-74, C-94"""
+        name = opened.task.name
+        asked = benchmarks.ask_of_case(opened.case) if name in self._benchmarked else ()
+        if name == TRANSLATION:
+            return [*outcomes.questions_of_case(opened.reference), *asked]
+        return asked
 
     def _read(
         self, opened: Opened, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
@@ -202,8 +228,10 @@ class Scorer:
     def measure(self, read: ReadCase, examined: ExaminedCase) -> MeasuredCase:
         """Measure every answer of a case; nothing is told or added yet."""
         results, frozen = iter(examined.answers), examined.frozen
-        if read.given:
-            frozen = Examined({**frozen.verdicts, **read.given}, frozen.failures)
+        if read.given or read.frozen:
+            about_case = {**frozen.verdicts, **read.given}
+            about_case.update(outcomes.unanswered(read.frozen, about_case))
+            frozen = Examined(about_case, frozen.failures)
         measured = {
             model: [
                 self._measured(read.opened, answer, next(results, NOTHING_FOUND), frozen)

@@ -7,27 +7,31 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from callscore.config import ScoreConfig
-from callscore.core.calling import Answered, AttemptFailed, Call, Provider
+from callscore.core.calling import Provider
 from callscore.core.ports import Embedder, Judge
-from callscore.core.run_words import ModelSpec, Stored
+from callscore.core.run_words import ModelSpec
 from callscore.scoring.examining import Examiner
 
 if TYPE_CHECKING:
-    from callscore.core.run_words import Price
+    from pathlib import Path
+
     from callscore.providers.http import Http
-    from callscore.store.journal import Journal
+    from callscore.scoring.judge_calls import JudgeCalls
 
 Closing = list[Callable[[], Awaitable[None]]]
 
 
 @contextmanager
 def opened_examiner(
-    config: ScoreConfig, environment: Mapping[str, str] = os.environ
+    config: ScoreConfig,
+    calls: JudgeCalls | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> Iterator[Examiner | None]:
-    """The examiner of a config; None where code and files are all that is asked for."""
+    """The examiner of a config; None where code and files are all that is asked for.
+
+    The calls of judging models go on the account of `calls`, where it is given.
+    """
     if config.judge == "none" and config.embedder == "none":
         yield None
         return
@@ -37,7 +41,8 @@ def opened_examiner(
         judge: Judge | None
         models: Sequence[str]
         if isinstance(config.judge, tuple):
-            judge, models = _models(config, online, stack)
+            calls = calls or _own_calls(config.store, stack)
+            judge, models = _models(config.judge, calls, online)
         else:
             judge, models = _built_in(config.judge, embedder), ()
         yield Examiner(judge, embedder, online.closing, models, _at_once(config.judge))
@@ -58,54 +63,27 @@ def _built_in(judge: str | Judge, embedder: Embedder | None) -> Judge | None:
     return OfflineJudge(embedder)
 
 
-def _models(config: ScoreConfig, online: _Online, stack: ExitStack) -> tuple[Judge, Sequence[str]]:
-    """The models that judge, their answers kept, and their names."""
+def _models(
+    specs: Sequence[ModelSpec], calls: JudgeCalls, online: _Online
+) -> tuple[Judge, Sequence[str]]:
+    """The models that judge, and their names."""
     from callscore.judges.llm import LLMJudge
     from callscore.judges.panel import Panel, Seat
-    from callscore.store.journal import Journal
 
-    assert isinstance(config.judge, tuple)  # the only choice that names models
-    journal = None if config.store is None else stack.enter_context(Journal(config.store))
     seats = []
-    for spec in config.judge:
-        carried = _KeptCalls(journal, _price(spec))
-        judge = LLMJudge(online.provider(spec), carry_out=carried.carry_out)
-        seats.append(Seat(judge, spec.model))
+    for spec in specs:
+        provider = online.provider(spec)
+        carry_out = calls.seat(spec, provider).carry_out
+        seats.append(Seat(LLMJudge(provider, carry_out=carry_out), spec.model))
     return Panel(seats), [seat.model for seat in seats]
 
 
-def _price(spec: ModelSpec) -> Price | None:
-    if spec.price is not None:
-        return spec.price
-    from callscore.providers.prices import price_for
+def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
+    """Calls on nobody's account, their answers kept in a store."""
+    from callscore.scoring.judge_calls import JudgeCalls
+    from callscore.store.journal import Journal
 
-    return price_for(spec)
-
-
-class _KeptCalls:
-    """Carries out a judge's calls; what was ever paid for comes from the journal."""
-
-    def __init__(self, journal: Journal | None, price: Price | None) -> None:
-        self._journal = journal
-        self._price = price
-
-    async def carry_out(self, provider: Provider, call: Call) -> Answered | AttemptFailed:
-        """The kept answer to this request, else a new one, kept before it is used."""
-        from callscore.judges.llm import patiently
-
-        stored = self._journal.stored(call.key) if self._journal is not None else None
-        if stored is not None:
-            return Answered(stored.reply)
-        answer = await patiently(provider, call)
-        if isinstance(answer, AttemptFailed):
-            return answer
-        reply = answer.reply
-        if self._price is not None and reply.cost_usd is None:
-            cost = self._price.of(reply.input_tokens or 0, reply.output_tokens or 0)
-            reply = msgspec.structs.replace(reply, cost_usd=cost)
-        if self._journal is not None:
-            self._journal.keep_answer(Stored(call.key, reply))
-        return Answered(reply)
+    return JudgeCalls(None if store is None else stack.enter_context(Journal(store)))
 
 
 def _embedder(choice: str | Embedder | ModelSpec, online: _Online) -> Embedder | None:

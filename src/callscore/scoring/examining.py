@@ -103,6 +103,10 @@ class Examiner:
             [flag for part in parts for flag in part.flags],
         )
 
+    def apart(self) -> Examiner:
+        """The same judge with an account of its own; nothing is compared."""
+        return Examiner(self.judge, None, self._closing, self.models, self._at_once)
+
     def is_related(self, model: str) -> bool:
         """Whether a judge is of the family of this model."""
         if not self.models:

@@ -134,10 +134,10 @@ class Tallying:
 
     def finish(self) -> Tallied:
         """Score what is left; the sum of everything."""
-        if self._examiner is not None:
+        if self._examiner is not None and self._next is not None:
             import asyncio  # only a judge or an embedder needs a loop
 
-            asyncio.run(self._examine_all(self._examiner))
+            asyncio.run(self.examine_all(self._examiner))
         while cases := list(islice(iter(self._taken, None), CASES_TOGETHER)):
             self._score_together(cases)
         return Tallied(
@@ -178,7 +178,7 @@ class Tallying:
         for position, _ in cases:
             self._progress(position + 1, len(self._index.ids))
 
-    async def _examine_all(self, examiner: Examiner) -> None:
+    async def examine_all(self, examiner: Examiner) -> None:
         """All cases, some of them at once, settled in the order of the files."""
         import asyncio
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -34,7 +34,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         ranking=rank(models),
         notes=[*_notes(tallied, examiner), *_overlaps(tallied, examiner)],
         estimate=any(map(_is_estimate, models)),
-        judging=_judging(examiner, tallied) if examiner is not None else None,
+        judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
 
 
@@ -96,7 +96,8 @@ def _overlaps(tallied: Tallied, examiner: Examiner | None) -> list[str]:
     ]
 
 
-def _judging(examiner: Examiner, tallied: Tallied) -> Judging:
+def judging_of(examiner: Examiner, overlap: Sequence[str]) -> Judging:
+    """Who judged, and what that took so far."""
     spent = examiner.spent
     return Judging(
         judge=examiner.judge.name if examiner.judge is not None else None,
@@ -111,7 +112,7 @@ def _judging(examiner: Examiner, tallied: Tallied) -> Judging:
         flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
         failed=spent.failed,
         similarities=spent.similarities,
-        overlap=_related(tallied, examiner),
+        overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
     )
 

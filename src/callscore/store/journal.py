@@ -36,6 +36,7 @@ _KEEP = (
     "INSERT OR REPLACE INTO answers (key, reply, cost_usd, attempts, checksum)"
     " VALUES (?, ?, ?, ?, ?)"
 )
+_JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
 
 
 class Journal:
@@ -101,10 +102,12 @@ class Journal:
             return None
         return Stored(key, from_bytes(row[0]), row[1])
 
-    def keep_answer(self, stored: Stored) -> None:
-        """Returns when a paid answer that belongs to no run is durable: a judge's."""
+    def keep_answer(self, stored: Stored, run_id: int | None = None) -> None:
+        """Returns when a judge's paid answer is durable, and the run that paid for it, if any."""
         with told_plainly(self.path), transaction(self._connection):
             self._connection.execute(_KEEP, _answer_row(stored))
+            if run_id is not None:
+                self._connection.execute(_JUDGED, (stored.key, run_id))
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """What a run has for one case, by model and repeat; needs no network."""

@@ -49,6 +49,13 @@ MIGRATIONS: Sequence[str] = (
     """
     ALTER TABLE runs ADD COLUMN preflight_usd REAL NOT NULL DEFAULT 0;
     """,
+    """
+    CREATE TABLE judge_answers (
+        key BLOB PRIMARY KEY,
+        run_id INTEGER NOT NULL REFERENCES runs (id)
+    ) WITHOUT ROWID;
+    CREATE INDEX judge_answers_of_run ON judge_answers (run_id);
+    """,
 )
 
 

@@ -22,7 +22,9 @@ _OF_RUN = (
     " preflight_usd + (SELECT total(cost_usd) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1),"
     " (SELECT count(*) FROM items JOIN answers USING (key)"
-    "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL)"
+    "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
+    " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
+    "   WHERE run_id = runs.id)"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -59,9 +61,16 @@ class RunRecord(msgspec.Struct, frozen=True):
     answered: int
     failed: int
     cost_usd: float
-    """The known part of what this run paid, its preflights included."""
+    """The known part of what this run paid to the models under test, its preflights included."""
     unpriced: int
     """Answers this run paid for at a price nobody knows."""
+    judge_usd: float = 0.0
+    """The known part of what this run paid to judges."""
+
+    @property
+    def spent_usd(self) -> float:
+        """What counts against a budget: models and judges."""
+        return self.cost_usd + self.judge_usd
 
     @property
     def coverage(self) -> float | None:
@@ -155,6 +164,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
             "failed": row[10],
             "cost_usd": row[11],
             "unpriced": row[12],
+            "judge_usd": row[13],
         },
         RunRecord,
     )

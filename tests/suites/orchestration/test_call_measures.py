@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from callscore.core.judging import Question
+from callscore.core.judging import Question, Verdict
 from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
 from callscore.suites.orchestration.call.pairing import pair_calls
+from callscore.suites.orchestration.call.questions import METRIC
 from callscore.suites.orchestration.call.values import Accepted
 from callscore.suites.orchestration.scenario.values import Call
 
 
-def nobody(_: Question) -> str | None:
+def nobody(_: Question) -> Verdict | None:
     return None
 
 
@@ -85,12 +86,24 @@ def test_a_free_text_is_asked_and_without_answer_counts_as_unequal() -> None:
     assert (found.undecided[0].text, found.undecided[0].reference) == ("NYC", "New York City")
 
 
-@pytest.mark.parametrize(("word", "value"), [("same", 1.0), ("different", 0.0)])
-def test_a_verdict_decides(word: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("word", "approximate", "value", "decided"),
+    [
+        ("same", False, 1.0, True),
+        ("different", False, 0.0, True),
+        ("cannot_tell", False, 0.0, False),
+        ("same", True, 1.0, False),
+        ("different", True, 0.0, False),
+    ],
+)
+def test_a_verdict_decides_and_an_estimate_counts_but_leaves_the_value_open(
+    word: str, approximate: bool, value: float, decided: bool
+) -> None:
     due, mine = call("book", place="New York City"), call("book", place="NYC")
-    found = measure_calls([mine], [due], (), {}, lambda _: word)
+    verdict = Verdict(METRIC, "calls[0].place", word, approximate=approximate)
+    found = measure_calls([mine], [due], (), {}, lambda _: verdict)
     assert found.value == value
-    assert found.undecided == ()
+    assert (found.undecided == ()) == decided
 
 
 def test_an_optional_argument_may_be_left_out_but_not_be_wrong() -> None:

@@ -8,7 +8,7 @@ from math import log
 from typing import NamedTuple
 
 from callscore.judges.offline.page import Page, Passage
-from callscore.judges.offline.support import support
+from callscore.judges.offline.support import is_misspelt, support
 from callscore.judges.offline.wording import Wording
 from callscore.metrics.text import n2
 
@@ -36,13 +36,17 @@ VAGUE = Evidence("vague")
 def evidence(reason: str, page: Page, lang: str | None) -> Evidence:
     """A quote or three content words in a row found: as_described; half of a turn: differs; vague
 
-    Found beside a wrong time, number or name it `differs`; a quote that nobody said is `absent`.
+    Found beside a wrong time, number or name, or in a quote that is none, it `differs`; a quote
+    that nobody said is `absent`.
     """
     wording = Wording(reason, lang)
     quotes = [quote for quote in _quotes(reason) if " " in quote.strip()]
-    turn = _quoted_turn(quotes, page) or _turn_with_run(wording, page.turns)
+    quoted = _quoted_turn(quotes, page)
+    turn = quoted or _turn_with_run(wording, page.turns)
     if turn is not None:
-        return Evidence("as_described" if _is_right(reason, turn, page, lang) else "differs", turn)
+        is_misquoted = bool(quotes) and quoted is None
+        is_right = not is_misquoted and _is_right(reason, turn, page, lang)
+        return Evidence("as_described" if is_right else "differs", turn)
     if quotes:
         return Evidence("absent")
     near = overlapping(wording, page.turns)
@@ -92,9 +96,16 @@ def _quoted_turn(quotes: Sequence[str], page: Page) -> Passage | None:
             if quote in said:
                 return turn
             likeness = fuzz.partial_ratio(quote, said, score_cutoff=QUOTE_LIKENESS)
-            if len(said) >= len(quote) and likeness:
+            if len(said) >= len(quote) and likeness and _has_no_other_word(quote, turn):
                 return turn
     return None
+
+
+def _has_no_other_word(quote: str, turn: Passage) -> bool:
+    """Whether a quote that was tidied up differs from the turn in spelling only."""
+    said = frozenset(word.casefold() for word in turn.wording.words)
+    quoted = {word.casefold() for word in Wording(quote, turn.wording.lang).content_words}
+    return all(is_misspelt(word, said) for word in quoted - said)
 
 
 def _turn_with_run(wording: Wording, turns: Sequence[Passage]) -> Passage | None:

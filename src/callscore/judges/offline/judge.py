@@ -2,7 +2,7 @@
 
 Every word is approximate (C-125): an estimate neither triggers nor clears a blocker. Where a
 rule has nothing to say it abstains; on names and on facts of a translation it stays silent, so
-that what code has found stands (C-72, C-75).
+that what code has found stands (C-72, C-75); outcomes that it cannot find make it approximate.
 """
 
 from __future__ import annotations
@@ -15,19 +15,29 @@ from callscore.core.case import Failed
 from callscore.core.judging import Dossier, Judged, Question, Verdict
 from callscore.core.ports import Embedder
 from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
-from callscore.judges.offline.likeness import goal_word, likenesses, match_word, stated_words
+from callscore.judges.offline.layout import plain
+from callscore.judges.offline.likeness import (
+    goal_word,
+    likenesses,
+    match_word,
+    stated_words,
+    value_word,
+)
 from callscore.judges.offline.page import Page, Passage, page
 from callscore.judges.offline.support import Support, support
 from callscore.judges.offline.wording import Wording
+from callscore.judges.sheet import word_for_nothing
 
 CANNOT_TELL = "cannot_tell"
 LONGEST_QUOTE = 300
 LONGEST_TEXT = 20_000
 """Characters of a question that are read; an answer may be as long as its model likes."""
 OTHER_GOAL = "call_purpose:other_goal"
+OUTCOME = "outcome:"
 
 GOAL, RECALL = "text.call_intent", "text.highlight_recall"
 LEFT_TO_CODE = frozenset({"translation.proper_nouns", "translation.critical_facts"})
+VAIN = "the text says nothing"
 ABSTAINING = frozenset({"translation.fluency", "bench.instruction_following"})
 
 Answer = tuple[str, Passage | None, str]
@@ -51,8 +61,16 @@ class OfflineJudge:
     async def judge(self, dossier: Dossier) -> Judged | Failed:
         """An estimate for every question that a rule can say something about."""
         read = page(dossier)
-        asked = [_shortened(question) for question in dossier.questions if question.offered]
+        worded = [_plain(question) for question in dossier.questions if question.offered]
+        vain = [word_for_nothing(question) for question in worded]
+        asked = [question for question, word in zip(worded, vain, strict=True) if not word]
         verdicts = [
+            # an estimate never calls a goal another one: that alone would block the call
+            self._verdict(question, (CANNOT_TELL if question.metric == GOAL else word, None, VAIN))
+            for question, word in zip(worded, vain, strict=True)
+            if word and question.metric not in LEFT_TO_CODE
+        ]
+        verdicts += [
             self._verdict(question, BY_METRIC[question.metric](question, read, dossier.lang))
             for question in asked
             if question.metric in BY_METRIC
@@ -60,7 +78,7 @@ class OfflineJudge:
         verdicts += [
             self._verdict(question, (CANNOT_TELL, None, "no rule can tell"))
             for question in asked
-            if question.metric in ABSTAINING
+            if question.metric in ABSTAINING or question.item.startswith(OUTCOME)
         ]
         for compare in (self._goals, self._recall):
             compared = await compare(asked, dossier.lang)
@@ -113,9 +131,9 @@ class OfflineJudge:
         )
 
 
-def _shortened(question: Question) -> Question:
+def _plain(question: Question) -> Question:
     text, reference = question.text[:LONGEST_TEXT], question.reference[:LONGEST_TEXT]
-    return Question(question.metric, question.item, text, reference, question.offered)
+    return Question(question.metric, question.item, plain(text), plain(reference), question.offered)
 
 
 def _goal(question: Question, likeness: float) -> str:
@@ -174,6 +192,10 @@ def _matched(question: Question, read: Page, lang: str | None) -> Answer:
     return match_word(Wording(question.text, lang), others), None, ""
 
 
+def _value(question: Question, read: Page, lang: str | None) -> Answer:
+    return value_word(Wording(question.text, lang), Wording(question.reference, lang)), None, ""
+
+
 def _lines(text: str, lang: str | None) -> list[Wording]:
     return [Wording(line, lang) for line in text.splitlines() if line.strip()]
 
@@ -189,6 +211,7 @@ BY_METRIC: Mapping[str, Callable[[Question, Page, str | None], Answer]] = {
     "bench.contextual_recall": _needed,
     "bench.contextual_precision": _used,
     "bench.argument_correctness": _ground,
+    "orchestration.argument_value": _value,
 }
 
 

@@ -21,6 +21,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclusive: str
     titles: str = ""
     opposites: str = ""
+    introductions: str = ""
+    linking: str = ""
     roles: Mapping[str, str] = {}
     speech: str = ""
 
@@ -33,6 +35,10 @@ class Lexicon(msgspec.Struct, frozen=True):
     exclusive: Words
     titles: Words
     opposites: Mapping[str, Words]
+    introductions: tuple[tuple[str, ...], ...]
+    """Phrases after which speakers give their own name."""
+    linking: Words
+    """What may stand between a side of the call and its name."""
     roles: Mapping[str, str]
     speech: Words
 
@@ -49,6 +55,12 @@ def lexicon(lang: str | None) -> Lexicon:
         exclusive=_words(table.exclusive for table in chosen),
         titles=_words(table.titles for table in chosen),
         opposites=_opposites(table.opposites for table in chosen),
+        introductions=tuple(
+            tuple(line.split())
+            for table in chosen
+            for line in table.introductions.strip().splitlines()
+        ),
+        linking=_words(table.linking for table in chosen),
         roles={
             word: role
             for table in chosen

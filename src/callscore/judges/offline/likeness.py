@@ -54,6 +54,13 @@ def goal_word(likeness: float) -> str:
     return "same_domain_incomplete" if likeness >= NEAR else "cannot_tell"
 
 
+def value_word(passed: Wording, expected: Wording) -> str:
+    """different where numbers or a "not" differ, same from 0.80; between, cannot_tell"""
+    if not agree(passed, expected):
+        return "different"
+    return "same" if word_f1(passed, expected) >= SAME else "cannot_tell"
+
+
 def stated_words(
     expected: Sequence[Wording], given: Sequence[Wording], likeness: Sequence[Sequence[float]]
 ) -> Sequence[str]:

@@ -63,6 +63,11 @@ class Page(msgspec.Struct, frozen=True, dict=True):
         said = (word.casefold() for p in self.passages for word in p.wording.words)
         return self.speakers.union(word.removesuffix("'s") for word in said)
 
+    def introduced(self, role: str, *, own: bool) -> frozenset[str]:
+        """The names that speakers of this side (or, not `own`, of another) give as their own."""
+        turns = (turn for turn in self.turns if turn.role and (turn.role == role) is own)
+        return frozenset().union(*(turn.wording.introduced for turn in turns))
+
     @cached_property
     def facts(self) -> Index:
         """All that is stated in digits."""

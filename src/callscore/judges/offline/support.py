@@ -109,11 +109,15 @@ def _numbers(wording: Wording, page: Page) -> Iterator[Finding]:
 
 def _names(wording: Wording, page: Page) -> Iterator[Finding]:
     for name in sorted(wording.names - page.names):
-        if not _is_misspelt(name, page.names):
+        if not is_misspelt(name, page.names):
             yield Finding("name", name)
+    for role, names in wording.called:
+        if names <= page.introduced(role, own=False) - page.introduced(role, own=True):
+            yield Finding("name", f"{role} {' '.join(sorted(names))}")
 
 
-def _is_misspelt(name: str, known: frozenset[str]) -> bool:
+def is_misspelt(name: str, known: frozenset[str]) -> bool:
+    """Whether a word is nearly one of those known"""
     from rapidfuzz import fuzz, process
 
     if len(name) < SHORTEST_MISSPELT:

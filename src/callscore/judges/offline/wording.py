@@ -43,9 +43,14 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
         return words(self.text)
 
     @cached_property
+    def content_words(self) -> Sequence[str]:
+        """Its words without those that say little."""
+        return [word for word in self.words if self._is_content(word)]
+
+    @cached_property
     def run(self) -> Sequence[str]:
         """The stems of its content words, in order."""
-        return [form for word in self.words if self._is_content(word) for form in stems(word)]
+        return [form for word in self.content_words for form in stems(word)]
 
     @cached_property
     def content(self) -> frozenset[str]:
@@ -86,6 +91,40 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
             if is_name or plain.casefold() in self.known.titles:
                 found.add(plain.casefold())
         return frozenset(found)
+
+    @cached_property
+    def introduced(self) -> frozenset[str]:
+        """The names that its speaker gives as their own, folded."""
+        folded = [word.casefold() for word in self.words]
+        found: set[str] = set()
+        for phrase in self.known.introductions:
+            for at in range(len(folded) - len(phrase) + 1):
+                if tuple(folded[at : at + len(phrase)]) == phrase:
+                    found.update(self._names_from(at + len(phrase)))
+        return frozenset(found)
+
+    @cached_property
+    def called(self) -> Sequence[tuple[str, frozenset[str]]]:
+        """Sides of the call with the names that it gives them ("the customer is called …")."""
+        found = []
+        for place, word in enumerate(self.words):
+            role = self.known.roles.get(word.casefold().removesuffix("'s"))
+            if role is None:
+                continue
+            at = place + 1
+            while at < len(self.words) and self.words[at].casefold() in self.known.linking:
+                at += 1
+            if names := frozenset(self._names_from(at)):
+                found.append((role, names))
+        return found
+
+    def _names_from(self, at: int) -> Iterator[str]:
+        """The names that stand there in a row."""
+        for word in self.words[at:]:
+            plain = word.removesuffix("'s")
+            if not plain[:1].isupper() or plain.casefold() not in self.names:
+                return
+            yield plain.casefold()
 
     @cached_property
     def denied(self) -> Sequence[frozenset[str]]:

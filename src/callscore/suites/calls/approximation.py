@@ -20,6 +20,8 @@ _CLAIMS = frozenset(
 _REASONS = frozenset({"qa.evidence_backed_reasoning"})
 _FACTS = frozenset({"translation.critical_facts", "translation.drift"})
 _TURNS = frozenset({"bench.contextual_precision", "bench.contextual_recall"})
+_VALUES = frozenset({"orchestration.argument_value"})
+_CALLS = ("arguments_value_f1", "exact_calls", "case_score")
 _ANSWER = frozenset({"bench.answer_correctness", "bench.answer_relevancy"})
 RELIES_ON: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("text.fabrication_free", "text.hallucination_rate"), _CLAIMS),
@@ -27,6 +29,7 @@ RELIES_ON: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(_FACTS, _FACTS),
     **dict.fromkeys((*_TURNS, "bench.contextual_relevancy"), _TURNS),
     "bench.answer_correctness": _ANSWER | _FACTS,
+    **{f"orchestration.{name}": _VALUES for name in _CALLS},
 }
 """The metrics whose verdicts enter a measure, where these are not its own alone."""
 

@@ -16,6 +16,12 @@ from callscore.suites.calls.text import task as text
 from callscore.suites.calls.text.summary import CALL_INTENT, OTHER_GOAL
 from callscore.suites.calls.text.task import TextTask
 from callscore.suites.calls.translation import task as translation
+from callscore.suites.calls.translation.judged import (
+    CRITICAL_FACTS,
+    FINDING_OUTCOMES,
+    KEEPING_FACTS,
+    OUTCOME,
+)
 from callscore.suites.calls.translation.task import TranslationTask
 
 OFFERED: Mapping[str, tuple[str, ...]] = {
@@ -23,6 +29,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     **text.OFFERED,
     **translation.OFFERED,
     **benchmarks.OFFERED,
+    CRITICAL_FACTS: (*KEEPING_FACTS[:-1], *FINDING_OUTCOMES),
 }
 """The words a verdict on each judged metric may use; none where the answer is a number."""
 
@@ -45,9 +52,11 @@ def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
 
 
 def offered_for(metric: str, item: str) -> tuple[str, ...]:
-    """The words that may answer one item; the intent has two questions with words of their own."""
+    """The words that may answer one item; some metrics ask two questions, each with its own."""
     if metric == CALL_INTENT:
         return text.ANY_OTHER_GOAL if item == OTHER_GOAL else text.SAME_GOAL
+    if metric == CRITICAL_FACTS:
+        return FINDING_OUTCOMES if item.startswith(OUTCOME) else KEEPING_FACTS
     return OFFERED.get(metric, ())
 
 

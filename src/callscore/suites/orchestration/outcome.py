@@ -30,6 +30,8 @@ class About(msgspec.Struct, frozen=True):
     judge: str
     data: str
     version: str
+    judging: Json | None = None
+    """What judging took; never part of the model's cost."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -73,7 +75,10 @@ class Outcome(msgspec.Struct, frozen=True):
         rounding = four_decimals if self.mode == "standard" else as_calculated
         about = self.about
         body = result_format.document(about.directory, self.overall, self.rows, rounding)
-        return body | {"x_extension": _rounded(self._extension())}
+        extension = _rounded(self._extension())
+        if about.judging is not None:
+            extension["judging"] = about.judging  # a request may cost less than four decimals show
+        return body | {"x_extension": extension}
 
     def _extension(self) -> Json:
         paths = result_format.undefined_paths(

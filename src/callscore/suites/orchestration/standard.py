@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -48,15 +48,31 @@ class Evaluated(msgspec.Struct, frozen=True):
     calls_ran: bool
 
 
-class _Ask:
-    """Puts a step's open questions to whoever may answer."""
+class OpenStep(msgspec.Struct, frozen=True):
+    """A step with argument values that only a judge can compare, in one run."""
 
-    def __init__(self, answers: Answers, case: str, run: int) -> None:
-        self._answers, self._case, self._run = answers, case, run
+    scenario: Scenario
+    step: AgentStep
+    run: int
+    questions: Sequence[Question]
 
-    def __call__(self, question: Question) -> str | None:
-        verdict = self._answers.answer(self._case, self._run, question)
-        return verdict.verdict if verdict is not None else None
+    @property
+    def case_id(self) -> str:
+        """The id of the step's case."""
+        return case_id(self.scenario.lang, self.scenario.id, self.step.step_id)
+
+
+def open_steps(
+    recording: Recording, place: Place, cards: Cards, answers: Answers
+) -> Iterator[OpenStep]:
+    """Every step of every run with a value that `answers` cannot compare        C-115"""
+    for run, raw in zip(recording.runs, recording.raw_steps, strict=True):
+        scenario = interpret(raw, place, cards)
+        for step in scenario.agent_steps:
+            if step.has_card or step.step_id in run.steps:
+                record = _agent_record(step, run, scenario, cards.tools, answers)
+                if record.call is not None and record.call.undecided:
+                    yield OpenStep(scenario, step, run.number, record.call.undecided)
 
 
 def evaluate(
@@ -162,7 +178,7 @@ def _agent_record(
             step.due.calls,
             prediction.malformed,
             tools,
-            _Ask(answers, where, run.number),
+            lambda question: answers.answer(where, run.number, question),
         )
         perfect = measured.name == measured.key == measured.value == 1.0
         return msgspec.structs.replace(

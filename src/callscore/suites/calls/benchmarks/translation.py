@@ -8,10 +8,9 @@ from typing import Any
 from callscore.core.judging import Verdicts
 from callscore.metrics.text import n1
 from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View, ids_of
-from callscore.suites.calls.translation import critical
 from callscore.suites.calls.translation.facts import stated
 from callscore.suites.calls.translation.reference import SENTENCES, TERMS, TranslationReference
-from callscore.suites.calls.translation.task import TranslationOutput
+from callscore.suites.calls.translation.task import TranslationOutput, fact_count
 
 
 def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
@@ -22,7 +21,7 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
         return View((), Facts((), ()), _closed(subject), ())
     facts = stated(reference.facts, output.rendered.text)
     supported = [True] * facts.supported + [False] * facts.added
-    counted = critical.count(reference.facts, output.rendered.text, verdicts, flags)
+    counted = fact_count(reference, output.rendered, verdicts, flags)
     kept = counted.total - counted.lost
     return View(
         supported,

@@ -10,7 +10,7 @@ from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
-from callscore.suites.calls.translation.judged import CRITICAL_FACTS, OFFERED, holds
+from callscore.suites.calls.translation.judged import CRITICAL_FACTS, KEEPING_FACTS, holds
 
 KEY = "critical_facts"
 
@@ -90,9 +90,7 @@ def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
     found = drift(sheet, translation)
     wording = _wording(sheet)
     for place in sorted({*found.undecided, *_maybe_spelled(sheet, found)}):
-        yield Question(
-            CRITICAL_FACTS, _item(place), translation, wording[place], OFFERED[CRITICAL_FACTS]
-        )
+        yield Question(CRITICAL_FACTS, _item(place), translation, wording[place], KEEPING_FACTS)
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:

@@ -27,11 +27,16 @@ ANCHORS: Mapping[str, float] = {
 }
 """The framework's five anchors of fluency; nothing between them is accepted (C-69)."""
 
+KEEPING_FACTS = ("preserved", "altered", "omitted", CANNOT_TELL)
+FINDING_OUTCOMES = ("outcome", "no_outcome", CANNOT_TELL)
+"""What is asked of the reference, once a case (C-74)."""
+OUTCOME = "outcome:"
+
 OFFERED: Mapping[str, tuple[str, ...]] = {
     MEANING: (),
     FLUENCY: (*ANCHORS, CANNOT_TELL),
     PROPER_NOUNS: ("same_name", "different_name", CANNOT_TELL),
-    CRITICAL_FACTS: ("preserved", "altered", "omitted", CANNOT_TELL),
+    CRITICAL_FACTS: KEEPING_FACTS,
 }
 VALUES: Mapping[str, tuple[float, ...]] = {FLUENCY: tuple(ANCHORS.values())}
 

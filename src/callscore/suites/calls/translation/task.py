@@ -17,7 +17,7 @@ from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import Sources
-from callscore.suites.calls.translation import critical, judged
+from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.handling import (
     Handled,
@@ -211,13 +211,28 @@ def _is_contradicted(
     return is_any_contradicted(claims, reference.handled[part], wrong, output.rendered)
 
 
+def fact_count(
+    reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
+) -> critical.Counted:
+    """Facts that digits decide, and outcomes, kept or lost        C-74, C-75"""
+    by_rule = critical.Counted(0, reference.total_facts)
+    if not rendered.is_reference:
+        by_rule = critical.count(reference.facts, rendered.text, verdicts, flags)
+    if reference.given_facts is not None:
+        return by_rule
+    kept = outcomes.count(reference, rendered, verdicts, flags)
+    return critical.Counted(
+        by_rule.drifted + kept.lost,
+        by_rule.total + kept.total,
+        by_rule.is_approximate or kept.is_open,
+        by_rule.added,
+    )
+
+
 def _of_facts(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
-    if rendered.is_reference:
-        counted = critical.Counted(0, reference.total_facts)
-    else:
-        counted = critical.count(reference.facts, rendered.text, verdicts, flags)
+    counted = fact_count(reference, rendered, verdicts, flags)
     if critical.is_resolution_limited(counted.total):
         flags.add("resolution_limited")
     found = {

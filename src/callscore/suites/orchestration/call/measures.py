@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from callscore.core.case import Tool
-from callscore.core.judging import Question
+from callscore.core.judging import Question, Verdict
 from callscore.metrics.sets import Counts
 from callscore.suites.orchestration.call.pairing import CallPair, pair_calls
-from callscore.suites.orchestration.call.questions import DIFFERENT, SAME, same_meaning
+from callscore.suites.orchestration.call.questions import DIFFERENT, METRIC, SAME, same_meaning
 from callscore.suites.orchestration.call.values import Accepted, Match, compare
 from callscore.suites.orchestration.overlap import f1_or_one, multiset_counts
 from callscore.suites.orchestration.scenario.cards import argument_schema
 from callscore.suites.orchestration.scenario.values import Call
 
 Tools = Mapping[str, Tool]
-Ask = Callable[[Question], str | None]
-"""A question → the word that answers it, or None."""
+Ask = Callable[[Question], Verdict | None]
+"""A question → the verdict that answers it, or None."""
+_BY_CODE = Verdict(METRIC, "", DIFFERENT)
 
 
 class Difference(NamedTuple):
@@ -28,7 +29,7 @@ class Difference(NamedTuple):
 
 
 class CallMeasured(NamedTuple):
-    """The three F1 scores of a step, the items nobody decided, and what differs."""
+    """The three F1 scores of a step, the items left open or only estimated, and what differs."""
 
     name: float
     key: float
@@ -122,13 +123,19 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
                 equal += 1
                 continue
             question = same_meaning(f"calls[{place}].{key}", _shown(given), _shown(wanted))
-            answer = ask(question) if match is Match.OPEN else DIFFERENT
-            if answer == SAME:
+            verdict = ask(question) if match is Match.OPEN else _BY_CODE
+            decided = _is_decided(verdict)
+            undecided += [] if decided else [question]
+            if verdict is not None and verdict.verdict == SAME:
                 equal += 1
-                continue
-            undecided += [question] if answer is None else []
-            differences.append(_value_difference(question, decided=answer is not None))
+            else:
+                differences.append(_value_difference(question, decided=decided))
     return _Values(equal, undecided, differences)
+
+
+def _is_decided(verdict: Verdict | None) -> bool:
+    """An estimate counts, and leaves the value open        C-115, C-125"""
+    return verdict is not None and verdict.verdict in (SAME, DIFFERENT) and not verdict.approximate
 
 
 def _value_difference(question: Question, *, decided: bool) -> Difference:

@@ -10,7 +10,7 @@ from callscore.core.judging import Question, Verdict
 METRIC = "orchestration.argument_value"
 SAME = "same"
 DIFFERENT = "different"
-OFFERED = (SAME, DIFFERENT)
+OFFERED = (SAME, DIFFERENT, "cannot_tell")
 
 
 class Answers(Protocol):
@@ -30,7 +30,7 @@ class Unanswered:
 
 
 class Recorded:
-    """Verdicts that stand in a file, by case, run and item."""
+    """Verdicts that stand in a file or came from a judge, by case, run and item."""
 
     def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
         self._verdicts = verdicts
@@ -48,6 +48,18 @@ class Recorded:
         if verdict is not None:
             self._used.add(key)
         return verdict
+
+
+class InTurn:
+    """The first of several who knows an answer is believed."""
+
+    def __init__(self, *answers: Answers) -> None:
+        self._answers = answers
+
+    def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
+        """The verdict of the first who has one."""
+        found = (answers.answer(case_id, run, question) for answers in self._answers)
+        return next((verdict for verdict in found if verdict is not None), None)
 
 
 def same_meaning(item: str, predicted: str, expected: str) -> Question:

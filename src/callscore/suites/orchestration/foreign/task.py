@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Message, Prompt, Reply, Tool
 from callscore.core.errors import DataError
-from callscore.core.judging import Item, Question, Verdicts
+from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
 from callscore.core.task import Measured
 from callscore.suites.calls.reading import read_object
@@ -125,9 +125,9 @@ class OrchestrationTask:
     def _compared(
         self, reference: ForeignReference, output: ForeignOutput, verdicts: Verdicts
     ) -> CallMeasured:
-        def ask(question: Question) -> str | None:
+        def ask(question: Question) -> Verdict | None:
             given = verdicts.get(Item(question.metric, question.item), ())
-            return given[-1].verdict if given else None
+            return given[-1] if given else None
 
         due = reference.calls or ()
         return measure_calls(output.calls, due, output.malformed, reference.tools, ask)

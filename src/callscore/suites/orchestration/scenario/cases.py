@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Message, Prompt
+from callscore.core.case import Case, Message, Prompt, Turn
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.queries import Binding, bound_queries
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
+    CallsDue,
     PlanStep,
     RawStep,
     Scenario,
@@ -49,6 +50,21 @@ def step_cases(scenario: Scenario, cards: Cards, binding: Binding = "progress") 
         )
         for step in sorted(steps, key=lambda step: step.step_id)
     ]
+
+
+def judged_case(scenario: Scenario, step: AgentStep) -> Case:
+    """What a judge of one step sees: what was said before it, and the calls that were due."""
+    said = [
+        Turn(raw.content, speaker=raw.agent)
+        for raw in scenario.raw
+        if raw.step_id < step.step_id
+        and raw.agent in ("user", "main")
+        and not raw.content.startswith("workflow_")
+    ]
+    due = step.due.calls if isinstance(step.due, CallsDue) else ()
+    expected = {"calls": [{"name": call.name, "arguments": call.arguments} for call in due]}
+    where = case_id(scenario.lang, scenario.id, step.step_id)
+    return Case(where, "orchestration", said, {}, expected, lang=scenario.lang.lower())
 
 
 @cache

@@ -1,0 +1,171 @@
+"""The calls of judging models: kept answers first, the rest within limits, deadlines and budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+
+from callscore.core.calling import Answered, AttemptFailed, Call, Provider
+from callscore.core.case import Failed
+from callscore.core.run_words import (
+    Event,
+    ModelSpec,
+    ModelSummary,
+    OnEvent,
+    Outcome,
+    Retry,
+    Stored,
+    Work,
+)
+from callscore.engine.asking import Asker, stopped
+from callscore.engine.lane import Lane
+from callscore.engine.limits import Pause
+from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.engine.stopping import Stop
+from callscore.providers.prices import price_for
+from callscore.store.journal import Journal
+
+TASK = "judge"
+LOOK_S = 0.02
+INTERRUPTED = "interrupted"
+
+Settled = Answered | AttemptFailed
+
+
+def unheard(event: Event) -> None:
+    """Events nobody looks at."""
+
+
+class Payer(msgspec.Struct, frozen=True):
+    """On whose account judging goes: a run, its budget, and who is told."""
+
+    options: EngineOptions = EngineOptions()
+    run_id: int | None = None
+    on_event: OnEvent = unheard
+    sends: bool = True
+    """False: only what is kept is used."""
+
+
+class JudgeCalls:
+    """Carries out the calls of all judges of a job; what was ever paid for is never asked again."""
+
+    def __init__(self, journal: Journal | None, payer: Payer | None = None) -> None:
+        self.journal = journal
+        self.payer = payer or Payer()
+        self.seats: list[JudgeSeat] = []
+        self.under_way: dict[bytes, asyncio.Future[Settled]] = {}
+        self.given_up: dict[bytes, AttemptFailed] = {}
+        self._asker: Asker | None = None
+
+    def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
+        """A place for one more judge."""
+        price = spec.price if spec.price is not None else price_for(spec)
+        named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
+        self.seats.append(JudgeSeat(self, PlannedModel(named, provider, (), 0)))
+        return self.seats[-1]
+
+    def check(self) -> None:
+        """Refuse a budget that cannot be kept to, before the first call."""
+        Plan({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
+
+    def begin(self, stop: Stop, spent_usd: float = 0.0) -> Asker:
+        """Begin in the running loop; so much of the budget is spent already."""
+        options = msgspec.structs.replace(self.payer.options, already_spent_usd=spent_usd)
+        self._asker = Asker(options, stop, self._heard)
+        return self._asker
+
+    @property
+    def asker(self) -> Asker:
+        """Who asks; begun with the first call where nobody has begun before."""
+        return self._asker or self.begin(Stop())
+
+    async def idle(self) -> None:
+        """Returns when no call is in the air and every answer is durable."""
+        while self._asker is not None and self._asker.sending:
+            await asyncio.sleep(LOOK_S)
+
+    def summaries(self) -> Mapping[str, ModelSummary]:
+        """What each judge was asked and what it cost, as far as it was asked at all."""
+        lanes = [seat.lane for seat in self.seats if seat.lane is not None]
+        return {lane.spec.name: lane.summary() for lane in lanes}
+
+    @property
+    def out_of_budget(self) -> bool:
+        """Whether a call was not made because the budget would not have held it."""
+        return any(seat.lane is not None and seat.lane.out_of_budget for seat in self.seats)
+
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, Retry) and event.wait_s is None:
+            self.given_up[event.work.call.key] = event.failure
+        self.payer.on_event(event)
+
+
+class JudgeSeat:
+    """One judge's calls."""
+
+    def __init__(self, calls: JudgeCalls, planned: PlannedModel) -> None:
+        self._calls = calls
+        self.planned = planned
+        self.lane: Lane | None = None
+
+    async def carry_out(self, provider: Provider, call: Call) -> Settled:
+        """The kept answer to this request, else a new one, kept before it is used."""
+        if self.lane is None:
+            self.lane = Lane(self.planned, Pause())
+        lane, journal, under_way = self.lane, self._calls.journal, self._calls.under_way
+        lane.total += 1
+        stored = journal.stored(call.key) if journal is not None else None
+        work = Work("", lane.spec.name, 0, call, TASK)
+        if stored is not None:
+            self._tell(Outcome(work, stored.reply, cached=True))
+            return Answered(stored.reply)
+        if call.key in under_way:
+            # Two models gave the same answer: one request judges both.
+            settled = await asyncio.shield(under_way[call.key])
+            if isinstance(settled, Answered):
+                self._tell(Outcome(work, settled.reply, cached=True))
+            return settled
+        future: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
+        under_way[call.key] = future
+        settled = AttemptFailed("not_sent", INTERRUPTED)
+        try:
+            settled = await self._asked(lane, work)
+        finally:
+            del under_way[call.key]
+            future.set_result(settled)
+        return settled
+
+    async def _asked(self, lane: Lane, work: Work) -> Settled:
+        calls, why_not = self._calls, self._why_not(lane)
+        if why_not:
+            return AttemptFailed("not_sent", why_not)
+        try:
+            found = await calls.asker.ask(lane, work)
+            if isinstance(found, Stored) and calls.journal is not None:
+                calls.journal.keep_answer(found, calls.payer.run_id)
+        finally:
+            calls.asker.sending.discard(asyncio.current_task())
+        if found is None:
+            return AttemptFailed("not_sent", self._why_not(lane) or INTERRUPTED)
+        if isinstance(found, Failed):
+            self._tell(Outcome(work, found))
+            return calls.given_up.pop(work.call.key, AttemptFailed("not_sent", found.why))
+        self._tell(Outcome(work, found.reply, attempts=found.attempts))
+        return Answered(found.reply)
+
+    def _why_not(self, lane: Lane) -> str:
+        """Why nothing more is sent to this judge; empty where it may be asked."""
+        if not self._calls.payer.sends:
+            return "a run that is scored again asks nobody"
+        if lane.out_of_budget:
+            return "the budget does not hold the next request"
+        return stopped(lane).why if lane.stopped is not None else ""
+
+    def _tell(self, outcome: Outcome) -> None:
+        assert self.lane is not None  # whoever tells has been asked
+        payer = self._calls.payer
+        self.lane.count(outcome, payer.options.give_up_after)
+        payer.on_event(outcome)
+        payer.on_event(self.lane.progress(asyncio.get_running_loop().time()))

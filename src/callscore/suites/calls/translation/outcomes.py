@@ -1,0 +1,140 @@
+"""Outcomes as critical facts: found once a case in the reference, then sought in answers   C-74.
+
+The judge says which sentences of the reference state an outcome, and quotes the words; that list
+is frozen before any answer is seen. Numbers, dates and ids stay with `facts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.suites.calls.translation.judged import (
+    CANNOT_TELL,
+    CRITICAL_FACTS,
+    FINDING_OUTCOMES,
+    KEEPING_FACTS,
+    OUTCOME,
+    holds,
+)
+from callscore.suites.calls.translation.reference import TranslationReference
+from callscore.suites.calls.translation.rendering import Rendered, State
+
+KEPT = "kept:"
+STATES = ("outcome", "no_outcome")
+
+
+class Outcome(NamedTuple):
+    """A sentence of the reference that states an outcome, and the words that do."""
+
+    sentence_id: str
+    words: str
+
+
+class Outcomes(NamedTuple):
+    """The outcomes of a case, and whether nothing was left undecided while looking for them."""
+
+    found: Sequence[Outcome]
+    is_complete: bool
+
+
+class Kept(NamedTuple):
+    """Outcomes that an answer has lost, of how many, and whether one awaits its judge."""
+
+    lost: int
+    total: int
+    is_open: bool
+
+
+def is_frozen(item: Item) -> bool:
+    """Whether a verdict is about the reference alone, the same for every model."""
+    return item.metric == CRITICAL_FACTS and item.item.startswith(OUTCOME)
+
+
+def questions_of_case(reference: TranslationReference) -> list[Question]:
+    """Of every sentence of the reference: does it state an outcome? Not where facts are given."""
+    return [
+        Question(CRITICAL_FACTS, OUTCOME + key, text, "", FINDING_OUTCOMES)
+        for key, text in _stating(reference).items()
+    ]
+
+
+def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> Outcomes:
+    """The frozen list; complete where every sentence has a word that is no estimate, or none."""
+    found: list[Outcome] = []
+    decided = looked_at = 0
+    sentences = _stating(reference) if verdicts else {}
+    for key, text in sentences.items():
+        given = verdicts.get(Item(CRITICAL_FACTS, OUTCOME + key), ())
+        words = [v for v in given if v.verdict in STATES and not v.approximate]
+        looked_at += bool(given)
+        decided += bool(words)
+        if words and words[0].verdict == STATES[0]:
+            found.append(Outcome(key, words[0].quote or text))
+    return Outcomes(found, not looked_at or decided == len(sentences))
+
+
+def _stating(reference: TranslationReference) -> dict[str, str]:
+    """The sentences that may state an outcome; none where the case lists its facts."""
+    if reference.given_facts is not None:
+        return {}
+    return {
+        key: sentence.translation
+        for key, sentence in reference.sentences.items()
+        if sentence.translation.strip()
+    }
+
+
+def unanswered(asked: Sequence[Question], verdicts: Verdicts) -> Verdicts:
+    """Marks for the sentences on which the judge gave no word: they were looked at, in vain."""
+    items = [Item(question.metric, question.item) for question in asked]
+    return {
+        item: (Verdict(*item, CANNOT_TELL, approximate=True),)
+        for item in items
+        if is_frozen(item) and item not in verdicts
+    }
+
+
+def questions(
+    reference: TranslationReference, rendered: Rendered, frozen: Verdicts
+) -> list[Question]:
+    """Of every outcome in a sentence that is not the human's own: does the answer keep it?"""
+    return [
+        Question(
+            CRITICAL_FACTS,
+            KEPT + outcome.sentence_id,
+            _told(outcome, rendered),
+            outcome.words,
+            KEEPING_FACTS,
+        )
+        for outcome in outcomes_of(reference, frozen).found
+        if not _is_same(outcome, rendered)
+    ]
+
+
+def count(
+    reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
+) -> Kept:
+    """Outcomes altered or omitted; one that nobody judged counts as kept        C-75"""
+    found, is_complete = outcomes_of(reference, verdicts)
+    changed = [outcome for outcome in found if not _is_same(outcome, rendered)]
+    kept = [_is_kept(outcome, verdicts, flags) for outcome in changed]
+    is_open = None in kept or not (is_complete or rendered.is_reference)
+    return Kept(kept.count(False), len(found), is_open)
+
+
+def _is_kept(outcome: Outcome, verdicts: Verdicts, flags: set[str]) -> bool | None:
+    item = Item(CRITICAL_FACTS, KEPT + outcome.sentence_id)
+    exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
+    return holds({item: exact}, item, "preserved", flags)
+
+
+def _is_same(outcome: Outcome, rendered: Rendered) -> bool:
+    return rendered.by_id[outcome.sentence_id].state is State.SAME
+
+
+def _told(outcome: Outcome, rendered: Rendered) -> str:
+    """The sentence as the answer has it; where it has none, all that the answer says."""
+    rendering = rendered.by_id[outcome.sentence_id]
+    return rendering.text if rendering.is_translated else rendered.text

@@ -1,0 +1,189 @@
+"""The judge inside a run: under its budget, tried first, kept, and gone on with."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Json, form, output, qa_case, question
+from eval_files import eval_file, read_json, read_lines, remote, run, start
+from judging_stub import judge_entry, judged, judging
+from stub_servers import Answer, Stub, always, chat, openai_error, serving
+
+CASES = 12
+DEAR = {"input": 0.0, "output": 1000.0}
+"""An answer of the stub has 7 tokens: $0.007. With 1000 tokens it could have cost $1."""
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving(judging) as server:
+        yield server
+
+
+def said(number: int) -> str:
+    return f"Good morning, this is Marcus, how may I help you with matter {number}"
+
+
+def data(folder: Path, models: tuple[str, ...] = ("m",)) -> list[Json]:
+    """Cases whose reasons need a judge, and recorded models that say the same."""
+    cases, outputs = [], []
+    for number in range(CASES):
+        turns = [{"id": 1, "speaker": "agent", "text": said(number)}]
+        cases.append(qa_case([question(reason="Marcus greets")], f"c{number}", transcript=turns))
+        reason = f"Marcus opens with {said(number)}"
+        outputs += [output(f"c{number}", form(question(reason=reason)), model) for model in models]
+    for name, lines in (("cases", cases), ("outputs", outputs)):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return [{"name": model, "provider": "replay", "outputs": "outputs.jsonl"} for model in models]
+
+
+def trial(folder: Path, stub: Stub, **more: Any) -> Path:
+    judge = judge_entry(stub.url, price=DEAR, params={"max_tokens": 1000}, **more)
+    return eval_file(folder, data(folder), judge=judge, embedder="none")
+
+
+def test_judging_stays_within_the_budget_and_goes_on_later(tmp_path: Path, stub: Stub) -> None:
+    path, results, card = trial(tmp_path, stub), tmp_path / "r.jsonl", tmp_path / "card.json"
+    options = ("--no-preflight", "--budget", "1.05")
+    done = run("run", path, *options, "--results", results)
+    assert done.returncode == 0, done.stderr
+    assert "run 1: budget" in done.stderr
+    first = len(judged(stub))
+    # each request must be able to cost $1, so at most one is in the air
+    assert 0 < first < CASES
+    assert 0.007 * first <= 1.05 < 0.007 * first + 1
+    states = [line["status"] for line in read_lines(results)]
+    assert 0 < states.count("valid") <= first
+    assert states.count("valid") + states.count("error") == CASES
+    record = json.loads(run("runs", path, "--json").stdout)
+    assert (record["status"], record["judge_usd"]) == ("budget", pytest.approx(0.007 * first))
+    assert record["cost_usd"] == 0
+    done = run("run", path, *options, "--resume")
+    assert len(judged(stub)) == first  # what was spent before still counts
+    done = run("run", path, "--resume", "--budget", "100", "--json", card)
+    assert "run 1: complete" in done.stderr
+    judging = read_json(card)["judging"]
+    assert len(judged(stub)) == judging["requests"] >= CASES
+    assert judging["cost_usd"] == pytest.approx(0.007 * judging["requests"])
+
+
+def test_models_and_judges_share_one_budget(tmp_path: Path, stub: Stub) -> None:
+    data(tmp_path)
+    reason = f"Marcus opens with {said(0)}"
+    with serving(chat(json.dumps(form(question(reason=reason))))) as models:
+        dear: Json = {"price": DEAR, "params": {"max_tokens": 10}}
+        judge = judge_entry(stub.url, **dear)
+        path = eval_file(tmp_path, [remote(models.url, **dear)], judge=judge, embedder="none")
+        # twelve answers at 0.007, and what three requests to the judge may cost
+        done = run("run", path, "--budget", "0.11")
+        assert "run 1: budget" in done.stderr, done.stderr
+        asked = len(models.requests) - 1, len(judged(stub))
+    assert asked[0] == CASES
+    assert 0 < asked[1] < CASES
+    assert 0.007 * sum(asked) <= 0.11
+
+
+def test_a_budget_needs_the_price_of_the_judge(tmp_path: Path, stub: Stub) -> None:
+    path = eval_file(tmp_path, data(tmp_path), judge=judge_entry(stub.url, price=None))
+    done = run("run", path, "--budget", "1")
+    assert done.returncode == 2
+    assert "'judge (judge)': its price is unknown" in done.stderr
+    assert stub.requests == []
+
+
+def test_a_judge_that_cannot_be_reached_ends_the_run_before_models_are_asked(
+    tmp_path: Path,
+) -> None:
+    data(tmp_path)
+    refusing = always(Answer(openai_error("Incorrect API key provided", "invalid_api_key"), 401))
+    with serving(refusing) as stub, serving(chat()) as models:
+        path = eval_file(tmp_path, [remote(models.url)], judge=judge_entry(stub.url))
+        done = run("run", path)
+        assert done.returncode == 2
+        assert "preflight failed" in done.stderr and "judge (judge)" in done.stderr
+        assert len(models.requests) <= 1  # its own preflight
+        assert len(stub.requests) == 1
+        assert run("run", path, "--no-preflight", "--limit", 1).returncode == 0
+
+
+def test_two_models_with_the_same_answer_are_judged_once(tmp_path: Path, stub: Stub) -> None:
+    models, card = data(tmp_path, ("a", "b")), tmp_path / "card.json"
+    path = eval_file(tmp_path, models, judge=judge_entry(stub.url), embedder="none")
+    done = run("run", path, "--json", card)
+    assert done.returncode == 0, done.stderr
+    found = read_json(card)
+    assert 2 * len(judged(stub)) == found["judging"]["requests"]
+    scores = [model["tasks"]["qa"]["metrics"] for model in found["models"]]
+    assert scores[0] == scores[1]
+
+
+def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
+    def slowly(request: Any) -> Answer:
+        answer = judging(request)
+        assert isinstance(answer, Answer)
+        return Answer(answer.body, delay_s=0.4)
+
+    results = tmp_path / "results.jsonl"
+    with serving(slowly) as stub:
+        path = trial(tmp_path, stub, limits={"concurrency": 2})
+        process = start("run", path, "--results", results)
+        while len(judged(stub)) < 3:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode == 130, err
+        assert "--resume" in err and not results.exists()
+        asked = len(judged(stub))
+        assert asked < CASES
+        card = tmp_path / "card.json"
+        done = run("run", path, "--resume", "--results", results, "--json", card)
+        assert "run 1: complete" in done.stderr
+    assert len(judged(stub)) == read_json(card)["judging"]["requests"]
+    assert {line["status"] for line in read_lines(results)} == {"valid"}
+
+
+def test_scoring_again_asks_no_judge(tmp_path: Path, stub: Stub) -> None:
+    path, card = trial(tmp_path, stub), tmp_path / "card.json"
+    run("run", path, "--limit", "3")
+    asked = len(stub.requests)
+    done = run("run", path, "--limit", "3", "--rescore", "1", "--json", card)
+    assert done.returncode == 0, done.stderr
+    assert read_json(card)["models"][0]["tasks"]["qa"]["status"] == "valid"
+    other = trial(tmp_path, stub, name="other", model="judge-2")
+    done = run("run", other, "--limit", "3", "--rescore", "1", "--json", card)
+    assert len(stub.requests) == asked
+    evidence = read_json(card)["models"][0]["tasks"]["qa"]["metrics"][
+        "qa.evidence_backed_reasoning"
+    ]
+    assert evidence["value"] is None and evidence["why"].startswith("failed")
+
+
+def test_a_run_writes_the_records_and_verdicts_that_score_writes(
+    tmp_path: Path, stub: Stub
+) -> None:
+    path = trial(tmp_path, stub)
+    files = [tmp_path / name for name in ("r1", "r2", "v1", "v2")]
+    ran = run("run", path, "--records", files[0], "--save-verdicts", files[2])
+    assert ran.returncode == 0, ran.stderr
+    judge = judge_entry(stub.url, price=DEAR, params={"max_tokens": 1000})
+    (tmp_path / "judge.yaml").write_text(json.dumps(judge), encoding="utf-8")
+    asked = len(stub.requests)
+    scored = run(
+        *("score", tmp_path / "cases.jsonl", "--outputs", tmp_path / "outputs.jsonl"),
+        *("--judge", tmp_path / "judge.yaml", "--embedder", "none"),
+        *("--store", tmp_path / ".callscore" / "runs.db"),
+        *("--records", files[1], "--save-verdicts", files[3]),
+    )
+    assert scored.returncode == 0, scored.stderr
+    assert len(stub.requests) == asked
+    assert len(read_lines(files[2])) == CASES
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert files[2].read_bytes() == files[3].read_bytes()

@@ -1,0 +1,187 @@
+"""Argument values before a judge: `orchestration score --judge`, `run`, and cases elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import callscore
+from builders import Json
+from callscore.judges.rubric import shipped
+from eval_files import eval_file, read_json, read_lines, remote, run
+from judging_stub import judge_entry, judged, judging
+from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
+
+SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
+CARDS = SAMPLES / "cards" / "EN"
+LARGE = SAMPLES / "outputs" / "sample-large" / "EN"
+SCENARIOS = {"orchestration": {"scenarios": str(SAMPLES / "scenarios" / "EN"), "cards": str(CARDS)}}
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving(judging) as server:
+        yield server
+
+
+def config(folder: Path, stub: Stub, **more: Any) -> Path:
+    path = folder / "judge.yaml"
+    path.write_text(json.dumps(judge_entry(stub.url, **more)), encoding="utf-8")
+    return path
+
+
+def scored(folder: Path, *args: object) -> Json:
+    target = folder / "result.json"
+    store = folder / "kept.db"
+    done = run(
+        *("orchestration", "score", LARGE, "--cards", CARDS, "--json", target, "--store", store),
+        *args,
+    )
+    assert done.returncode == 0, done.stderr
+    found: Json = read_json(target)
+    return found
+
+
+def key_metrics(document: Json) -> Json:
+    found: Json = document["overall_statistics"]["key_metrics"]
+    return found
+
+
+def test_open_values_go_to_the_judge_once(tmp_path: Path, stub: Stub) -> None:
+    before = scored(tmp_path)
+    judge, saved = config(tmp_path, stub), tmp_path / "verdicts.jsonl"
+    after = scored(tmp_path, "--judge", judge, "--save-verdicts", saved)
+    extension = after["x_extension"]
+    assert before["x_extension"]["undecided"]["count"] == 2
+    assert (extension["undecided"]["count"], extension["approximate"]) == (0, False)
+    assert extension["judge"].startswith("judge@")
+    assert extension["judging"]["items"] == 2
+    assert extension["judging"]["cost_usd"] > 0
+    assert len(judged(stub)) == extension["judging"]["requests"] > 0
+    asked = len(stub.requests)
+    assert scored(tmp_path, "--judge", judge) == after
+    assert len(stub.requests) == asked
+    again = scored(tmp_path, "--verdicts", saved)
+    assert key_metrics(again) == key_metrics(after)
+    assert again["x_extension"]["undecided"]["count"] == 0
+
+
+def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub) -> None:
+    scored(tmp_path, "--judge", config(tmp_path, stub))
+    for request in judged(stub):
+        system, user = (message["content"] for message in request.json["messages"])
+        rubrics = shipped().rubrics
+        assert rubrics["value"].question in system and rubrics["support"].question not in system
+        assert "Task: orchestration" in user and "\nt1 " in user and "calls" in user
+        assert "sample-large" not in request.body.decode()
+
+
+def test_a_word_decides_the_value(tmp_path: Path) -> None:
+    def strictly(request: Request) -> Behaviour:
+        answer = judging(request)
+        assert isinstance(answer, Answer) and isinstance(answer.body, dict)
+        items = json.loads(answer.body["choices"][0]["message"]["content"])
+        lines = request.json["messages"][1]["content"].splitlines()
+        canaries = [line for line in lines if "Berlin" in line]
+        for item in items["items"]:
+            if not any(line.startswith(item["id"]) for line in canaries):
+                item["verdict"] = "different"
+        return Answer(chat_completion(json.dumps(items)))
+
+    with serving(strictly) as stub:
+        after = scored(tmp_path, "--judge", config(tmp_path, stub))
+    assert after["x_extension"]["undecided"]["count"] == 0
+    assert after["x_extension"]["errors"]["wrong_value"]["count"] == 2
+    assert key_metrics(after)["FC"] < 1
+
+
+def test_a_judge_that_fails_leaves_the_values_open(tmp_path: Path) -> None:
+    with serving(always(Answer(chat_completion("I would rather not say.")))) as stub:
+        after = scored(tmp_path, "--judge", config(tmp_path, stub))
+    assert after["x_extension"]["undecided"]["count"] == 2
+    assert after["x_extension"]["approximate"]
+    assert after["x_extension"]["judging"]["failed"] == 2
+
+
+def test_an_estimate_stays_one(tmp_path: Path) -> None:
+    after = scored(tmp_path, "--judge", "offline")
+    assert after["x_extension"]["undecided"]["count"] == 2
+    assert after["x_extension"]["approximate"]
+    assert after["x_extension"]["judge"].startswith("offline:")
+
+
+def test_compat_takes_no_judge(tmp_path: Path) -> None:
+    done = run(
+        *("orchestration", "score", LARGE, "--cards", CARDS),
+        *("--mode", "compat", "--judge", "offline"),
+    )
+    assert done.returncode == 2
+    assert "expected verdicts, not a judge" in done.stderr
+
+
+def test_a_run_puts_values_to_the_judge_within_its_budget(tmp_path: Path, stub: Stub) -> None:
+    def reworded(request: Request) -> Behaviour:
+        tools = request.json.get("tools")
+        if not tools:
+            return Answer(chat_completion("ok"))
+        tool = tools[0]["function"]
+        given = {name: f"some {name} of it" for name in tool["parameters"]["properties"]}
+        call = {"name": tool["name"], "arguments": json.dumps(given)}
+        asked = [{"id": "1", "type": "function", "function": call}]
+        return Answer(chat_completion(None, "tool_calls", tool_calls=asked))
+
+    target, saved = tmp_path / "result.json", tmp_path / "verdicts.jsonl"
+    with serving(reworded) as models:
+        path = eval_file(
+            tmp_path, [remote(models.url)], data=SCENARIOS, judge=judge_entry(stub.url)
+        )
+        dry = run("run", path, "--dry-run").stdout
+        assert next(line for line in dry.splitlines() if line.startswith("judge (judge"))
+        assert judged(stub) == []
+        done = run("run", path, "--json", target, "--save-verdicts", saved, "--budget", "5")
+        assert done.returncode == 0, done.stderr
+        document = read_json(target)
+        asked = len(stub.requests)
+        assert document["x_extension"]["judging"]["items"] > 0
+        assert document["x_extension"]["undecided"]["count"] == 0
+        lines = read_lines(saved)
+        assert {line["metric"] for line in lines} == {"orchestration.argument_value"}
+        assert {line["model"] for line in lines} == {"m"}
+        again = run("run", path, "--json", target)
+        assert again.returncode == 0
+        assert read_json(target) == document and len(stub.requests) == asked
+
+
+def test_values_of_a_case_of_other_origin_are_judged(tmp_path: Path, stub: Stub) -> None:
+    case = {
+        "id": "c1",
+        "task": "orchestration",
+        "transcript": "user: Book a table in the big apple",
+        "config": {},
+        "expected_outcome": {"calls": [{"book": {"place": ["a table in New York City"]}}]},
+    }
+    call = {"name": "book", "arguments": {"place": "table in New York City please"}}
+    answer = {"case_id": "c1", "model": "m", "output": {"calls": [call]}}
+    cases, outputs = tmp_path / "cases.jsonl", tmp_path / "outputs.jsonl"
+    cases.write_text(json.dumps(case) + "\n", encoding="utf-8")
+    outputs.write_text(json.dumps(answer) + "\n", encoding="utf-8")
+    target = tmp_path / "card.json"
+
+    def value(*args: object) -> Json:
+        done = run("score", cases, "--outputs", outputs, "--json", target, *args)
+        assert done.returncode == 0, done.stderr
+        task = read_json(target)["models"][0]["tasks"]["orchestration"]
+        found: Json = task["metrics"]["orchestration.arguments_value_f1"]
+        return found
+
+    alone = value()
+    assert (alone["value"], alone["approximate"]) == (0.0, True)
+    options = ("--embedder", "none", "--store", tmp_path / "kept.db")
+    decided = value("--judge", config(tmp_path, stub), *options)
+    assert (decided["value"], decided["approximate"]) == (1.0, False)
+    estimated = value("--judge", "offline", *options)
+    assert (estimated["value"], estimated["approximate"]) == (1.0, True)

@@ -1,0 +1,35 @@
+"""A judging model behind a stub server, and how a config names it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builders import Json
+from callscore.core.case import Message
+from callscore.judges.scripted import LiteralModel
+from stub_servers import Answer, Behaviour, Request, Stub, chat_completion
+
+
+def judging(request: Request) -> Behaviour:
+    """A judging model that reads the request and answers it by the words it finds."""
+    messages = [Message(m["role"], m["content"]) for m in request.json["messages"]]
+    is_preflight = len(messages) == 1
+    return Answer(chat_completion("ok" if is_preflight else LiteralModel().answer(messages)))
+
+
+def judged(stub: Stub) -> list[Request]:
+    """The requests in which something was to be judged."""
+    return [request for request in stub.requests if len(request.json["messages"]) > 1]
+
+
+def judge_entry(url: str, **more: Any) -> Json:
+    """The judge as a config names it."""
+    return {
+        "name": "judge",
+        "provider": "openai",
+        "model": "judge-1",
+        "base_url": url,
+        "api_key_env": "STUB_KEY",
+        "price": {"input": 1.0, "output": 2.0},
+        **more,
+    }

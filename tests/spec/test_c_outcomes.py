@@ -1,0 +1,135 @@
+"""C-74, C-75: outcomes are critical facts, found once a case, the same for all models."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from builders import Json, Scored, output, score
+from callscore.core.judging import Question
+from callscore.core.scorecard import MetricScore
+from eval_files import read_lines, run
+from judging_stub import judge_entry, judged, judging
+from scripted import ScriptedEmbedder, ScriptedJudge, kindly
+from stub_servers import Request, serving
+from translation_cases import outcome, translation_case
+
+FACTS = "translation.critical_facts"
+HUMAN = ["Good morning", "The fee is $49", "Your claim was approved today"]
+KEPT = ["Good morning", "The fee is $49", "We have approved your claim today"]
+LOST = ["Good morning", "The fee is $49", "We have refused your claim today"]
+
+
+def case(**more: Any) -> Json:
+    made: Json = msgspec.to_builtins(translation_case(outcome(HUMAN), lang="en", **more))
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def word(question: Question) -> str:
+    """Finds the one outcome; an answer keeps it where it does not refuse."""
+    if question.item.startswith("outcome:"):
+        return "outcome" if "approved" in question.text else "no_outcome"
+    if question.metric == FACTS:
+        return "altered" if "refused" in question.text else "preserved"
+    return kindly(question)
+
+
+def scored(folder: Path, judge: Any, answers: dict[str, list[str]], **more: Any) -> Scored:
+    outputs = [output("c1", outcome(said), model) for model, said in answers.items()]
+    return score([case(**more)], outputs, folder, judge=judge, embedder=ScriptedEmbedder(0.9))
+
+
+def facts_of(found: Scored, model: str = "a") -> MetricScore:
+    models = {score.model: score for score in found.card.models}
+    return models[model].tasks["translation"].metrics[FACTS]
+
+
+def test_c74_an_outcome_is_found_in_the_reference_before_any_answer(tmp_path: Path) -> None:
+    judge = ScriptedJudge(word)
+    found = scored(tmp_path, judge, {"a": KEPT, "b": LOST})
+    first, *others = judge.seen
+    assert [question.item for question in first.questions] == [
+        "outcome:1",
+        "outcome:2",
+        "outcome:3",
+    ]
+    assert [question.text for question in first.questions] == HUMAN
+    assert not any(q.item.startswith("outcome:") for dossier in others for q in dossier.questions)
+    # one fact by rule ($49), one outcome
+    assert (facts_of(found).value, facts_of(found, "b").value) == (1.0, 0.5)
+    assert not facts_of(found).approximate
+
+
+def test_c74_every_model_has_the_same_number_of_facts(tmp_path: Path) -> None:
+    found = scored(tmp_path, ScriptedJudge(word), {"a": KEPT, "b": LOST, "c": HUMAN})
+    assert [facts_of(found, model).value for model in "abc"] == [1.0, 0.5, 1.0]
+
+
+def test_c74_a_sentence_in_the_humans_own_words_keeps_its_outcome_unasked(tmp_path: Path) -> None:
+    judge = ScriptedJudge(word)
+    scored(tmp_path, judge, {"a": ["Hello", *HUMAN[1:]]})
+    assert not any(q.item.startswith("kept:") for d in judge.seen for q in d.questions)
+
+
+def test_c74_given_facts_leave_no_outcome_to_be_found(tmp_path: Path) -> None:
+    judge = ScriptedJudge(word)
+    found = scored(tmp_path, judge, {"a": LOST}, facts=["$49"])
+    assert not any(q.item.startswith("outcome:") for d in judge.seen for q in d.questions)
+    assert facts_of(found).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        "offline",
+        ScriptedJudge(word, approximate=True),
+        ScriptedJudge(lambda q: "cannot_tell" if q.metric == FACTS else kindly(q)),
+        ScriptedJudge(fails="out of order"),
+    ],
+)
+def test_c75_outcomes_that_nobody_could_find_make_the_value_approximate(
+    tmp_path: Path, judge: Any
+) -> None:
+    facts = facts_of(scored(tmp_path, judge, {"a": KEPT}))
+    assert facts.value == 1.0
+    assert facts.approximate
+
+
+def asks_for_outcomes(request: Request) -> bool:
+    asked = request.json["messages"][1]["content"]
+    return re.search(r"^[A-Z]{4} outcome ", asked, re.MULTILINE) is not None
+
+
+def test_c74_the_list_is_frozen_for_later_models_and_runs(tmp_path: Path) -> None:
+    cases, saved, store = (tmp_path / name for name in ("c.jsonl", "v.jsonl", "kept.db"))
+    cases.write_text(json.dumps(case()) + "\n", encoding="utf-8")
+
+    def told(model: str, said: list[str], *args: object) -> list[Json]:
+        outputs, results = tmp_path / f"{model}.jsonl", tmp_path / "results.jsonl"
+        outputs.write_text(json.dumps(output("c1", outcome(said), model)) + "\n", encoding="utf-8")
+        done = run("score", cases, "--outputs", outputs, *args, "--results", results)
+        assert done.returncode == 0, done.stderr
+        return read_lines(results)
+
+    with serving(judging) as stub:
+        config = tmp_path / "judge.yaml"
+        config.write_text(json.dumps(judge_entry(stub.url)), encoding="utf-8")
+        options = ("--judge", config, "--embedder", "none", "--store", store)
+        first = told("a", KEPT, *options, "--save-verdicts", saved)
+        asked = len(judged(stub))
+        told("b", LOST, *options)
+        before, later = judged(stub)[:asked], judged(stub)[asked:]
+    assert [asks_for_outcomes(request) for request in before].count(True) == 1
+    assert later and not any(asks_for_outcomes(request) for request in later)
+    lines = [line for line in read_lines(saved) if line["item"].startswith("outcome:")]
+    assert [(line["model"], line["verdict"]) for line in lines] == [
+        (None, "no_outcome"),
+        (None, "no_outcome"),
+        (None, "outcome"),
+    ]
+    assert told("a", KEPT, "--verdicts", saved) == first
