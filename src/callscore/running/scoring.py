@@ -29,6 +29,8 @@ from callscore.store.journal import Journal
 if TYPE_CHECKING:
     from callscore.running.scenarios import Judged, ScenarioAnswers, ScenarioScore, StoredAnswers
 
+CASES_TOGETHER = 8
+"""So many cases are scored before the clock is looked at."""
 SLICE_S = 0.002
 """How long scoring may keep the loop at a time: whoever waits for an answer waits for it, too."""
 MOST_AT_HAND = 1_000
@@ -38,9 +40,12 @@ MOST_AT_HAND = 1_000
 class JournalAnswers:
     """The answers of one run, from the journal."""
 
-    def __init__(self, journal: Journal, run_id: int, models: Sequence[Reached]) -> None:
+    def __init__(
+        self, journal: Journal, run_id: int, models: Sequence[Reached], repeats: int
+    ) -> None:
         self._journal = journal
         self._run_id = run_id
+        self._answers_a_case = len(models) * repeats
         self.models: Sequence[str] = [model.spec.name for model in models]
         self.labels: Mapping[str, str] = {
             model.spec.name: model.spec.provider for model in models if not model.online
@@ -51,7 +56,8 @@ class JournalAnswers:
         self._at_hand: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
         self._number_at_hand = 0
         self._all_at_hand = True
-        self._complete: tuple[str, Answers] = ("", {})
+        self._found: dict[str, Answers] = {}
+        """Every answer to the cases that are about to be scored."""
 
     def take(self, work: Work, reply: Reply) -> None:
         """A reply that the journal holds, too: its case is scored without asking the journal."""
@@ -67,8 +73,8 @@ class JournalAnswers:
 
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
-        case_id, answers = self._complete
-        answers = answers if case_id == case.id else self.to_case(case.id)
+        answers = self._found.pop(case.id, None) or self._kept(case.id) or self.to_case(case.id)
+        self._number_at_hand -= _replies(self._at_hand.pop(case.id, {}))
         for model, runs in answers.items():
             self._count(model, runs)
         return answers
@@ -92,19 +98,26 @@ class JournalAnswers:
         """Every answer to the case of this id."""
         return self._journal.answers_to(self._run_id, case_id)
 
-    def has_replies(self, case_id: str, number: int) -> bool:
-        """Whether so many replies are there; if so, they are kept for `answers`.
+    def is_ready(self, case_id: str) -> bool:
+        """Whether every reply to a case is there; if so, they are found for `answers`.
 
         A failure is no reply: a resumed run still asks again.
         """
-        found: Answers = self._at_hand.get(case_id, {})
-        if _replies(found) != number and not self._all_at_hand:
+        found = self._kept(case_id)
+        if found is None and not self._all_at_hand:
             found = self.to_case(case_id)
-        if _replies(found) != number:
-            return False
-        self._number_at_hand -= _replies(self._at_hand.pop(case_id, {}))
-        self._complete = (case_id, found)
-        return True
+            if _replies(found) != self._answers_a_case:
+                found = None
+        if found is not None:
+            self._found[case_id] = found
+        return found is not None
+
+    def _kept(self, case_id: str) -> Answers | None:
+        """The replies to a case, where all are at hand; no longer at hand then."""
+        if _replies(self._at_hand.get(case_id, {})) != self._answers_a_case:
+            return None
+        self._number_at_hand -= self._answers_a_case
+        return self._at_hand.pop(case_id)
 
     def close(self) -> None:
         """The journal is closed by whoever opened it."""
@@ -122,9 +135,8 @@ class RunScoring:
     ) -> None:
         self.calls = calls
         self._prepared = prepared
-        self._source = JournalAnswers(journal, run_id, prepared.models)
+        self._source = JournalAnswers(journal, run_id, prepared.models, prepared.config.repeats)
         self._stack = ExitStack()
-        self._answers_a_case = len(prepared.models) * prepared.config.repeats
 
     def __enter__(self) -> RunScoring:
         config = self._prepared.config
@@ -166,11 +178,11 @@ class RunScoring:
     def catch_up(self) -> None:
         """Score for a moment: cases to which every model has answered; the rest is for `card`."""
         tallying, until = self._tallying, time.monotonic() + SLICE_S
-        while tallying is not None and time.monotonic() < until:
-            case_id = tallying.next_id
-            if case_id is None or not self._source.has_replies(case_id, self._answers_a_case):
+        if tallying is None:
+            return
+        while tallying.advance(self._source.is_ready, CASES_TOGETHER):
+            if time.monotonic() >= until:
                 return
-            tallying.advance()
 
     def judge(self, spent_usd: float) -> bool:
         """Put what is open to the judges; so much of the budget is spent. False if interrupted."""

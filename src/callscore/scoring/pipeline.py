@@ -121,16 +121,18 @@ class Tallying:
             ),
         )
 
-    @property
-    def next_id(self) -> str | None:
-        """The id of the case that can be scored next without waiting for anybody, if any."""
-        if self._next is None or self._examiner is not None:
-            return None
-        return self._next.opened.case.id
+    def advance(self, is_ready: Callable[[str], bool], most: int) -> int:
+        """Score the next cases, no more than these, as long as the one of the id is ready.
 
-    def advance(self) -> None:
-        """Score the next case."""
-        self._score_together(list(islice(iter(self._taken, None), 1)))
+        Says how many were. Where somebody judges there are none: that needs a loop of its own.
+        """
+        cases: list[Placed] = []
+        while self._next is not None and self._examiner is None and len(cases) < most:
+            if not is_ready(self._next.opened.case.id):
+                break
+            cases += islice(iter(self._taken, None), 1)
+        self._score_together(cases)
+        return len(cases)
 
     def finish(self) -> Tallied:
         """Score what is left; the sum of everything."""
