@@ -1,10 +1,10 @@
 """Scoring stored outputs without a judge: cases per CPU second, and memory from 1k to 100k cases.
 
-Two workloads, both with all four tasks mixed and results written. *Short* calls are one or two
-sentences long, which is what the floor of other tools was measured on. *Sample* calls are the
-bundled ones with the answers of one sample model, repeated under new ids: 8 to 16 turns in three
-languages. The floor beside them reads the same files, computes a token F1 and writes one line a
-case, with nothing checked.
+Three workloads, all with the four tasks mixed, the case results written and the scorecard as JSON.
+*Brief* calls are as small as a case can be: one question, one entity, one sentence, one fact.
+*Short* calls are one or two sentences long. *Sample* calls are the bundled ones with the answers of
+one sample model, repeated under new ids: 8 to 16 turns in three languages. The floor beside them
+reads the same files, computes a token F1 and writes one line a case, with nothing checked.
 """
 
 from __future__ import annotations
@@ -36,6 +36,55 @@ with open(cases) as c, open(outputs) as o, open(results, "w") as r:
         score = 2 * same / (len(expected) + len(given))
         r.write(json.dumps({"id": case["id"], "score": score}) + "\\n")
 """
+
+
+def brief_records(number: int) -> tuple[Json, Json]:
+    """One case of a task in turn with one item of everything, and an answer nearly right."""
+    task = TASKS[number % len(TASKS)]
+    expected: Json
+    if task == "qa":
+        item = {"question_id": "Q1", "max_score": 5, "type": "SCORE", "reason": "She says hello."}
+        expected = {"questions": [{**item, "score": 5}]}
+        answer: Json = {"questions": [{**item, "score": 4}]}
+    elif task == "entity":
+        expected = {
+            "detected_keywords": ["refund"],
+            "detected_topics": ["billing"],
+            "valid_entity_set": ["refund", "billing", "card"],
+        }
+        answer = {**expected, "detected_keywords": ["refund", "card"]}
+    elif task == "text":
+        sentence = {"sentence_id": 1, "text": "I want a refund."}
+        expected = {
+            "sentiment": [{**sentence, "label": "negative"}],
+            "summary": {
+                "call_purpose": "refund",
+                "highlights": ["wants a refund"],
+                "call_extracted_info": {"amount": f"${number}"},
+            },
+            "emotion": {"anger": 60, "neutral": 40},
+        }
+        answer = {**expected, "sentiment": [{**sentence, "label": "neutral"}]}
+    else:
+        pair = {"source_id": 1, "source_text": f"Quiero {number} euros"}
+        rest: Json = {"domain_terms_handled": [], "named_entities_handled": []}
+        human, other = f"I want {number} euros", f"I would like {number} euros"
+        expected, answer = (
+            {
+                "full_translation": text,
+                "sentence_translations": [{**pair, "translated_text": text}],
+                **rest,
+            }
+            for text in (human, other)
+        )
+    case = {
+        "id": f"case-{number}",
+        "task": task,
+        "transcript": "I want a refund.",
+        "config": {"target_language": "en"},
+        "expected_outcome": expected,
+    }
+    return case, {"case_id": case["id"], "model": MODEL, "output": json.dumps(answer)}
 
 
 def short_records(number: int) -> tuple[Json, Json]:
@@ -137,8 +186,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         results = str(folder / "results.jsonl")
-        ours = [sys.executable, "-m", "callscore", "score", "--results", results]
-        for kind, records in (("short", short_records), ("sample", sample_records())):
+        ours = [sys.executable, "-m", "callscore", "score", "--results", results, "--json", "-"]
+        workloads = ("brief", brief_records), ("short", short_records), ("sample", sample_records())
+        for kind, records in workloads:
             cases, outputs = write_workload(folder, kind, CASES, records)
             size = (cases.stat().st_size + outputs.stat().st_size) / CASES
             scored = best_of(3, [*ours, str(cases), "--outputs", str(outputs)]).cpu_seconds
