@@ -15,7 +15,7 @@ from callscore.suites.calls.translation.critical import given_facts
 
 BYTES_A_TOKEN = 4
 JUDGED_TASKS = frozenset({"qa", "text", "translation"})
-RUBRIC_TOKENS = 2_400
+RUBRIC_TOKENS = 1_200
 """The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
 IsPaid = Callable[[bytes], bool]
 """Whether the answer to a request, by its key, is already in the journal."""

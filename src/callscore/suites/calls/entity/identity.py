@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from callscore.metrics.text import n2
 
@@ -11,7 +12,7 @@ Aliases = Mapping[str, str]
 """From the N2 form of a spelling to the key of the entity that it stands for."""
 
 
-class Distinct(NamedTuple):
+class Distinct(msgspec.Struct, frozen=True, gc=False):
     """The entities of a list, each once, and what was noticed on the way."""
 
     keys: frozenset[str]

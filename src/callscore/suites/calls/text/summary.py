@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from callscore.core.judging import Item, Verdict, Verdicts
 from callscore.metrics.text import n2
@@ -24,7 +26,7 @@ COUNTING = frozenset({"stated", "supported_by_transcript", "supported_by_referen
 """The verdicts that speak for the model; all others, and abstaining, speak against it."""
 
 
-class Highlights(NamedTuple):
+class Highlights(msgspec.Struct, frozen=True):
     """The model's highlights: the texts, and how many are no text at all."""
 
     texts: Sequence[Claim]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
@@ -15,7 +17,7 @@ from callscore.suites.calls.translation.judged import CRITICAL_FACTS, KEEPING_FA
 KEY = "critical_facts"
 
 
-class Counted(NamedTuple):
+class Counted(msgspec.Struct, frozen=True, gc=False):
     """Facts lost or added, of how many, and whether an outcome awaits its judge."""
 
     drifted: int

@@ -215,10 +215,11 @@ def fact_count(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
 ) -> critical.Counted:
     """Facts that digits decide, and outcomes, kept or lost        C-74, C-75"""
-    by_rule = critical.Counted(0, reference.total_facts)
-    if not rendered.is_reference:
+    if rendered.is_reference:
+        by_rule = critical.Counted(0, reference.total_facts)
+    else:
         by_rule = critical.count(reference.facts, rendered.text, verdicts, flags)
-    if reference.given_facts is not None:
+    if reference.given_facts is not None or not verdicts:
         return by_rule
     kept = outcomes.count(reference, rendered, verdicts, flags)
     return critical.Counted(
