@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from callscore.app import score_files
 from callscore.core.scorecard import Scorecard
 from callscore.demo import sample_calls
 from callscore.report.json import scorecard_json
-from callscore.report.terminal import print_scorecard
+from callscore.report.terminal import scorecard_lines
 from callscore.suites.calls.template import template
 
 HERE = Path(__file__).parent
@@ -37,10 +35,9 @@ def compare(name: str, found: bytes) -> None:
 
 @pytest.mark.parametrize("width", [200, 100])
 def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) -> None:
-    page = io.StringIO()
-    console = Console(file=page, width=width, highlight=False, markup=False, emoji=False)
-    print_scorecard(console, card, template(), "Sample")
-    lines = [line.rstrip() for line in page.getvalue().splitlines()]
+    shown = scorecard_lines(card, template(), "Sample", width)
+    lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
+    assert max(map(len, lines[:-1])) <= width
     compare(f"terminal-{width}.txt", ("\n".join(lines) + "\n").encode())
 
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import os
+import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
 from callscore.store.files import written_whole
 
+if TYPE_CHECKING:
+    from callscore.report.layout import Piece
+
 STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
+COLOURS = ("green", "yellow", "red")
 ESTIMATE = "offline estimate"
 """What heads a card with values of built-in substitutes (C-125)."""
 
@@ -30,23 +39,29 @@ def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
 
 def load() -> None:
     """Import what printing a card takes: in time that would be spent waiting anyway."""
-    for name in ("rich.console", "rich.table", "callscore.report.terminal"):
-        importlib.import_module(name)
+    importlib.import_module("callscore.report.terminal")
 
 
 def print_card(card: Scorecard, title: str) -> None:
     """Print the scorecard to the terminal, wide enough for a file where there is no terminal."""
-    from rich.console import Console
-
-    from callscore.report.terminal import print_scorecard
+    from callscore.report.terminal import scorecard_lines
     from callscore.suites.catalog import OTHER_ORIGIN, template
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    console = Console(width=width, highlight=False, markup=False, emoji=False)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
     other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
-    print_scorecard(console, card, template(other_origin=other_origin), title)
+    lines = scorecard_lines(card, template(other_origin=other_origin), title, width)
+    click.echo("\n".join("".join(map(_styled, line)).rstrip() for line in lines))
+
+
+def _styled(piece: Piece) -> str:
+    """A piece as a terminal shows it; click takes the style away where there is none."""
+    words = piece.style.split() if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else ()
+    if not words or not piece.text.strip():
+        return piece.text
+    colour = next((word for word in words if word in COLOURS), None)
+    return click.style(piece.text, fg=colour, bold="bold" in words, dim="dim" in words)
 
 
 def require_complete(card: Scorecard) -> None:

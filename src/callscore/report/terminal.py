@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from callscore.core.scorecard import Judging, Ranked, Scorecard, TemplateRow
 from callscore.report.cells import Cell, Row, Tone, rows
+from callscore.report.layout import Column, Line, Piece, paragraph, table
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -39,28 +35,29 @@ WIDE = Layout(threshold=30, model=27, is_brief=False)
 NARROW = Layout(threshold=14, model=12, is_brief=True)
 
 
-def print_scorecard(
-    console: Console, card: Scorecard, template: Sequence[TemplateRow], title: str
-) -> None:
-    """Print the whole scorecard; as many models a table as the width allows."""
+def scorecard_lines(
+    card: Scorecard, template: Sequence[TemplateRow], title: str, width: int
+) -> Iterator[Line]:
+    """The whole scorecard; as many models a table as the width allows."""
     filled = rows(card, template)
-    layout = WIDE if _room(console, WIDE) >= len(card.models) else NARROW
-    room = _room(console, layout)
+    layout = WIDE if _room(width, WIDE) >= len(card.models) else NARROW
+    room = _room(width, layout)
     notes = _Footnotes()
     for start in range(0, max(1, len(card.models)), room):
-        table = _table(card, title, layout, slice(start, start + room))
-        _fill(table, filled, layout, slice(start, start + room), notes)
-        console.print(table)
+        shown = slice(start, start + room)
+        yield from ([Piece(title, "bold")], [])
+        yield from table(_columns(card, layout, shown), _body(filled, layout, shown, notes), width)
+        yield []
     if layout.is_brief:
-        console.print(_text("G good · A acceptable · W warning · F fail · B blocker", "dim"))
-    _print_footnotes(console, notes)
-    _print_blockers(console, card)
-    _print_ranking(console, card)
+        yield [Piece("G good · A acceptable · W warning · F fail · B blocker", "dim")]
+    yield from _footnotes(notes, width)
+    yield from _blockers(card, width)
+    yield from _ranking(card, width)
     if card.judging is not None:
-        console.print(_text(_judging(card.judging), "dim"), soft_wrap=True)
+        yield [Piece(_judging(card.judging), "dim")]
     for note in card.notes:
-        console.print(_text(f"note: {plain(note)}", "yellow"))
-    console.print(_text(f"signature  {card.signature}", "dim"), soft_wrap=True)
+        yield from paragraph([Piece(f"note: {plain(note)}", "yellow")], width)
+    yield [Piece(f"signature  {card.signature}", "dim")]
 
 
 def _judging(judging: Judging) -> str:
@@ -85,9 +82,9 @@ def _judging(judging: Judging) -> str:
     return " · ".join(plain(part, 200) for part in parts)
 
 
-def _room(console: Console, layout: Layout) -> int:
+def _room(width: int, layout: Layout) -> int:
     """How many models fit side by side."""
-    return max(1, (console.width - LABEL_WIDTH - layout.threshold) // layout.model)
+    return max(1, (width - LABEL_WIDTH - layout.threshold) // layout.model)
 
 
 class _Footnotes:
@@ -105,105 +102,81 @@ class _Footnotes:
         return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
-def _text(content: str, style: str = "") -> Text:
-    from rich.text import Text
-
-    return Text(content, style=style)
-
-
-def _table(card: Scorecard, title: str, layout: Layout, shown: slice) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(title=_text(title, "bold"), box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("Metric", no_wrap=True)
-    for model in card.models[shown]:
-        table.add_column(_text(plain(model.model, 40)), min_width=layout.model - 3, overflow="fold")
-    table.add_column("Threshold", max_width=layout.threshold, overflow="fold")
-    return table
+def _columns(card: Scorecard, layout: Layout, shown: slice) -> list[Column]:
+    models = [plain(model.model, 40) for model in card.models[shown]]
+    return [
+        Column("Metric", least=LABEL_WIDTH - 2),
+        *(Column(model, least=layout.model - 3) for model in models),
+        Column("Threshold", most=layout.threshold),
+    ]
 
 
-def _fill(
-    table: Table, filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
-) -> None:
+def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes) -> list[Line]:
+    """The rows of the template; an empty one before each section but the first."""
+    found: list[Line] = []
     for row in filled:
         kind = row.template.kind
-        if kind == "section":
-            table.add_section()
+        if kind == "section" and found:
+            found.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
         mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
         cells = [
-            _text(notes.mark(cell, layout.is_brief), f"{strong} {STYLES[cell.tone]}".strip())
+            Piece(notes.mark(cell, layout.is_brief), f"{strong} {STYLES[cell.tone]}".strip())
             for cell in row.cells[shown]
         ]
-        threshold = _text(row.template.threshold, "dim")
-        table.add_row(_text(mark + row.template.label, strong), *cells, threshold)
+        label = Piece(mark + row.template.label, strong)
+        found.append([label, *cells, Piece(row.template.threshold, "dim")])
+    return found
 
 
-def _print_footnotes(console: Console, notes: _Footnotes) -> None:
+def _footnotes(notes: _Footnotes, width: int) -> Iterator[Line]:
     for number, reason in enumerate(notes.reasons, start=1):
-        console.print(_text(f"[{number}] {reason}", "dim"))
+        yield from paragraph([Piece(f"[{number}] {reason}", "dim")], width)
     if any("await a verdict" in reason for reason in notes.reasons):
-        console.print(
-            _text(
-                "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml "
-                "(models), or --judge offline (an estimate).",
-                "dim",
-            )
+        hint = (
+            "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml "
+            "(models), or --judge offline (an estimate)."
         )
-    console.print()
+        yield from paragraph([Piece(hint, "dim")], width)
+    yield []
 
 
-def _print_blockers(console: Console, card: Scorecard) -> None:
+def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
     for model in card.models:
         for blocker in model.blockers:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
-            console.print(
-                _text(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
-                + _text(
-                    f"{blocker.metric} is {blocker.value:.6g}, the limit is {blocker.limit:g}; "
-                    f"calls: {cases or 'none alone'}" + (f" and {more} more" if more > 0 else "")
-                )
+            told = (
+                f"{blocker.metric} is {blocker.value:.6g}, the limit is {blocker.limit:g}; "
+                f"calls: {cases or 'none alone'}" + (f" and {more} more" if more > 0 else "")
             )
+            name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
+            yield from paragraph([name, Piece(told)], width)
     if any(model.blockers for model in card.models):
-        console.print()
+        yield []
 
 
-def _print_ranking(console: Console, card: Scorecard) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(
-        title=_text("Cost-adjusted rank and quality rank", "bold"),
-        box=SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
-    )
-    for heading in ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"):
-        table.add_column(heading, justify="left" if heading == "Model" else "right")
-    table.add_column("")
-    for entry in card.ranking:
-        table.add_row(*_ranking_cells(entry))
-    console.print(table)
+def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
+    yield from ([Piece("Cost-adjusted rank and quality rank", "bold")], [])
+    headings = ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto")
+    columns = [Column(name, least=len(name), is_number=name != "Model") for name in headings]
+    entries = [_ranking_cells(entry) for entry in card.ranking]
+    yield from table([*columns, Column("")], entries, width)
+    yield []
     if any(entry.cost_status == "zero" for entry in card.ranking):
-        console.print(
-            _text("A free model ranks first by rule; enter its real cost with --cost.", "dim")
-        )
+        hint = "A free model ranks first by rule; enter its real cost with --cost."
+        yield [Piece(hint, "dim")]
 
 
-def _ranking_cells(entry: Ranked) -> list[Text]:
+def _ranking_cells(entry: Ranked) -> Line:
+    cost = entry.cost_per_1000_calls
     return [
-        _text("—" if entry.rank is None else str(entry.rank)),
-        _text(plain(entry.model, 40)),
-        _text("" if entry.efficiency is None else show(entry.efficiency)),
-        _text("" if entry.final_score is None else show(entry.final_score)),
-        _text(
-            "unknown"
-            if entry.cost_per_1000_calls is None
-            else show_money(entry.cost_per_1000_calls)
-        ),
-        _text("" if entry.quality_rank is None else str(entry.quality_rank)),
-        _text("yes" if entry.pareto else ""),
-        _text("estimate" if entry.estimate else entry.reason or "", "dim"),
+        Piece("—" if entry.rank is None else str(entry.rank)),
+        Piece(plain(entry.model, 40)),
+        Piece("" if entry.efficiency is None else show(entry.efficiency)),
+        Piece("" if entry.final_score is None else show(entry.final_score)),
+        Piece("unknown" if cost is None else show_money(cost)),
+        Piece("" if entry.quality_rank is None else str(entry.quality_rank)),
+        Piece("yes" if entry.pareto else ""),
+        Piece("estimate" if entry.estimate else entry.reason or "", "dim"),
     ]

@@ -1,0 +1,88 @@
+"""Columns and paragraphs: nothing is lost, nothing is wider than the terminal."""
+
+import os
+import pty
+import subprocess
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.demo import sample_calls
+from callscore.report.layout import Column, Piece, columns_of, paragraph, table
+
+words = st.text(st.sampled_from("ab1-é漢字 "), max_size=30)
+rows = st.lists(st.tuples(words, words, words), max_size=5)
+
+
+def written(pieces: list[Piece] | tuple[Piece, ...]) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@given(rows=rows, width=st.integers(30, 80), most=st.integers(5, 20))
+def test_a_table_keeps_its_width_and_its_text(
+    rows: list[tuple[str, str, str]], width: int, most: int
+) -> None:
+    columns = [Column("One"), Column("Two", most=most), Column("Three", is_number=True)]
+    cells = [[Piece(text) for text in row] for row in rows]
+    found = [written(tuple(line)) for line in table(columns, cells, width)]
+    assert all(columns_of(line) <= width for line in found)
+    told = squeezed("".join(text for row in rows for text in row))
+    assert sorted(squeezed("".join(found)).replace("─", "")) == sorted("OneTwoThree" + told)
+
+
+@given(texts=st.lists(words, min_size=1, max_size=4), width=st.integers(31, 80))
+def test_a_paragraph_is_folded_between_words_and_keeps_its_styles(
+    texts: list[str], width: int
+) -> None:
+    pieces = [Piece(text, f"style{place}") for place, text in enumerate(texts)]
+    lines = [list(line) for line in paragraph(pieces, width)]
+    assert "".join(map(written, lines)) == "".join(texts)
+    for piece in pieces:
+        kept = [p.text for line in lines for p in line if p.style == piece.style]
+        assert "".join(kept) == piece.text
+
+
+def test_wide_letters_take_two_columns_and_marks_none() -> None:
+    assert columns_of("漢字") == 4
+    assert columns_of("e\u0301") == 1
+    line = written(
+        tuple(list(table([Column("A"), Column("B")], [[Piece("漢"), Piece("x")]], 40))[2])
+    )
+    assert line.index("x") == 1 + 1 + 3  # a space, one wide letter, the gap
+
+
+def test_a_word_that_fits_nowhere_is_cut() -> None:
+    lines = [
+        written(tuple(line)).strip()
+        for line in table([Column("A", most=4)], [[Piece("abcdefghij")]], 40)
+    ]
+    assert lines[2:] == ["abcd", "efgh", "ij"]
+
+
+def test_a_terminal_has_colours_unless_they_are_unwanted() -> None:
+    def shown(**env: str) -> bytes:
+        with sample_calls() as config:
+            command = [sys.executable, "-m", "callscore", "score", *map(str, config.cases)]
+            command += ["--outputs", *map(str, config.outputs)]
+            reader, writer = pty.openpty()
+            process = subprocess.Popen(command, stdout=writer, env={**os.environ, **env})
+            os.close(writer)
+            found = b""
+            try:
+                while part := os.read(reader, 65536):
+                    found += part
+            except OSError:
+                pass  # the other side has closed its end
+            os.close(reader)
+            assert process.wait() == 0
+            return found
+
+    coloured = shown(NO_COLOR="")
+    assert b"\x1b[32m" in coloured
+    assert b"BLOCKER" in coloured
+    assert b"\x1b[" not in shown(NO_COLOR="1")
