@@ -154,7 +154,8 @@ def test_scoring_again_asks_no_judge(tmp_path: Path, stub: Stub) -> None:
     path, card = trial(tmp_path, stub), tmp_path / "card.json"
     run("run", path, "--limit", "3")
     asked = len(stub.requests)
-    done = run("run", path, "--limit", "3", "--rescore", "1", "--json", card)
+    again = ("run", path, "--limit", "3", "--rescore", "1", "--json", card)
+    done = run(*again, env={"STUB_KEY": ""})
     assert done.returncode == 0, done.stderr
     assert read_json(card)["models"][0]["tasks"]["qa"]["status"] == "valid"
     other = trial(tmp_path, stub, name="other", model="judge-2")

@@ -72,7 +72,7 @@ def _models(
 
     seats = []
     for spec in specs:
-        provider = online.provider(spec)
+        provider = online.provider(spec) if calls.payer.sends else online.unsent(spec)
         carry_out = calls.seat(spec, provider).carry_out
         seats.append(Seat(LLMJudge(provider, carry_out=carry_out), spec.model))
     return Panel(seats), [seat.model for seat in seats]
@@ -120,6 +120,13 @@ class _Online:
         provider = make_provider(spec, Secrets(self._environment), self._http())
         self.closing.append(provider.close)
         return provider
+
+    def unsent(self, spec: ModelSpec) -> Provider:
+        """A judge whose kept answers alone are used: no key is needed."""
+        from callscore.providers.secrets import Secrets
+        from callscore.providers.unsent import UnsentModel
+
+        return UnsentModel(spec, Secrets(self._environment))
 
     def embedder(self, spec: ModelSpec) -> Embedder:
         from callscore.embeddings.catalog import or_lexical
