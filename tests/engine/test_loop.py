@@ -1,0 +1,31 @@
+"""Whose event loop a run has: uvloop's where that is installed, else Python's own."""
+
+import asyncio
+import subprocess
+import sys
+
+from callscore.engine import loop
+from callscore.engine.stopping import Stop
+
+ASKING = """
+import asyncio, sys
+sys.modules["uvloop"] = None  # as if it were not installed
+from callscore.engine import loop
+async def main(stop):
+    return type(asyncio.get_running_loop()).__module__
+print(loop.run(main))
+"""
+
+
+async def _module_of_loop(stop: Stop) -> str:
+    return type(asyncio.get_running_loop()).__module__
+
+
+def test_uvloop_is_used_where_it_is_installed() -> None:
+    expected = "asyncio" if sys.platform == "win32" else "uvloop"
+    assert loop.run(_module_of_loop).startswith(expected)
+
+
+def test_a_run_does_without_uvloop() -> None:
+    done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True)
+    assert done.stdout.startswith("asyncio."), done.stderr
