@@ -33,7 +33,7 @@ def compare(name: str, found: bytes) -> None:
     assert path.read_bytes() == found
 
 
-@pytest.mark.parametrize("width", [200, 100])
+@pytest.mark.parametrize("width", [200, 100, 80])
 def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) -> None:
     shown = scorecard_lines(card, template(), "Sample", width)
     lines = ["".join(piece.text for piece in line).rstrip() for line in shown]

@@ -31,6 +31,9 @@ class Layout(NamedTuple):
 
 
 LABEL_WIDTH = 41
+LEAST_THRESHOLD = 10
+ROOM_FOR_REASONS = 100
+"""So wide, and the reason for a missing rank has a column; else it stands below."""
 WIDE = Layout(threshold=30, model=27, is_brief=False)
 NARROW = Layout(threshold=14, model=12, is_brief=True)
 
@@ -107,7 +110,7 @@ def _columns(card: Scorecard, layout: Layout, shown: slice) -> list[Column]:
     return [
         Column("Metric", least=LABEL_WIDTH - 2),
         *(Column(model, least=layout.model - 3) for model in models),
-        Column("Threshold", most=layout.threshold),
+        Column("Threshold", least=LEAST_THRESHOLD, most=layout.threshold),
     ]
 
 
@@ -161,7 +164,14 @@ def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     headings = ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto")
     columns = [Column(name, least=len(name), is_number=name != "Model") for name in headings]
     entries = [_ranking_cells(entry) for entry in card.ranking]
-    yield from table([*columns, Column("")], entries, width)
+    if width >= ROOM_FOR_REASONS:
+        yield from table([*columns, Column("")], entries, width)
+    else:
+        yield from table(columns, [cells[:-1] for cells in entries], width)
+        for cells in entries:
+            if cells[-1].text:
+                told = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
+                yield from paragraph([told], width)
     yield []
     if any(entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."
