@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import sys
@@ -37,11 +36,6 @@ def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
     print_card(card, title)
 
 
-def load() -> None:
-    """Import what printing a card takes: in time that would be spent waiting anyway."""
-    importlib.import_module("callscore.report.terminal")
-
-
 def print_card(card: Scorecard, title: str) -> None:
     """Print the scorecard to the terminal, wide enough for a file where there is no terminal."""
     from callscore.report.terminal import scorecard_lines
@@ -52,12 +46,18 @@ def print_card(card: Scorecard, title: str) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
     other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
     lines = scorecard_lines(card, template(other_origin=other_origin), title, width)
-    click.echo("\n".join("".join(map(_styled, line)).rstrip() for line in lines))
+    has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    shown = _styled if has_colours else _plain
+    click.echo("\n".join("".join(map(shown, line)).rstrip() for line in lines))
+
+
+def _plain(piece: Piece) -> str:
+    return piece.text
 
 
 def _styled(piece: Piece) -> str:
-    """A piece as a terminal shows it; click takes the style away where there is none."""
-    words = piece.style.split() if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else ()
+    """A piece as a terminal shows it."""
+    words = piece.style.split()
     if not words or not piece.text.strip():
         return piece.text
     colour = next((word for word in words if word in COLOURS), None)

@@ -107,7 +107,6 @@ def _rescored(prepared: Prepared, run_id: int) -> Ran:
 
 
 def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
-    from callscore.cli import output
     from callscore.cli.live import LiveView
     from callscore.running.log import EventLog
     from callscore.running.runner import run_prepared
@@ -122,7 +121,7 @@ def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
             if written is not None:
                 written(event)
 
-        return run_prepared(prepared, on_event, output.load)
+        return run_prepared(prepared, on_event)
 
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:

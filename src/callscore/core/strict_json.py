@@ -47,7 +47,7 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
         return _decode_slowly(raw)
     if not is_whole(raw, msgspec.json.encode(value)):
         return _decode_slowly(raw)
-    if may_be_deep(raw) and depth(value) > MAX_DEPTH:
+    if may_be_deep(raw) and _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
     return Decoded(value)
 
@@ -68,7 +68,7 @@ def may_be_deep(raw: bytes) -> bool:
     return raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
 
 
-def depth(value: object) -> int:
+def _depth(value: object) -> int:
     """Levels of containers, walked without recursion."""
     deepest, level = 0, [value]
     while level:
@@ -102,7 +102,7 @@ def _decode_slowly(raw: bytes) -> Decoded:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as error:
         raise JsonFault("not_json", f"{error.msg} at character {error.pos + 1}") from None
-    if depth(value) > MAX_DEPTH:
+    if _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
     return Decoded(_without_surrogates(value, flags), tuple(sorted(flags)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from callscore.running.models import Reached, price_of
 from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
-from callscore.running.session import Meanwhile, ask_all, nothing
+from callscore.running.session import ask_all
 from callscore.running.sharing import SharedStream
 from callscore.scoring.judge_calls import JudgeCalls, Payer
 from callscore.store.journal import Journal, OpenRun
@@ -72,13 +72,8 @@ class _Interrupted(Exception):
         self.ran = ran
 
 
-def run_prepared(
-    prepared: Prepared, on_event: OnEvent, while_waiting: Callable[[], None] = nothing
-) -> Ran:
-    """Ask every model, keep every answer, score what was kept.
-
-    `while_waiting` is called once, for what can be done while the first answers are awaited.
-    """
+def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
+    """Ask every model, keep every answer, score what was kept."""
     plan = _plan(prepared)
     plan.check()
     config = prepared.config
@@ -91,15 +86,14 @@ def run_prepared(
     with Journal(config.store) as journal:
         ledger = journal.open_run(header, resume=prepared.options.resume)
         held = _Held(ledger)
-        calls = JudgeCalls(journal, Payer(_judge_options(prepared), ledger.id, on_event))
+        calls = JudgeCalls(journal, Payer(_engine_options(prepared), ledger.id, on_event))
         try:
             with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
                 calls.check()
                 plan = _counting(plan, journal.run(ledger.id).spent_usd)
                 first = _first(prepared, journal, calls) if prepared.options.preflight else {}
                 told = _also_scored(ledger, scoring, on_event)
-                meanwhile = Meanwhile(while_waiting, scoring.catch_up)
-                preflights, summary = ask_all(plan, ledger, first, told, meanwhile)
+                preflights, summary = ask_all(plan, ledger, first, told, scoring.catch_up)
                 if summary.status != "interrupted":
                     summary = _judged(scoring, summary, journal.run(ledger.id).spent_usd)
                 ran = Ran(ledger.id, summary, preflights)
@@ -180,7 +174,7 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
             return _scored(Ran(run_id, RunSummary("complete", {}), ()), scoring)
 
 
-def _judge_options(prepared: Prepared) -> EngineOptions:
+def _engine_options(prepared: Prepared) -> EngineOptions:
     attempts = prepared.config.attempts
     return EngineOptions(
         budget_usd=prepared.budget_usd,
@@ -193,7 +187,7 @@ def _judge_options(prepared: Prepared) -> EngineOptions:
 def _plan(prepared: Prepared) -> Plan:
     repeats = prepared.config.repeats
     options = msgspec.structs.replace(
-        _judge_options(prepared), budget_usd=prepared.model_budget_usd
+        _engine_options(prepared), budget_usd=prepared.model_budget_usd
     )
     shared = SharedStream(prepared.subjects)
     return Plan(

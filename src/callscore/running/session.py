@@ -25,25 +25,17 @@ BETWEEN_S = 0.004
 Asked = tuple[Sequence[Preflight], RunSummary]
 
 
-def nothing() -> None:
-    """There is nothing to be done meanwhile."""
-
-
-class Meanwhile(NamedTuple):
-    """Short work for the time that answers take."""
-
-    once: Callable[[], None] = nothing
-    now_and_then: Callable[[], None] = nothing
-
-
 def ask_all(
     plan: Plan,
     ledger: OpenRun,
     first: Mapping[str, Reached],
     on_event: OnEvent,
-    meanwhile: Meanwhile,
+    meanwhile: Callable[[], None],
 ) -> Asked:
-    """Ask the models and judges in `first` whether they answer at all; then carry out the plan."""
+    """Ask the models and judges in `first` whether they answer at all; then carry out the plan.
+
+    `meanwhile` is called now and then: short work for the time that answers take.
+    """
     return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, meanwhile))
 
 
@@ -54,7 +46,9 @@ class _Session(NamedTuple):
     stop: Stop
 
 
-async def _ask_all(session: _Session, first: Mapping[str, Reached], meanwhile: Meanwhile) -> Asked:
+async def _ask_all(
+    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
+) -> Asked:
     plan, ledger, on_event, stop = session
     beside = asyncio.create_task(_now_and_then(meanwhile))
     try:
@@ -136,12 +130,10 @@ def _charged(plan: Plan, ledger: OpenRun, preflights: Sequence[Preflight]) -> Pl
     return msgspec.structs.replace(plan, options=options)
 
 
-async def _now_and_then(meanwhile: Meanwhile) -> None:
-    await asyncio.sleep(BETWEEN_S)
-    meanwhile.once()
+async def _now_and_then(work: Callable[[], None]) -> None:
     while True:
         await asyncio.sleep(BETWEEN_S)
-        meanwhile.now_and_then()
+        work()
 
 
 async def _unless_stopped(

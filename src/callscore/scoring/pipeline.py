@@ -127,10 +127,11 @@ class Tallying:
         Says how many were. Where somebody judges there are none: that needs a loop of its own.
         """
         cases: list[Placed] = []
-        while self._next is not None and self._examiner is None and len(cases) < most:
-            if not is_ready(self._next.opened.case.id):
+        while len(cases) < most and self._examiner is None and (placed := self._next) is not None:
+            if not is_ready(placed.opened.case.id):
                 break
-            cases += islice(iter(self._taken, None), 1)
+            cases.append(placed)
+            self._taken()
         self._score_together(cases)
         return len(cases)
 

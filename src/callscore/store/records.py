@@ -89,23 +89,24 @@ def read_case_id(line: Line) -> str:
 
 def read_case(line: Line) -> Case:
     """The case on a line: strict JSON, no duplicate keys, documented types."""
-    raw = line.raw
-    try:
-        case = _CASE.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return _converted(_strict(line), Case, line)
+    case, raw = _decoded(line), line.raw
     # Keys that no case has are not encoded again, and make the careful reader look.
-    if strict_json.may_be_deep(raw) or not strict_json.is_whole(raw, _ENCODE(case)):
+    if case is None or strict_json.may_be_deep(raw) or not strict_json.is_whole(raw, _ENCODE(case)):
         return _converted(_strict(line), Case, line)
     return case
 
 
 def read_checked_case(line: Line) -> Case:
     """The case on a line that `read_case` has accepted before: the same value, read faster."""
+    return _decoded(line) or read_case(line)
+
+
+def _decoded(line: Line) -> Case | None:
+    """The case as msgspec reads it; None where that has something against it."""
     try:
         return _CASE.decode(line.raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return read_case(line)
+        return None
 
 
 def read_output_head(line: Line) -> OutputHead:
