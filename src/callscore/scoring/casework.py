@@ -178,11 +178,11 @@ class Scorer:
         given: GivenVerdicts,
     ) -> ReadCase:
         """The answers of a case by model, with what is still open about each."""
-        found = {
-            model: [self._read(opened, model, run, runs[run], given) for run in sorted(runs)]
-            for model in self._models
-            if (runs := answers.get(model))
-        }
+        found: dict[str, Sequence[ReadAnswer | tuple[int, Failed]]] = {}
+        for model in self._models:
+            if runs := answers.get(model):
+                order = sorted(runs) if len(runs) > 1 else runs
+                found[model] = [self._read(opened, model, run, runs[run], given) for run in order]
         if not given and opened.task.name not in self._asked:
             return ReadCase(opened, found)
         asked = self._asked_of_case(opened)
@@ -232,15 +232,15 @@ class Scorer:
             about_case = {**frozen.verdicts, **read.given}
             about_case.update(outcomes.unanswered(read.frozen, about_case))
             frozen = Examined(about_case, frozen.failures)
-        measured = {
-            model: [
-                self._measured(read.opened, answer, next(results, NOTHING_FOUND), frozen)
-                if isinstance(answer, ReadAnswer)
-                else answer
-                for answer in runs
-            ]
-            for model, runs in read.answers.items()
-        }
+        measured: dict[str, list[MeasuredAnswer | tuple[int, Failed]]] = {}
+        for model, runs in read.answers.items():
+            done = measured[model] = []
+            for answer in runs:
+                if isinstance(answer, ReadAnswer):
+                    found = next(results, NOTHING_FOUND)
+                    done.append(self._measured(read.opened, answer, found, frozen))
+                else:
+                    done.append(answer)
         return MeasuredCase(read.opened, measured, examined.frozen.verdicts)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:

@@ -77,6 +77,7 @@ _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
 _OUTPUT = msgspec.json.Decoder(OutputRecord)
+_TEXT = msgspec.json.Decoder(str)
 
 
 def read_case_id(line: Line) -> str:
@@ -166,7 +167,7 @@ def _text(raw: bytes) -> str:
     if raw == b"null":
         return ""
     try:
-        return msgspec.json.decode(raw, type=str)
+        return _TEXT.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return str(strict_json.decode(raw, max_bytes=len(raw)).value)
 
