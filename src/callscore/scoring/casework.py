@@ -38,7 +38,7 @@ GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """What files say, by model and run; None stands for every model."""
 
 
-class ReadAnswer(msgspec.Struct, frozen=True):
+class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
     """One answer as its task reads it, what files say about it, and what is still open."""
 
     model: str
@@ -51,7 +51,7 @@ class ReadAnswer(msgspec.Struct, frozen=True):
     questions: Sequence[Question]
 
 
-class ReadCase(msgspec.Struct, frozen=True):
+class ReadCase(msgspec.Struct, frozen=True, gc=False):
     """A case with all its answers, ready to be examined and measured."""
 
     opened: Opened
@@ -73,7 +73,7 @@ class ExaminedCase(msgspec.Struct, frozen=True):
 NOT_EXAMINED = ExaminedCase(())
 
 
-class MeasuredAnswer(msgspec.Struct, frozen=True):
+class MeasuredAnswer(msgspec.Struct, frozen=True, gc=False):
     """One answer with its measures and score, and every verdict that they rest on."""
 
     read: ReadAnswer
@@ -83,7 +83,7 @@ class MeasuredAnswer(msgspec.Struct, frozen=True):
     """Those that judge and embedder gave just now."""
 
 
-class MeasuredCase(msgspec.Struct, frozen=True):
+class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     """A case with all its answers measured, ready to be added up."""
 
     opened: Opened

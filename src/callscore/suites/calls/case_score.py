@@ -13,7 +13,7 @@ from callscore.core.task import Measured
 from callscore.suites.calls.formula import TaskFormula, task_score
 
 
-class CaseScore(msgspec.Struct, frozen=True):
+class CaseScore(msgspec.Struct, frozen=True, gc=False):
     """What one answer is worth, and which gates it breached."""
 
     status: Status

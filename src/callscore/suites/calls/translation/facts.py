@@ -83,7 +83,7 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
         return len(self.expected) if self.given is None else len(self.given)
 
 
-class Drift(msgspec.Struct, frozen=True):
+class Drift(msgspec.Struct, frozen=True, gc=False):
     """Facts of one translation that went wrong, in the words of the expected or the added fact."""
 
     total: int

@@ -51,7 +51,7 @@ DRIFT, STRUCTURE = "translation.drift", "translation.structure"
 SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
 
 
-class TranslationOutput(msgspec.Struct, frozen=True):
+class TranslationOutput(msgspec.Struct, frozen=True, gc=False):
     """The model's translation, matched to the human's by sentence id."""
 
     rendered: Rendered
