@@ -28,7 +28,10 @@ _WORDS: Mapping[str, bool | None] = {
     "~": None,
     "": None,
 }
-_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,18})")
+INTEGERS = range(-(2**63), 2**64)
+"""What JSON writers and readers keep exactly; a longer row of digits is an id, and so a text."""
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_MOST_DIGITS = 20
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
 
 
@@ -121,7 +124,7 @@ class _Composer:
             raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
         self._count(1)
         if kind == "ScalarEvent":
-            value = self._scalar(event)
+            value = self._scalar(event, part)
         elif kind == "SequenceStartEvent":
             value = self._sequence(part, depth)
         else:
@@ -164,20 +167,30 @@ class _Composer:
             found[key] = self._value(next(self._events), inner, depth + 1)
         return found
 
-    def _scalar(self, event: Any) -> Any:
+    def _scalar(self, event: Any, part: str) -> Any:
         text: str = event.value
         if not event.implicit[0]:
             return text
         if text in _WORDS:
             return _WORDS[text]
         if _INTEGER.fullmatch(text):
-            return int(text)
+            return self._integer(event, part)
         if _FLOAT.fullmatch(text):
             number = float(text)
             if number in (float("inf"), float("-inf")):
                 raise self._fault(event, f"{text} is too large a number")
             return number
         return text
+
+    def _integer(self, event: Any, part: str) -> int:
+        text: str = event.value
+        if len(text.lstrip("-+")) > _MOST_DIGITS or int(text) not in INTEGERS:
+            raise self._fault(
+                event,
+                f"{part or 'file'}: {text[:40]} is too large a whole number; "
+                "expected one of 64 bits, or a text in quotes",
+            )
+        return int(text)
 
     def _fault(self, event: Any, problem: str) -> ConfigError:
         return ConfigError(f"{self._path}:{event.start_mark.line + 1}: {problem}")
