@@ -17,10 +17,12 @@ from callscore.core.errors import StoreError, UsageError
 from callscore.core.run_words import Item, Stored
 from callscore.store.journal import Journal
 from callscore.store.pages import FRAME_HEADER, PAGE_BYTES, WAL_HEADER
+from callscore.store.run_records import RunHeader
 from callscore.store.salvage import Salvaged, salvage
-from run_cases import HEADER, item_for, stored_for, work_for
+from run_cases import HEADER, item_for, key_of, stored_for, work_for
 
 ANSWERS = 300
+OTHER = RunHeader("another", "config-2", "data-1", 10)
 FRAME = FRAME_HEADER.size + PAGE_BYTES
 
 
@@ -100,7 +102,7 @@ def test_a_damaged_file_is_noticed_kept_and_salvaged(
 
 def test_a_whole_file_is_salvaged_whole(tmp_path: Path) -> None:
     found = salvage(written(tmp_path), tmp_path / "new.db")
-    assert found == Salvaged(answers=ANSWERS, lost_answers=0, runs=1, items=ANSWERS)
+    assert found == Salvaged(ANSWERS, lost_answers=0, runs=1, items=ANSWERS, judge_answers=0)
     with Journal(tmp_path / "live.db") as old, Journal(tmp_path / "new.db") as new:
         assert new.runs() == old.runs()
         for number in range(ANSWERS):
@@ -114,7 +116,7 @@ def test_lost_answers_are_counted(tmp_path: Path) -> None:
         vandal.execute("UPDATE answers SET checksum = checksum + 1 WHERE id IN (3, 50, 299)")
         vandal.commit()
     found = salvage(path, tmp_path / "new.db")
-    assert found == Salvaged(ANSWERS - 3, lost_answers=3, runs=1, items=ANSWERS - 3)
+    assert found == Salvaged(ANSWERS - 3, 3, runs=1, items=ANSWERS - 3, judge_answers=0)
 
 
 def test_a_log_that_was_left_behind_whole_is_read(tmp_path: Path) -> None:
@@ -184,3 +186,37 @@ def test_a_run_of_a_salvaged_journal_can_be_gone_on_with(tmp_path: Path) -> None
         assert run.stored(work_for(7).call.key) == answer_to(7)
         asyncio.run(run.keep(Item("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
         run.end("complete")
+
+
+JUDGED = 500
+"""So many that the index of them has an inner page, which holds some of them, too."""
+
+
+def judged(number: int) -> Stored:
+    return Stored(key_of("judge", number), Reply(f"verdict {number}", "stop", 90, 20, 0.25))
+
+
+def judged_journal(path: Path) -> Path:
+    """Two runs, each of which paid for its preflight and for every other answer of a judge."""
+    with Journal(path) as journal:
+        runs = [journal.open_run(HEADER), journal.open_run(OTHER)]
+        for number in range(JUDGED):
+            journal.keep_answer(judged(number), runs[number % 2].id)
+        journal.keep_answer(judged(JUDGED))  # on nobody's account
+        for run in runs:
+            run.charge_preflight(0.125 * run.id)
+            run.end("complete")
+    return path
+
+
+def test_which_run_paid_for_an_answer_of_a_judge_is_salvaged(tmp_path: Path) -> None:
+    path = judged_journal(tmp_path / "runs.db")
+    with closing(sqlite3.connect(path)) as vandal:
+        vandal.execute("UPDATE answers SET checksum = checksum + 1 WHERE id = 1")
+        vandal.commit()
+    lost_header(path)
+    found = salvage(path, tmp_path / "new.db")
+    assert found == Salvaged(JUDGED, 1, runs=2, items=0, judge_answers=JUDGED - 1)
+    with Journal(tmp_path / "new.db") as journal:
+        spent = {record.id: (record.cost_usd, record.judge_usd) for record in journal.runs()}
+    assert spent == {1: (0.125, 0.25 * (JUDGED / 2 - 1)), 2: (0.25, 0.25 * JUDGED / 2)}

@@ -70,7 +70,10 @@ def test_a_plain_value_means_what_it_says(text: str, value: object) -> None:
         ("? [x]\n: y\n", "e.yaml:1: a key that is no plain text"),
         ("a: 1\n---\nb: 2\n", "e.yaml:2: a second document"),
         ("a: &x [*x]\n", "the alias 'x' stands before its anchor ends"),
-        ("a:\n  - 1\n  - 18446744073709551616\n", "e.yaml:3: a[1]: 18446744073709551616 is too large"),
+        (
+            "a:\n  - 1\n  - 18446744073709551616\n",
+            "e.yaml:3: a[1]: 18446744073709551616 is too large",
+        ),
         ("models: [{params: {seed: -9223372036854775809}}]\n", "e.yaml:1: models[0].params.seed: "),
         ("a: " + "9" * 5000, "e.yaml:1: a: " + "9" * 40 + " is too large a whole number"),
         ("a: 1e999\n", "e.yaml:1: 1e999 is too large"),

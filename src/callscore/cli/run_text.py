@@ -126,8 +126,9 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
 
 def salvaged_lines(damaged: Path, target: Path, found: Salvaged) -> list[str]:
     """What was saved of a damaged store, and what becomes of the two files."""
+    of_judges = f" ({found.judge_answers} of judges)" if found.judge_answers else ""
     saved = [
-        show_count(found.answers, "answer"),
+        show_count(found.answers, "answer") + of_judges,
         show_count(found.runs, "run"),
         show_count(found.items, "result"),
     ]

@@ -1,8 +1,8 @@
 """The pages of an SQLite file as they lie on the disk, read without SQLite: for damaged files.
 
-Only what a journal needs of the format (sqlite.org/fileformat2.html): leaf pages of tables, their
-records with overflow, and the frames of the write-ahead log. Everything read here is doubtful;
-whoever takes it must check it.
+Only what a journal needs of the format (sqlite.org/fileformat2.html): leaf pages of tables, all
+pages of indexes, their records with overflow, and the frames of the write-ahead log. Everything
+read here is doubtful; whoever takes it must check it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ PAGE_BYTES = 4_096
 WAL_HEADER = struct.Struct(">8I")
 FRAME_HEADER = struct.Struct(">6I")
 MAGIC = (0x377F0682, 0x377F0683)
-_LEAF_OF_TABLE = 0x0D
+_LEAF_OF_TABLE, _LEAF_OF_INDEX, _INNER_OF_INDEX = 0x0D, 0x0A, 0x02
+_HEADER_BYTES = {_LEAF_OF_TABLE: 8, _LEAF_OF_INDEX: 8, _INNER_OF_INDEX: 12}
+"""Of the pages that hold records; an inner page of an index holds some, too."""
+_CHILD_BYTES = 4
 _FILE_HEADER_BYTES = 100
 _INT_BYTES = (0, 1, 2, 3, 4, 6, 8)
 _FLOAT, _ZERO, _ONE, _FIRST_TEXT = 7, 8, 9, 12
@@ -29,9 +32,10 @@ BAD_BYTES = (struct.error, IndexError, ValueError)
 
 
 class Row(NamedTuple):
-    """One record of some table."""
+    """One record of some table or index."""
 
-    rowid: int
+    rowid: int | None
+    """The number of the row; None in an index."""
     values: Sequence[Value]
 
 
@@ -77,7 +81,7 @@ class Image:
         self._newest = {frame.page: frame.offset for frame in self._in_log}
 
     def rows(self) -> Iterator[Row]:
-        """Every record of every leaf that can be read, of whatever table."""
+        """Every record that can be read, of whatever table or index."""
         for start in range(0, len(self._file), self._size):
             page = self._file[start : start + self._size]
             yield from self._rows(page, _FILE_HEADER_BYTES if start == 0 else 0)
@@ -86,23 +90,28 @@ class Image:
             yield from self._rows(page, _FILE_HEADER_BYTES if frame.page == 1 else 0)
 
     def _rows(self, page: bytes, header: int) -> Iterator[Row]:
-        if len(page) <= header or page[header] != _LEAF_OF_TABLE:
+        kind = page[header] if len(page) > header else 0
+        if kind not in _HEADER_BYTES:
             return
         try:
             (cells,) = struct.unpack_from(">H", page, header + 3)
-            places = struct.unpack_from(f">{cells}H", page, header + 8)
+            places = struct.unpack_from(f">{cells}H", page, header + _HEADER_BYTES[kind])
         except struct.error:
             return
         for place in places:
             try:
-                yield self._row(page, place)
+                yield self._row(page, place, kind)
             except BAD_BYTES:
                 continue
 
-    def _row(self, page: bytes, place: int) -> Row:
+    def _row(self, page: bytes, place: int, kind: int) -> Row:
+        if kind == _INNER_OF_INDEX:
+            place += _CHILD_BYTES
         length, place = _varint(page, place)
-        rowid, place = _varint(page, place)
-        held = self._held_in_page(length)
+        rowid = None
+        if kind == _LEAF_OF_TABLE:
+            rowid, place = _varint(page, place)
+        held = self._held_in_page(length, kind)
         payload = page[place : place + held]
         if held < length:
             (following,) = struct.unpack_from(">I", page, place + held)
@@ -111,8 +120,9 @@ class Image:
             raise ValueError
         return Row(rowid, _record(payload))
 
-    def _held_in_page(self, length: int) -> int:
-        most = self._size - 35
+    def _held_in_page(self, length: int, kind: int) -> int:
+        of_table = kind == _LEAF_OF_TABLE
+        most = self._size - 35 if of_table else (self._size - 12) * 64 // 255 - 23
         if length <= most:
             return length
         least = (self._size - 12) * 32 // 255 - 23

@@ -20,8 +20,11 @@ Shape = tuple[type | tuple[type, ...], ...]
 _ID = _NOTHING = type(None)
 """An INTEGER PRIMARY KEY is not in the record: it is the number of the row."""
 _ANSWERS: Shape = (_ID, bytes, bytes, (int, float, _NOTHING), int, int)
-_RUNS: Shape = (_ID, str, str, str, int, str, str, (str, _NOTHING))
+_RUNS: Shape = (_ID, str, str, str, int, str, str, (str, _NOTHING), (bytes, _NOTHING))
+_HOLDER = len(_RUNS) - 1
 _ITEMS: Shape = (_ID, int, str, str, int, str, bytes, (str, _NOTHING), int)
+_PAID_BY: Shape = (int, bytes)
+"""As the index of judge answers by run has it. The table itself looks like the index of answers."""
 _ANSWER = (
     "INSERT OR REPLACE INTO answers (id, key, reply, cost_usd, attempts, checksum)"
     " VALUES (?, ?, ?, ?, ?, ?)"
@@ -29,15 +32,18 @@ _ANSWER = (
 # Nobody holds a run of a salvaged journal: it can be resumed.
 _RUN = (
     "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
-    " finished_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    " finished_at, preflight_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ITEM = (
     "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_JUDGED = "INSERT OR REPLACE INTO judge_answers (run_id, key) VALUES (?, ?)"
 _ORPHANS = (
     "DELETE FROM items WHERE run_id NOT IN (SELECT id FROM runs)"
-    " OR error IS NULL AND key NOT IN (SELECT key FROM answers)"
+    " OR error IS NULL AND key NOT IN (SELECT key FROM answers)",
+    "DELETE FROM judge_answers WHERE run_id NOT IN (SELECT id FROM runs)"
+    " OR key NOT IN (SELECT key FROM answers)",
 )
 
 
@@ -49,13 +55,15 @@ class Salvaged(msgspec.Struct, frozen=True):
     """Of answers with a number below the highest: there may have been later ones."""
     runs: int
     items: int
+    judge_answers: int
+    """Of the answers: those of judges of which is known which run paid for them."""
 
 
 def salvage(damaged: Path, target: Path) -> Salvaged:
     """Write every whole answer of a damaged journal, and what is left of its runs, to a new file.
 
-    The damaged one is only read. An answer is taken where its checksum is right; a result where
-    its run and its answer were found.
+    The damaged one is only read. An answer is taken where its checksum is right; a result, and
+    who paid for an answer of a judge, where the run and the answer were found.
     """
     if target.exists():
         raise UsageError(f"{target}: exists; expected the name of a new file")
@@ -65,26 +73,38 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
         with transaction(connection):
             for row in Image(damaged).rows():
                 _take(connection, row)
-            connection.execute(_ORPHANS)
+            for statement in _ORPHANS:
+                connection.execute(statement)
         answers, highest = connection.execute(
             "SELECT count(*), ifnull(max(id), 0) FROM answers"
         ).fetchone()
-        (runs,) = connection.execute("SELECT count(*) FROM runs").fetchone()
-        (items,) = connection.execute("SELECT count(*) FROM items").fetchone()
-    return Salvaged(answers, highest - answers, runs, items)
+        runs, items, judged = connection.execute(
+            "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM items),"
+            " (SELECT count(*) FROM judge_answers)"
+        ).fetchone()
+    return Salvaged(answers, highest - answers, runs, items, judged)
 
 
 def _take(connection: sqlite3.Connection, row: Row) -> None:
     """Later versions of a row replace earlier ones."""
     rowid, values = row
-    if _fits(values, _ANSWERS):
+    if rowid is None:
+        if _fits(values, _PAID_BY):
+            connection.execute(_JUDGED, values)
+    elif _fits(values, _ANSWERS):
         _, key, reply, *_, expected = values
         if isinstance(key, bytes) and isinstance(reply, bytes) and checksum(key, reply) == expected:
             connection.execute(_ANSWER, (rowid, *values[1 : len(_ANSWERS)]))
     elif _fits(values, _ITEMS):
         connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
     elif _fits(values, _RUNS):
-        connection.execute(_RUN, (rowid, *values[1 : len(_RUNS)]))
+        connection.execute(_RUN, (rowid, *values[1:_HOLDER], _preflight_usd(values)))
+
+
+def _preflight_usd(values: Sequence[Value]) -> Value:
+    """What a run paid before it began; earlier versions did not write it down."""
+    paid = values[len(_RUNS)] if len(values) > len(_RUNS) else None
+    return paid if isinstance(paid, (int, float)) else 0.0
 
 
 def _fits(values: Sequence[Value], shape: Shape) -> bool:
