@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
-from callscore.core.judging import Verdict
 from callscore.core.ports import Judge
 from callscore.core.run_words import ModelSpec
 from callscore.core.version import __version__
-from callscore.store.files import lines_of
+from callscore.scoring.step_verdicts import StepVerdicts, read_step_verdicts, with_unused
 from callscore.store.orchestration_files import (
     card_files,
     output_files,
@@ -24,15 +23,8 @@ from callscore.store.orchestration_files import (
     read_whole,
     scenario_files,
 )
-from callscore.store.records import read_verdict
 from callscore.suites.orchestration import outcome as outcomes
-from callscore.suites.orchestration.call.questions import (
-    METRIC,
-    OFFERED,
-    Answers,
-    Recorded,
-    Unanswered,
-)
+from callscore.suites.orchestration.call.questions import Answers
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
 from callscore.suites.orchestration.result_format import natural_order
@@ -96,11 +88,14 @@ def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
             f"two folders of the language {names[0]}; expected one folder a language, "
             "and one model at a time"
         )
-    judged = _judged(job, languages)
-    return tuple(_score(job, language, judged.get(language.name)) for language in languages)
+    given = read_step_verdicts(job.verdicts)
+    judged = _judged(job, languages, given)
+    return tuple(_score(job, language, given, judged.get(language.name)) for language in languages)
 
 
-def _judged(job: OrchestrationJob, languages: Sequence[_Language]) -> Mapping[str, JudgedSteps]:
+def _judged(
+    job: OrchestrationJob, languages: Sequence[_Language], given: StepVerdicts
+) -> Mapping[str, JudgedSteps]:
     """What the judge says about the open values, by language."""
     if job.judge == "none":
         return {}
@@ -117,29 +112,29 @@ def _judged(job: OrchestrationJob, languages: Sequence[_Language]) -> Mapping[st
     )
     with opened_examiner(config) as examiner:
         assert examiner is not None  # somebody judges
-        found = asyncio.run(_ask_judge(job, languages, examiner))
+        found = asyncio.run(_ask_judge(languages, given, examiner))
     if job.save_verdicts is not None:
         _save(job.save_verdicts, languages, found)
     return found
 
 
 async def _ask_judge(
-    job: OrchestrationJob, languages: Sequence[_Language], examiner: Examiner
+    languages: Sequence[_Language], given: StepVerdicts, examiner: Examiner
 ) -> Mapping[str, JudgedSteps]:
     from callscore.scoring.step_judging import judge_steps
 
     try:
         return {
-            language.name: await judge_steps(_open_steps(job, language), examiner, language.model)
+            language.name: await judge_steps(_open_steps(language, given), examiner, language.model)
             for language in languages
         }
     finally:
         await examiner.close()
 
 
-def _open_steps(job: OrchestrationJob, language: _Language) -> Iterator[OpenStep]:
+def _open_steps(language: _Language, given: StepVerdicts) -> Iterator[OpenStep]:
     """The open values of every file that can be read; the others fail when they are scored."""
-    answers = _answers(job, language)
+    answers = given.of(language.model, language.name)
     for path in _in_order(output_files(language.folder)):
         scenario = path.name.removesuffix(_SUFFIX)
         with suppress(DataError):
@@ -236,9 +231,11 @@ def read_cards(folder: Path) -> tuple[Cards, str]:
     return collect(cards), digest.hexdigest()
 
 
-def _score(job: OrchestrationJob, language: _Language, judged: JudgedSteps | None) -> Outcome:
-    given = _answers(job, language)
-    answers = given if judged is None else judged.after(given)
+def _score(
+    job: OrchestrationJob, language: _Language, given: StepVerdicts, judged: JudgedSteps | None
+) -> Outcome:
+    recorded = given.of(language.model, language.name)
+    answers = recorded if judged is None else judged.after(recorded)
     directory = shown_path(language.folder)
     found = _in_order(output_files(language.folder))
     _refuse_two_of_a_scenario(found)
@@ -250,7 +247,7 @@ def _score(job: OrchestrationJob, language: _Language, judged: JudgedSteps | Non
         directory=directory,
         language=language.name,
         model=language.model,
-        judge="verdicts" if job.verdicts else "none",
+        judge=given.source,
         data=digest,
         version=__version__,
     )
@@ -259,7 +256,7 @@ def _score(job: OrchestrationJob, language: _Language, judged: JudgedSteps | Non
         scored = outcomes.compat_outcome(about, evaluated, failed)
     else:
         scored = outcomes.standard_outcome(about, evaluated, failed)
-    return _with_unused_verdicts(scored, given)
+    return with_unused(scored, recorded)
 
 
 def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
@@ -272,14 +269,6 @@ def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
                 "expected one folder a model and language"
             )
         seen[path.name] = path
-
-
-def _with_unused_verdicts(scored: Outcome, answers: Answers) -> Outcome:
-    unused = answers.unused if isinstance(answers, Recorded) else 0
-    if not unused:
-        return scored
-    warning = f"{unused} verdicts name no open item of this model and language"
-    return msgspec.structs.replace(scored, warnings=(*scored.warnings, warning))
 
 
 def _evaluate_all(
@@ -321,30 +310,6 @@ def _evaluator(mode: Mode, language: _Language, answers: Answers) -> Callable[[A
         answers,
         shown,
     )
-
-
-def _answers(job: OrchestrationJob, language: _Language) -> Answers:
-    """Recorded verdicts on this model; those on other metrics or models are not ours."""
-    if not job.verdicts:
-        return Unanswered()
-    verdicts: dict[tuple[str, int, str], Verdict] = {}
-    for line in lines_of(job.verdicts):
-        record = read_verdict(line)
-        if record.metric != METRIC or record.model not in (None, language.model):
-            continue
-        if record.verdict not in OFFERED:
-            raise DataError(
-                f"{record.verdict!r}; expected one of {', '.join(OFFERED)}",
-                field="verdict",
-                place=line.place,
-            )
-        if record.case_id.partition("/")[0] == language.name:
-            item = str(record.item)
-            key = (record.case_id, record.run, item)
-            verdicts[key] = Verdict(
-                METRIC, item, record.verdict, by=record.by, approximate=record.approximate
-            )
-    return Recorded(verdicts)
 
 
 def shown_path(path: Path) -> str:

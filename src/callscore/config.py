@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     """Only cases of these tasks; all where empty."""
     limit: int | None = None
     """Only so many cases, from the first."""
+    elsewhere: Collection[str] = ()
+    """Metrics of which verdicts may be about what is no case here, but scored beside."""
 
     def checked_settings(self) -> spec.Settings:
         """The settings, with unknown keys and impossible values refused."""

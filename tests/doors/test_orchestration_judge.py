@@ -12,7 +12,7 @@ import pytest
 import callscore
 from builders import Json
 from callscore.judges.rubric import shipped
-from eval_files import eval_file, read_json, read_lines, remote, run
+from eval_files import cases_file, eval_file, read_json, read_lines, remote, run
 from judging_stub import judge_entry, judged, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 
@@ -123,17 +123,80 @@ def test_compat_takes_no_judge(tmp_path: Path) -> None:
     assert "expected verdicts, not a judge" in done.stderr
 
 
-def test_a_run_puts_values_to_the_judge_within_its_budget(tmp_path: Path, stub: Stub) -> None:
-    def reworded(request: Request) -> Behaviour:
-        tools = request.json.get("tools")
-        if not tools:
-            return Answer(chat_completion("ok"))
-        tool = tools[0]["function"]
-        given = {name: f"some {name} of it" for name in tool["parameters"]["properties"]}
-        call = {"name": tool["name"], "arguments": json.dumps(given)}
-        asked = [{"id": "1", "type": "function", "function": call}]
-        return Answer(chat_completion(None, "tool_calls", tool_calls=asked))
+def reworded(request: Request) -> Behaviour:
+    """A model that calls the first tool with values which only somebody who reads can compare."""
+    tools = request.json.get("tools")
+    if not tools:
+        return Answer(chat_completion("ok"))
+    tool = tools[0]["function"]
+    given = {name: f"some {name} of it" for name in tool["parameters"]["properties"]}
+    call = {"name": tool["name"], "arguments": json.dumps(given)}
+    asked = [{"id": "1", "type": "function", "function": call}]
+    return Answer(chat_completion(None, "tool_calls", tool_calls=asked))
 
+
+def test_verdicts_of_an_eval_file_decide_values_of_scenarios(tmp_path: Path, stub: Stub) -> None:
+    target, verdicts, saved = (tmp_path / name for name in ("r.json", "given.jsonl", "saved.jsonl"))
+    cases_file(tmp_path, 1)
+    evidence = "qa.evidence_backed_reasoning"
+    on_a_call = {"case_id": "c0", "metric": evidence, "item": "q1", "verdict": "vague"}
+    both = {"calls": "cases.jsonl", **SCENARIOS}
+
+    def of_model(**keys: Any) -> Json:
+        path = eval_file(tmp_path, [remote(models.url)], **keys)
+        done = run("run", path, "--json", target, "--save-verdicts", saved)
+        assert done.returncode == 0, done.stderr
+        document: Json = read_json(target)
+        return document["orchestration"]["m"] if "orchestration" in document else document
+
+    with serving(reworded) as models:
+        before = of_model(data=SCENARIOS)["x_extension"]
+        first, *others = before["undecided"]["items"]
+        assert before["judge"] == "none" and others
+        lines = [
+            {**first, "verdict": "same"},
+            *({**item, "model": "m", "verdict": "different"} for item in others[1:]),
+            {**first, "model": "another", "verdict": "different"},
+            on_a_call,
+        ]
+        verdicts.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        after = of_model(data=both, verdicts="given.jsonl")["x_extension"]
+        judge = judge_entry(stub.url)
+        all_decided = of_model(data=both, verdicts="given.jsonl", judge=judge, embedder="none")
+    assert [item["item"] for item in after["undecided"]["items"]] == [others[0]["item"]]
+    assert after["judge"] == "verdicts" and after["warnings"] == before["warnings"]
+    assert after["errors"]["wrong_value"]["count"] >= len(others) - 1
+    extension = all_decided["x_extension"]
+    assert extension["undecided"]["count"] == 0
+    assert extension["judge"].startswith("verdicts+judge@")
+    assert extension["judging"]["items"] == 1
+    asked = [line for line in read_lines(saved) if line["metric"] != evidence]
+    assert [line["item"] for line in asked] == [others[0]["item"]]
+
+
+def test_a_verdict_that_is_none_ends_a_run_before_anybody_is_asked(tmp_path: Path) -> None:
+    line = {"case_id": "EN/1#7", "metric": "orchestration.argument_value", "item": "x"}
+    verdicts = tmp_path / "given.jsonl"
+    verdicts.write_text(json.dumps({**line, "verdict": "perhaps"}), encoding="utf-8")
+    with serving(reworded) as models:
+        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS, verdicts="given.jsonl")
+        done = run("run", path)
+        assert (done.returncode, models.requests) == (2, [])
+    assert f"{verdicts}:1" in done.stderr and "expected one of same, different" in done.stderr
+
+
+def test_a_verdict_on_no_value_of_a_scenario_is_counted_in_a_warning(tmp_path: Path) -> None:
+    line = {"case_id": "EN/1#99", "metric": "orchestration.argument_value", "item": "x"}
+    verdicts, target = tmp_path / "given.jsonl", tmp_path / "r.json"
+    verdicts.write_text(json.dumps({**line, "verdict": "same"}), encoding="utf-8")
+    model = {"name": "p", "provider": "simulated"}
+    path = eval_file(tmp_path, [model], data=SCENARIOS, verdicts="given.jsonl")
+    assert run("run", path, "--json", target).returncode == 0
+    (warning,) = read_json(target)["x_extension"]["warnings"]
+    assert warning == "1 verdicts name no open item of this model and language"
+
+
+def test_a_run_puts_values_to_the_judge_within_its_budget(tmp_path: Path, stub: Stub) -> None:
     target, saved = tmp_path / "result.json", tmp_path / "verdicts.jsonl"
     with serving(reworded) as models:
         path = eval_file(

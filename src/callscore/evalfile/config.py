@@ -29,6 +29,7 @@ from callscore.evalfile.judges import embedder_of, judge_of
 from callscore.evalfile.models import checked_model
 from callscore.evalfile.reading import converted
 from callscore.store.strict_yaml import Document, read_yaml
+from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
 
@@ -87,6 +88,7 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         embedder=embedder_of(document, "embedder", file.embedder, judge),
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
+        elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
     return EvalConfig(

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,9 +20,9 @@ from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
+from callscore.scoring.step_verdicts import StepVerdicts, with_unused
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
-from callscore.suites.orchestration.call.questions import Unanswered
 from callscore.suites.orchestration.outcome import About, Outcome
 from callscore.suites.orchestration.plan.values import Plan
 from callscore.suites.orchestration.records import StepRecord
@@ -134,6 +134,8 @@ class ScenarioAnswers(msgspec.Struct, frozen=True):
     models: Sequence[str]
     stored: StoredAnswers
     repeats: int
+    verdicts: StepVerdicts = StepVerdicts()
+    """What the files of the run say about values that code cannot compare."""
 
     def of(self, model: str) -> _Answers:
         """The answers of one model."""
@@ -145,11 +147,11 @@ Judged = Mapping[tuple[str, Path], JudgedSteps]
 
 
 async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
-    """Put every value that code cannot compare to the judge."""
+    """Put every value that code cannot compare, and no file has decided, to the judge."""
     try:
         return {
             (model, part.folder): await judge_steps(
-                _open_steps(part, given.of(model)), examiner, model
+                _open_steps(part, given.of(model), given.verdicts), examiner, model
             )
             for model in given.models
             for part in given.sets
@@ -158,12 +160,13 @@ async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
         await examiner.close()
 
 
-def _open_steps(part: ScenarioSet, answers: _Answers) -> Iterator[OpenStep]:
+def _open_steps(part: ScenarioSet, answers: _Answers, given: StepVerdicts) -> Iterator[OpenStep]:
+    recorded = given.of(answers.model, part.lang)
     for scenario in part.scenarios():
         recording = answers.recording(scenario, part.cards)
         with suppress(DataError):  # an outage: the scenario fails when it is scored
             place = Place(part.lang, scenario.id)
-            yield from list(open_steps(recording, place, part.cards, Unanswered()))
+            yield from list(open_steps(recording, place, part.cards, recorded))
 
 
 def score_scenarios(
@@ -173,7 +176,10 @@ def score_scenarios(
     found = {}
     for model in given.models:
         scored = [
-            _score(part, given.of(model), judged.get((model, part.folder)), on_result)
+            _score(
+                _Part(part, given.of(model), given.verdicts, judged.get((model, part.folder))),
+                on_result,
+            )
             for part in given.sets
         ]
         complete = all(outcome.overall.complete for outcome in scored)
@@ -217,11 +223,20 @@ def _answer(found: Reply | Failed | None) -> Answer:
     return Answer(text, calls)
 
 
-def _score(
-    part: ScenarioSet, answers: _Answers, judged: JudgedSteps | None, on_result: OnResult
-) -> Outcome:
+class _Part(NamedTuple):
+    """One model's answers to one set, and who knows what code cannot compare in them."""
+
+    scenarios: ScenarioSet
+    answers: _Answers
+    verdicts: StepVerdicts
+    judged: JudgedSteps | None
+
+
+def _score(given: _Part, on_result: OnResult) -> Outcome:
+    part, answers, verdicts, judged = given
     shown = shown_path(part.folder)
-    known = Unanswered() if judged is None else judged.after(Unanswered())
+    recorded = verdicts.of(answers.model, part.lang)
+    known = recorded if judged is None else judged.after(recorded)
     evaluated: list[Evaluated] = []
     failed: list[FailedRow] = []
     for scenario in part.scenarios():
@@ -237,9 +252,9 @@ def _score(
         evaluated.append(found)
         for record in found.records:
             on_result(_result(record, answers.model))
-    about = About(shown, part.lang, answers.model, "none", part.digest(), __version__)
+    about = About(shown, part.lang, answers.model, verdicts.source, part.digest(), __version__)
     about = about if judged is None else judged.told(about)
-    return outcomes.standard_outcome(about, evaluated, failed)
+    return with_unused(outcomes.standard_outcome(about, evaluated, failed), recorded)
 
 
 def _report_failures(

@@ -150,6 +150,10 @@ class RunScoring:
             outlets = msgspec.structs.replace(self._outlets, examiner=self._examiner)
             self._tallying = Tallying(config.scoring, outlets, self._source)
             self._stack.callback(self._tallying.close)
+        if self._prepared.sets:
+            from callscore.scoring.step_verdicts import read_step_verdicts
+
+            self._step_verdicts = read_step_verdicts(config.scoring.verdicts)
         return self
 
     def __exit__(
@@ -231,7 +235,11 @@ class RunScoring:
 
         prepared = self._prepared
         return ScenarioAnswers(
-            prepared.sets, self._source.models, of_model, prepared.config.repeats
+            prepared.sets,
+            self._source.models,
+            of_model,
+            prepared.config.repeats,
+            self._step_verdicts,
         )
 
 

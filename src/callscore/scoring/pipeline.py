@@ -255,6 +255,8 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
             metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
+        if metric in config.elsewhere and record.case_id not in index.ids:
+            continue
         position = _position(index.ids, record.case_id, line)
         if record.model is not None and record.model not in models:
             index.unused_verdicts += 1
