@@ -11,6 +11,7 @@ from callscore.core.calling import Provider
 from callscore.core.run_words import ModelSpec, Price
 from callscore.evalfile.config import EvalConfig
 from callscore.evalfile.file import OFFLINE
+from callscore.providers.online import Online
 from callscore.providers.replay import ReplayProvider
 from callscore.running.recordings import Recordings
 
@@ -43,7 +44,7 @@ def open_models(
 
     Where nothing is to be sent later either, no key is needed.
     """
-    online = _Online(config, environment) if sending else _Unsent(environment)
+    online = Online(environment, attempt_seconds=config.attempts.timeout_s)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))
@@ -52,7 +53,8 @@ def open_models(
             provider: Provider = ReplayProvider(spec.name, recordings)
             reached.append(Reached(priced, provider, recordings))
         else:
-            reached.append(Reached(priced, _offline(spec) or online.provider(spec)))
+            provider = _offline(spec) or online.provider(spec, sending=sending)
+            reached.append(Reached(priced, provider))
     return reached
 
 
@@ -66,37 +68,6 @@ def _offline(spec: ModelSpec) -> Provider | None:
 
         return BaselineProvider(spec.name)
     return None
-
-
-class _Online:
-    """Models behind APIs share one pool of connections, opened when the first one is met."""
-
-    def __init__(self, config: EvalConfig, environment: Mapping[str, str]) -> None:
-        self._seconds = config.attempts.timeout_s
-        self._environment = environment
-        self._http: object = None
-
-    def provider(self, spec: ModelSpec) -> Provider:
-        from callscore.providers.catalog import make_provider
-        from callscore.providers.http import Http
-        from callscore.providers.secrets import Secrets
-
-        if not isinstance(self._http, Http):
-            self._http = Http(attempt_seconds=self._seconds)
-        return make_provider(spec, Secrets(self._environment), self._http)
-
-
-class _Unsent:
-    """Models behind APIs that are not to be asked."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-
-    def provider(self, spec: ModelSpec) -> Provider:
-        from callscore.providers.secrets import Secrets
-        from callscore.providers.unsent import UnsentModel
-
-        return UnsentModel(spec, Secrets(self._environment))
 
 
 def price_of(spec: ModelSpec) -> Price | None:

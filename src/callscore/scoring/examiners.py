@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from callscore.config import ScoreConfig
-from callscore.core.calling import Provider
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run_words import ModelSpec
+from callscore.providers.online import Online
 from callscore.scoring.examining import Examiner
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from callscore.providers.http import Http
     from callscore.scoring.judge_calls import JudgeCalls
-
-Closing = list[Callable[[], Awaitable[None]]]
 
 
 @contextmanager
@@ -36,7 +33,8 @@ def opened_examiner(
         yield None
         return
     with ExitStack() as stack:
-        online = _Online(environment)
+        attempt_s = calls.payer.options.attempt_s if calls is not None else None
+        online = Online(environment, attempt_seconds=attempt_s)
         embedder = _embedder(config.embedder, online)
         judge: Judge | None
         models: Sequence[str]
@@ -45,7 +43,7 @@ def opened_examiner(
             judge, models = _models(config.judge, calls, online)
         else:
             judge, models = _built_in(config.judge, embedder), ()
-        yield Examiner(judge, embedder, online.closing, models, _at_once(config.judge))
+        yield Examiner(judge, embedder, [online.close], models, _at_once(config.judge))
 
 
 def _at_once(judge: object) -> int | None:
@@ -64,7 +62,7 @@ def _built_in(judge: str | Judge, embedder: Embedder | None) -> Judge | None:
 
 
 def _models(
-    specs: Sequence[ModelSpec], calls: JudgeCalls, online: _Online
+    specs: Sequence[ModelSpec], calls: JudgeCalls, online: Online
 ) -> tuple[Judge, Sequence[str]]:
     """The models that judge, and their names."""
     from callscore.judges.llm import LLMJudge
@@ -72,7 +70,7 @@ def _models(
 
     seats = []
     for spec in specs:
-        provider = online.provider(spec) if calls.payer.sends else online.unsent(spec)
+        provider = online.provider(spec, sending=calls.payer.sends)
         carry_out = calls.seat(spec, provider).carry_out
         seats.append(Seat(LLMJudge(provider, carry_out=carry_out), spec.model))
     return Panel(seats), [seat.model for seat in seats]
@@ -86,9 +84,9 @@ def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
     return JudgeCalls(None if store is None else stack.enter_context(Journal(store)))
 
 
-def _embedder(choice: str | Embedder | ModelSpec, online: _Online) -> Embedder | None:
+def _embedder(choice: str | Embedder | ModelSpec, online: Online) -> Embedder | None:
     if isinstance(choice, ModelSpec):
-        return online.embedder(choice)
+        return _embedding_model(choice, online)
     if not isinstance(choice, str):
         return choice
     if choice == "none":
@@ -98,45 +96,9 @@ def _embedder(choice: str | Embedder | ModelSpec, online: _Online) -> Embedder |
     return embedder_named(choice)
 
 
-class _Online:
-    """Models behind APIs share one pool of connections, opened when the first one is met."""
+def _embedding_model(spec: ModelSpec, online: Online) -> Embedder:
+    from callscore.embeddings.catalog import or_lexical
+    from callscore.embeddings.http import HttpEncoder
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        self._pool: Http | None = None
-        self.closing: Closing = []
-
-    def _http(self) -> Http:
-        from callscore.providers.http import Http
-
-        if self._pool is None:
-            self._pool = Http()
-        return self._pool
-
-    def provider(self, spec: ModelSpec) -> Provider:
-        from callscore.providers.catalog import make_provider
-        from callscore.providers.secrets import Secrets
-
-        provider = make_provider(spec, Secrets(self._environment), self._http())
-        self.closing.append(provider.close)
-        return provider
-
-    def unsent(self, spec: ModelSpec) -> Provider:
-        """A judge whose kept answers alone are used: no key is needed."""
-        from callscore.providers.secrets import Secrets
-        from callscore.providers.unsent import UnsentModel
-
-        return UnsentModel(spec, Secrets(self._environment))
-
-    def embedder(self, spec: ModelSpec) -> Embedder:
-        from callscore.embeddings.catalog import or_lexical
-        from callscore.embeddings.http import HttpEncoder
-        from callscore.providers.catalog import make_embedding_access
-        from callscore.providers.embedding import EmbeddingServer
-        from callscore.providers.secrets import Secrets
-
-        server = EmbeddingServer(
-            make_embedding_access(spec, Secrets(self._environment)), self._http()
-        )
-        self.closing.append(server.close)
-        return or_lexical(HttpEncoder(spec.model, server.host, server.post))
+    server = online.embedding_server(spec)
+    return or_lexical(HttpEncoder(spec.model, server.host, server.post))
