@@ -150,6 +150,34 @@ def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
     assert {line["status"] for line in read_lines(results)} == {"valid"}
 
 
+def test_a_judge_that_answers_under_another_name_is_part_of_the_signature(
+    tmp_path: Path,
+) -> None:
+    def named(name: str) -> Json:
+        def respond(request: Any) -> Answer:
+            answer = judging(request)
+            assert isinstance(answer, Answer) and isinstance(answer.body, dict)
+            return Answer({**answer.body, "model": name})
+
+        card = tmp_path / "card.json"
+        with serving(respond) as server:
+            path = trial(tmp_path, server)
+            assert run("run", path, "--json", card).returncode == 0
+            first = card.read_bytes()
+            assert run("run", path, "--rescore", "1", "--json", card).returncode == 0
+            assert card.read_bytes() == first
+        (tmp_path / ".callscore" / "runs.db").unlink()
+        found: Json = read_json(card)
+        return found
+
+    own, other = named("judge-1"), named("cheap-mini")
+    assert "answered by" not in own["signature"] and own["judging"]["answered_by"] == []
+    assert own["notes"] == other["notes"][1:]
+    assert "(answered by cheap-mini)|embedder" in other["signature"]
+    assert other["judging"]["answered_by"] == ["cheap-mini"]
+    assert "asked for judge-1, answered by another model: cheap-mini" in other["notes"][0]
+
+
 def test_scoring_again_asks_no_judge(tmp_path: Path, stub: Stub) -> None:
     path, card = trial(tmp_path, stub), tmp_path / "card.json"
     run("run", path, "--limit", "3")

@@ -164,7 +164,8 @@ def test_verdicts_of_an_eval_file_decide_values_of_scenarios(tmp_path: Path, stu
         judge = judge_entry(stub.url)
         all_decided = of_model(data=both, verdicts="given.jsonl", judge=judge, embedder="none")
     assert [item["item"] for item in after["undecided"]["items"]] == [others[0]["item"]]
-    assert after["judge"] == "verdicts" and after["warnings"] == before["warnings"]
+    assert after["judge"] == "verdicts"
+    assert not any("verdicts name no open item" in line for line in after["warnings"])
     assert after["errors"]["wrong_value"]["count"] >= len(others) - 1
     extension = all_decided["x_extension"]
     assert extension["undecided"]["count"] == 0
@@ -214,6 +215,10 @@ def test_a_run_puts_values_to_the_judge_within_its_budget(tmp_path: Path, stub: 
         lines = read_lines(saved)
         assert {line["metric"] for line in lines} == {"orchestration.argument_value"}
         assert {line["model"] for line in lines} == {"m"}
+        extension = document["x_extension"]
+        assert extension["answered_by"] == ["stub-2026-01-01"]
+        assert any("m: asked for stub-m, answered by" in line for line in extension["warnings"])
+        assert extension["judge"].endswith("(answered by stub-2026-01-01)")
         again = run("run", path, "--json", target)
         assert again.returncode == 0
         assert read_json(target) == document and len(stub.requests) == asked

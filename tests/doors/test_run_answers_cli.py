@@ -132,7 +132,10 @@ def test_a_model_that_answers_under_another_name_is_named_in_card_and_json(tmp_p
         "b: asked for stub-b, answered by stub-b-2026-01-31 (3 answers)",
         "c: asked for stub-c, answered by another model: cheap-mini (3 answers)",
     ]
-    assert read_json(card)["notes"] == expected
+    found = read_json(card)
+    assert found["notes"] == expected
+    told = {model["model"]: model.get("answered_by") for model in found["models"]}
+    assert told == {"a": None, "b": ["stub-b-2026-01-31"], "c": ["cheap-mini"]}
     for note in expected:
         assert f"note: {note}" in done.stdout
     assert run("run", path, "--rescore", "1", "--json", again).returncode == 0

@@ -134,7 +134,7 @@ class Blocker(msgspec.Struct, frozen=True):
     cases: Sequence[str]
 
 
-class ModelScore(msgspec.Struct, frozen=True):
+class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """One column of the scorecard."""
 
     model: str
@@ -144,6 +144,9 @@ class ModelScore(msgspec.Struct, frozen=True):
     cost: Cost
     blockers: Sequence[Blocker]
     blocked_calls: int
+    answered_by: Sequence[str] = ()
+    """Under which other names than the one asked for the model answered: with its own name the
+    identity of the column (R-26)."""
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -208,6 +211,8 @@ class Judging(msgspec.Struct, frozen=True):
     """Models that a judge of their own family has judged."""
     flags: Mapping[str, int] = {}
     """What the judge noticed, with the number of answers (`injection_suspected`)."""
+    answered_by: Sequence[str] = ()
+    """Under which other names than those asked for the judges answered (R-26)."""
 
 
 class Scorecard(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from callscore.core.version import __version__
 from callscore.evalfile.config import ScenarioData
 from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
+from callscore.scoring.answered_by import AnsweredBy
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
@@ -134,6 +135,7 @@ class ScenarioAnswers(msgspec.Struct, frozen=True):
     models: Sequence[str]
     stored: StoredAnswers
     repeats: int
+    answered_by: AnsweredBy
     verdicts: StepVerdicts = StepVerdicts()
     """What the files of the run say about values that code cannot compare."""
 
@@ -183,8 +185,17 @@ def score_scenarios(
             for part in given.sets
         ]
         complete = all(outcome.overall.complete for outcome in scored)
-        found[model] = ScenarioScore(result_document(scored), complete)
+        named = [_named(outcome, given.answered_by) for outcome in scored]
+        found[model] = ScenarioScore(result_document(named), complete)
     return found
+
+
+def _named(outcome: Outcome, answered_by: AnsweredBy) -> Outcome:
+    """The result, with the names under which the model answered where it was asked by another."""
+    model = outcome.about.model
+    about = msgspec.structs.replace(outcome.about, answered_by=answered_by.identity(model))
+    warnings = (*outcome.warnings, *answered_by.notes_on(model))
+    return msgspec.structs.replace(outcome, about=about, warnings=warnings)
 
 
 class _Answers(msgspec.Struct, frozen=True):

@@ -14,10 +14,10 @@ from callscore.app import opened_outlets
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.run_words import Outcome, Work
 from callscore.core.scorecard import CaseResult, Scorecard
-from callscore.running.answered_by import AnsweredBy
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
 from callscore.running.session import judge_all
+from callscore.scoring.answered_by import AnsweredBy
 from callscore.scoring.answers import Answers
 from callscore.scoring.casework import OnResult
 from callscore.scoring.examiners import opened_examiner
@@ -210,11 +210,20 @@ class RunScoring:
         if self._tallying is None:
             return None
         tallied = self._tallying.finish()
-        return scorecard(self._prepared.config.scoring, tallied, self._examiner)
+        card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
+        answered_by = self._source.answered_by
+        models = [
+            msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
+            for model in card.models
+        ]
+        return msgspec.structs.replace(card, models=models)
 
     def notes(self) -> list[str]:
         """What a reader must know about the models; complete when everything is scored."""
-        return [*self._prepared.notes, *self._source.answered_by.notes()]
+        notes = [*self._prepared.notes, *self._source.answered_by.notes()]
+        if self._tallying is None and self._examiner is not None:
+            notes += self._examiner.answered_by.notes()  # else the card has them
+        return notes
 
     def scenarios(self) -> Mapping[str, ScenarioScore]:
         """The results of the orchestration suite, where the run has scenarios."""
@@ -239,6 +248,7 @@ class RunScoring:
             self._source.models,
             of_model,
             prepared.config.repeats,
+            self._source.answered_by,
             self._step_verdicts,
         )
 

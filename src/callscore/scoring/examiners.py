@@ -43,7 +43,10 @@ def opened_examiner(
             judge, models = _models(config.judge, calls, online)
         else:
             judge, models = _built_in(config.judge, embedder), ()
-        yield Examiner(judge, embedder, [online.close], models, _at_once(config.judge))
+        examiner = Examiner(judge, embedder, [online.close], models, _at_once(config.judge))
+        if calls is not None:
+            examiner.answered_by = calls.answered_by
+        yield examiner
 
 
 def _at_once(judge: object) -> int | None:

@@ -11,6 +11,7 @@ from callscore.core.case import Case, Failed
 from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Verdicts
 from callscore.core.ports import Embedder, Judge
 from callscore.core.transcript import turns
+from callscore.scoring.answered_by import AnsweredBy
 
 if TYPE_CHECKING:
     from asyncio import Semaphore
@@ -82,6 +83,8 @@ class Examiner:
         self.models = models
         self.spent = Spent()
         self.caveats: set[str] = set()
+        self.answered_by = AnsweredBy()
+        """Under which names the judging models answered."""
         self._at_once = at_once or JUDGED_AT_ONCE
         self._closing = closing
         self._room: Semaphore | None = None
@@ -105,7 +108,17 @@ class Examiner:
 
     def apart(self) -> Examiner:
         """The same judge with an account of its own; nothing is compared."""
-        return Examiner(self.judge, None, self._closing, self.models, self._at_once)
+        own = Examiner(self.judge, None, self._closing, self.models, self._at_once)
+        own.answered_by = self.answered_by
+        return own
+
+    @property
+    def judge_signature(self) -> str | None:
+        """What decided the verdicts so far, with the names of models that answered for others."""
+        if self.judge is None:
+            return None
+        names = "+".join(self.answered_by.identities())
+        return f"{self.judge.signature}(answered by {names})" if names else self.judge.signature
 
     def is_related(self, model: str) -> bool:
         """Whether a judge is of the family of this model."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from callscore.core.calling import Answered, AttemptFailed, Call, Provider
-from callscore.core.case import Failed
+from callscore.core.case import Failed, Reply
 from callscore.core.run_words import (
     Event,
     ModelSpec,
@@ -25,6 +25,7 @@ from callscore.engine.limits import Pause
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.engine.stopping import Stop
 from callscore.providers.prices import price_for
+from callscore.scoring.answered_by import AnsweredBy
 from callscore.store.journal import Journal
 
 TASK = "judge"
@@ -57,12 +58,14 @@ class JudgeCalls:
         self.seats: list[JudgeSeat] = []
         self.under_way: dict[bytes, asyncio.Future[Settled]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
+        self.answered_by = AnsweredBy()
         self._asker: Asker | None = None
 
     def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
         """A place for one more judge."""
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
+        self.answered_by.expect(named.name, spec.model)
         self.seats.append(JudgeSeat(self, PlannedModel(named, provider, (), 0)))
         return self.seats[-1]
 
@@ -166,6 +169,8 @@ class JudgeSeat:
     def _tell(self, outcome: Outcome) -> None:
         assert self.lane is not None  # whoever tells has been asked
         payer = self._calls.payer
+        if isinstance(outcome.answer, Reply):
+            self._calls.answered_by.count(self.planned.spec.name, outcome.answer.model)
         self.lane.count(outcome, payer.options.give_up_after)
         payer.on_event(outcome)
         payer.on_event(self.lane.progress(asyncio.get_running_loop().time()))

@@ -114,6 +114,7 @@ def judging_of(examiner: Examiner, overlap: Sequence[str]) -> Judging:
         similarities=spent.similarities,
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
+        answered_by=examiner.answered_by.identities(),
     )
 
 
@@ -121,9 +122,9 @@ def _signature(
     config: ScoreConfig, tallied: Tallied, settings: spec.Settings, examiner: Examiner | None
 ) -> str:
     """What must agree before two results may be compared (C-126)."""
-    judge = examiner.judge if examiner is not None else None
+    judge = examiner.judge_signature if examiner is not None else None
     embedder = examiner.embedder if examiner is not None else None
-    judges = [*tallied.judges, *([judge.signature] if judge is not None else ())]
+    judges = [*tallied.judges, *([judge] if judge is not None else ())]
     changed = {
         key: value
         for key, value in msgspec.to_builtins(settings).items()
@@ -149,4 +150,6 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
         notes.append(
             f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
         )
-    return notes + sorted(examiner.caveats if examiner is not None else ())
+    if examiner is not None:
+        notes += [*sorted(examiner.caveats), *examiner.answered_by.notes()]
+    return notes

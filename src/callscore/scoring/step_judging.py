@@ -66,5 +66,5 @@ async def judge_steps(steps: Iterable[OpenStep], examiner: Examiner, model: str)
         for item, given in examined.verdicts.items()
     }
     overlap = [model] if own.is_related(model) else []
-    judge = own.judge.signature if own.judge is not None else "none"
+    judge = own.judge_signature or "none"
     return JudgedSteps(verdicts, judge, msgspec.to_builtins(judging_of(own, overlap)))

@@ -32,6 +32,8 @@ class About(msgspec.Struct, frozen=True):
     version: str
     judging: Json | None = None
     """What judging took; never part of the model's cost."""
+    answered_by: tuple[str, ...] = ()
+    """Under which other names than the one asked for the model answered (R-26)."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -89,6 +91,7 @@ class Outcome(msgspec.Struct, frozen=True):
             "signature": self.signature,
             "language": self.about.language,
             "model": self.about.model,
+            **({"answered_by": list(self.about.answered_by)} if self.about.answered_by else {}),
             "judge": self.about.judge,
             "status": "valid" if self.overall.complete else "incomplete",
             "warnings": list(self.warnings),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.running.answered_by import MOST_NAMES, AnsweredBy, kinship
+from callscore.scoring.answered_by import MOST_NAMES, AnsweredBy, kinship
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,20 @@ def test_a_provider_that_invents_names_fills_neither_the_note_nor_the_memory() -
     (note,) = notes("m", "\x1b]0;x\x07 \u202e" + "x" * 500)
     assert len(note) < 200
     assert note.isprintable()
+
+
+def test_every_other_name_is_part_of_what_the_model_is() -> None:
+    counted = AnsweredBy({"m": "gpt-4o", "n": "gpt-4o"})
+    for name in ("GPT-4o", "gpt-4o-mini", "gpt-4o-2024-08-06", "x|data:other,\u202e", None):
+        counted.count("m", name)
+    assert counted.identity("m") == ("gpt-4o-2024-08-06", "gpt-4o-mini", "x_data:other__")
+    assert counted.identity("n") == counted.identity("unknown") == ()
+    assert counted.identities() == counted.identity("m")
+
+
+def test_the_order_of_answers_does_not_matter() -> None:
+    names = [f"model {n % 50}" for n in range(200)]
+    assert notes("m", *names) == notes("m", *reversed(names))
 
 
 def test_models_that_are_none_are_not_counted() -> None:

@@ -11,12 +11,16 @@ from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
 MOST_NAMES = 20
-"""Names told apart a model; a provider that invents more of them is not followed any further."""
+"""Names told apart a model, the first by alphabet; a provider may invent more of them."""
 NAMES_SHOWN = 3
 LONGEST_NAME = 80
 
+NOBODY: Mapping[str, str] = {}
+
 Kinship = Literal["same", "version", "other"]
 
+_NOT_IN_A_NAME = re.compile(r"[^\w.:/@+-]")
+"""What might pass for another part of a signature."""
 _VERSION = re.compile(
     r"[-@:_](?:latest|(?:preview-|exp-|v)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?|\d{3,8}))$"
 )
@@ -47,25 +51,47 @@ def _parts(name: str) -> tuple[str, str]:
 
 
 class AnsweredBy:
-    """Counts under which names the answers of every model came."""
+    """Counts under which names the answers of every model came, in whatever order they come."""
 
-    def __init__(self, asked: Mapping[str, str]) -> None:
+    def __init__(self, asked: Mapping[str, str] = NOBODY) -> None:
         """`asked` holds the provider's name of each model that is asked over a network."""
-        self._asked = asked
-        self._names: dict[str, Counter[str]] = {model: Counter() for model in asked}
+        self._asked: dict[str, str] = {}
+        self._names: dict[str, Counter[str]] = {}
+        for model, name in asked.items():
+            self.expect(model, name)
+
+    def expect(self, model: str, asked: str) -> None:
+        """One more model, and the provider's name of it."""
+        self._asked[model] = asked
+        self._names[model] = Counter()
 
     def count(self, model: str, answered: str | None) -> None:
         """Take note of the name that came with an answer, where one came."""
         names = self._names.get(model)
         if names is None or not answered:
             return
-        if answered in names or len(names) < MOST_NAMES:
-            names[answered] += 1
+        names[answered] += 1
+        if len(names) > MOST_NAMES:
+            del names[max(names)]
+
+    def identity(self, model: str) -> tuple[str, ...]:
+        """The names, other than the one asked for, that make this model the one it is (R-26)."""
+        names, asked = self._names.get(model, ()), self._asked.get(model, "")
+        others = sorted(name for name in names if kinship(asked, name) != "same")
+        return tuple(_NOT_IN_A_NAME.sub("_", plain(name, LONGEST_NAME)) for name in others)
+
+    def identities(self) -> tuple[str, ...]:
+        """Those of all models."""
+        return tuple(name for model in self._asked for name in self.identity(model))
 
     def notes(self) -> list[str]:
         """One note a model whose answers came under another name than it was asked for."""
-        found = (self._note(model, names) for model, names in self._names.items())
-        return [note for note in found if note is not None]
+        return [note for model in self._names for note in self.notes_on(model)]
+
+    def notes_on(self, model: str) -> list[str]:
+        """The note on one model, where there is one."""
+        note = self._note(model, self._names[model]) if model in self._names else None
+        return [] if note is None else [note]
 
     def _note(self, model: str, names: Counter[str]) -> str | None:
         asked = self._asked[model]
