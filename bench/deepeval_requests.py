@@ -27,7 +27,8 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from bench.judge_calls import Answered
 from callscore.core.transcript import turns
-from callscore.suites.calls.text.claims import claims, sentences
+from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
 
 REASON = "The statement agrees with what the customer and the agent say in this part of the call."
 SUMMARY = (

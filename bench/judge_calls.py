@@ -16,8 +16,8 @@ from callscore.scoring.examining import dossier_of
 from callscore.suites.calls import catalog
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
+from callscore.suites.calls.sentences import sentences
 from callscore.suites.calls.spec import settings
-from callscore.suites.calls.text.claims import sentences
 
 CALLS = 100
 MOST_HIGHLIGHTS, MOST_QUESTIONS = 6, 10

@@ -12,7 +12,7 @@ from callscore.core.judging import Dossier
 from callscore.judges.offline.page import page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
-from callscore.suites.calls.text.claims import sentences
+from callscore.suites.calls.sentences import sentences
 from shared_cases import shared_cases
 
 

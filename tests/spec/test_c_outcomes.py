@@ -17,7 +17,7 @@ from eval_files import read_lines, run
 from judging_stub import judge_entry, judged, judging
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 from stub_servers import Request, serving
-from translation_cases import outcome, translation_case
+from translation_cases import TASK, outcome, translation_case
 
 FACTS = "translation.critical_facts"
 HUMAN = ["Good morning", "The fee is $49", "Your claim was approved today"]
@@ -74,6 +74,44 @@ def test_c74_a_sentence_in_the_humans_own_words_keeps_its_outcome_unasked(tmp_pa
     judge = ScriptedJudge(word)
     scored(tmp_path, judge, {"a": ["Hello", *HUMAN[1:]]})
     assert not any(q.item.startswith("kept:") for d in judge.seen for q in d.questions)
+
+
+TWO = "Your claim was approved today. We will also waive the fee."
+BOTH = "We approved the claim today, and the fee is waived."
+ONE_LOST = "We approved the claim today. The fee is not waived."
+
+
+def each(question: Question) -> str:
+    """Finds approvals and waivers; an answer loses a waiver where it says so."""
+    if question.item.startswith("outcome:"):
+        return "outcome" if re.search("approved|waive", question.text) else "no_outcome"
+    if question.metric == FACTS:
+        lost = "waive" in question.reference and "not waived" in question.text
+        return "altered" if lost else "preserved"
+    return kindly(question)
+
+
+def test_c74_two_outcomes_under_one_source_id_are_two_facts(tmp_path: Path) -> None:
+    judge = ScriptedJudge(each)
+    expected = msgspec.to_builtins(translation_case(outcome([*HUMAN[:2], TWO]), lang="en"))
+    made = {key: value for key, value in expected.items() if value is not None}
+    answers = {"a": [*KEPT[:2], BOTH], "b": [*KEPT[:2], ONE_LOST], "c": [*HUMAN[:2], TWO]}
+    outputs = [output("c1", outcome(said), model) for model, said in answers.items()]
+    found = score([made], outputs, tmp_path, judge=judge, embedder=ScriptedEmbedder(0.9))
+    asked = {q.item: q.text for dossier in judge.seen for q in dossier.questions}
+    assert asked["outcome:3"] == "Your claim was approved today."
+    assert asked["outcome:3[2]"] == "We will also waive the fee."
+    assert asked["kept:3"] == asked["kept:3[2]"] == ONE_LOST
+    # one fact by rule ($49), two outcomes
+    assert [facts_of(found, model).value for model in "abc"] == [1.0, pytest.approx(2 / 3), 1.0]
+
+
+def test_c74_a_source_id_that_looks_like_a_second_outcome_stays_what_it_is() -> None:
+    made = outcome([TWO, "Goodbye."])
+    for sentence, source_id in zip(made["sentence_translations"], ("3", "3[2]"), strict=True):
+        sentence["source_id"] = source_id
+    pieces = TASK.reference(translation_case(made, lang="en")).may_state_outcomes
+    assert {name: piece.text for name, piece in pieces.items()} == {"3": TWO, "3[2]": "Goodbye."}
 
 
 def test_c74_given_facts_leave_no_outcome_to_be_found(tmp_path: Path) -> None:

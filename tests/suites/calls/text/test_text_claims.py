@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.calls.text.claims import claims, sentences
+from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
 from text_cases import summary
 
 TEXTS = st.text("aN/A. !?\n-\u3002\u0301", max_size=8)

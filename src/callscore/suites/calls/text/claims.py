@@ -6,7 +6,6 @@ Fabrication-Free Rate, Faithfulness and the Hallucination benchmark all count ov
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,21 +14,7 @@ import msgspec
 from callscore.core.case import JsonObject
 from callscore.metrics.text import n2
 from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
-
-_MAY_BREAK = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]?\s|[\n\u3002\uff01\uff1f\u0964\u0965]")
-_BREAK = re.compile(
-    r"""
-      \n
-    | (?<=[\u3002\uff01\uff1f\u0964\u0965])        # full stops that need no space after them
-    | (?: (?<=[.!?\u2026]) | (?<=[.!?\u2026]["'\u201d\u2019)\]]) )
-      (?<!\b[^\W\d_]\.)                            # not after an initial, nor after "p.m."
-      (?<!\b(?i:mr|ms|dr|st|rs|vs)\.)
-      (?<!\b(?i:mrs|inc|ltd|tel|ext)\.)
-      (?: (?<!\b(?i:no)\.) | (?!\s\d) )            # "No. 5" is a number, "no. Five" is not
-      \s
-    """,
-    re.VERBOSE,
-)
+from callscore.suites.calls.sentences import sentences
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
@@ -53,13 +38,6 @@ def claims(summary: JsonObject) -> tuple[Claim, ...]:
         if form not in found and form and form not in PLACEHOLDERS:
             found[form] = Claim(f"claim:{len(found) + 1}", text, field, form)
     return tuple(found.values())
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text; abbreviations and numbers do not end one"""
-    if _MAY_BREAK.search(text) is None:
-        return [text.strip()]
-    return [part.strip() for part in _BREAK.split(text)]
 
 
 def _statements(summary: JsonObject) -> Iterator[tuple[str, str]]:

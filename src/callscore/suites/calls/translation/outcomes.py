@@ -1,7 +1,8 @@
 """Outcomes as critical facts: found once a case in the reference, then sought in answers   C-74.
 
-The judge says which sentences of the reference state an outcome, and quotes the words; that list
-is frozen before any answer is seen. Numbers, dates and ids stay with `facts`.
+What stands under one source id may be several sentences: each is asked about by itself. The judge
+says which of them state an outcome, and quotes the words; that list is frozen before any answer is
+seen. Numbers, dates and ids stay with `facts`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ STATES = ("outcome", "no_outcome")
 
 
 class Outcome(NamedTuple):
-    """A sentence of the reference that states an outcome, and the words that do."""
+    """What the reference states as an outcome: its name, its place, and the words that do."""
 
-    sentence_id: str
+    name: str
+    """The source id; of a second and third outcome under that id, `id[2]` and `id[3]`."""
+    source_id: str
     words: str
 
 
@@ -55,8 +58,8 @@ def is_frozen(item: Item) -> bool:
 def questions_of_case(reference: TranslationReference) -> list[Question]:
     """Of every sentence of the reference: does it state an outcome? Not where facts are given."""
     return [
-        Question(CRITICAL_FACTS, OUTCOME + key, text, "", FINDING_OUTCOMES)
-        for key, text in _stating(reference).items()
+        Question(CRITICAL_FACTS, OUTCOME + name, piece.text, "", FINDING_OUTCOMES)
+        for name, piece in reference.may_state_outcomes.items()
     ]
 
 
@@ -64,26 +67,15 @@ def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> Outcomes
     """The frozen list; complete where every sentence has a word that is no estimate, or none."""
     found: list[Outcome] = []
     decided = looked_at = 0
-    sentences = _stating(reference) if verdicts else {}
-    for key, text in sentences.items():
-        given = verdicts.get(Item(CRITICAL_FACTS, OUTCOME + key), ())
+    pieces = reference.may_state_outcomes if verdicts else {}
+    for name, piece in pieces.items():
+        given = verdicts.get(Item(CRITICAL_FACTS, OUTCOME + name), ())
         words = [v for v in given if v.verdict in STATES and not v.approximate]
         looked_at += bool(given)
         decided += bool(words)
         if words and words[0].verdict == STATES[0]:
-            found.append(Outcome(key, words[0].quote or text))
-    return Outcomes(found, not looked_at or decided == len(sentences))
-
-
-def _stating(reference: TranslationReference) -> dict[str, str]:
-    """The sentences that may state an outcome; none where the case lists its facts."""
-    if reference.given_facts is not None:
-        return {}
-    return {
-        key: sentence.translation
-        for key, sentence in reference.sentences.items()
-        if sentence.translation.strip()
-    }
+            found.append(Outcome(name, piece.source_id, words[0].quote or piece.text))
+    return Outcomes(found, not looked_at or decided == len(pieces))
 
 
 def unanswered(asked: Sequence[Question], verdicts: Verdicts) -> Verdicts:
@@ -103,7 +95,7 @@ def questions(
     return [
         Question(
             CRITICAL_FACTS,
-            KEPT + outcome.sentence_id,
+            KEPT + outcome.name,
             _told(outcome, rendered),
             outcome.words,
             KEEPING_FACTS,
@@ -125,16 +117,16 @@ def count(
 
 
 def _is_kept(outcome: Outcome, verdicts: Verdicts, flags: set[str]) -> bool | None:
-    item = Item(CRITICAL_FACTS, KEPT + outcome.sentence_id)
+    item = Item(CRITICAL_FACTS, KEPT + outcome.name)
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
     return holds({item: exact}, item, "preserved", flags)
 
 
 def _is_same(outcome: Outcome, rendered: Rendered) -> bool:
-    return rendered.by_id[outcome.sentence_id].state is State.SAME
+    return rendered.by_id[outcome.source_id].state is State.SAME
 
 
 def _told(outcome: Outcome, rendered: Rendered) -> str:
     """The sentence as the answer has it; where it has none, all that the answer says."""
-    rendering = rendered.by_id[outcome.sentence_id]
+    rendering = rendered.by_id[outcome.source_id]
     return rendering.text if rendering.is_translated else rendered.text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,7 @@ from callscore.suites.calls.expected import (
     structure_of,
 )
 from callscore.suites.calls.items import item_id
+from callscore.suites.calls.sentences import sentences as sentences_of
 from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
@@ -35,6 +36,13 @@ SAMPLE_ITEMS: Mapping[str, frozenset[str]] = {
     NOUNS: frozenset({"entity", "handled_as"}),
 }
 _SENTENCES = f"expected_outcome.{SENTENCES}"
+
+
+class Piece(NamedTuple):
+    """One sentence of what the human wrote under a source id."""
+
+    source_id: str
+    text: str
 
 
 class TranslationReference(msgspec.Struct, frozen=True, dict=True):
@@ -76,6 +84,17 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
             given=self.given_facts,
         )
 
+    @cached_property
+    def may_state_outcomes(self) -> Mapping[str, Piece]:
+        """The sentences that the judge is asked about, by name; none where facts are given  C-74"""
+        if self.given_facts is not None:
+            return {}
+        return {
+            name: Piece(source_id, text)
+            for source_id, sentence in self.sentences.items()
+            for name, text in _named(source_id, sentence.translation, self.sentences)
+        }
+
     @property
     def total_facts(self) -> int:
         """total_critical_facts; a given list is counted without reading the texts        C-74"""
@@ -87,6 +106,15 @@ def _source(sentences: Mapping[str, Sentence], transcript: str | Sequence[Turn])
     translated = "\n".join(sentence.source for sentence in sentences.values())
     call = spoken_text(transcript)
     return call if call == translated else f"{translated}\n{call}"
+
+
+def _named(source_id: str, translation: str, taken: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The sentences under a source id: `id`, `id[2]` …; all as one where such a name is taken."""
+    texts = [text for text in sentences_of(translation) if text]
+    names = [source_id, *(f"{source_id}[{number}]" for number in range(2, len(texts) + 1))]
+    if any(name in taken for name in names[1:]):
+        texts = [translation]
+    yield from zip(names, texts, strict=False)
 
 
 def read_reference(case: Case, sources: Sources) -> TranslationReference:
