@@ -277,7 +277,7 @@ def test_fifty_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
 
 def test_the_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
     cases_file(tmp_path, 50)
-    with serving(FaultyChat(right_answer, delay_s=0.3)) as stub:
+    with serving(FaultyChat(right_answer, delay_s=2)) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
         first = start("run", path)
         wait_for(stub, 5)
@@ -447,7 +447,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_call(tmp_pa
     (tmp_path / "file").write_text("not a folder")
     with serving(FaultyChat(right_answer)) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
-        for option in ("--store", "--results", "--log"):
+        for option in ("--store", "--results", "--log", "--json", "--records", "--save-verdicts"):
             done = run("run", path, option, tmp_path / "file" / "x")
             assert done.returncode == 4
             assert "Traceback" not in done.stderr

@@ -10,6 +10,7 @@ import click
 
 from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.targets import TARGET
 
 if TYPE_CHECKING:
     from callscore.judges.reliability import Check
@@ -26,7 +27,7 @@ def judge() -> None:
 @judge.command()
 @click.argument("config", metavar="offline|FILE")
 @click.option("--store", type=FILE, help="Keep the judge's answers here (.callscore/runs.db).")
-@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+@click.option("--json", "json_file", type=TARGET, help="Write the outcome as JSON.")
 def check(config: str, store: Path | None, json_file: Path | None) -> None:
     """Try a judge with changes that must, or must not, matter to its verdicts.
 
@@ -74,7 +75,7 @@ def _share(value: float | None) -> str:
 @judge.command(cls=GreedyCommand)
 @click.argument("labels", nargs=-1, required=True, type=FILE)
 @click.option("--verdicts", multiple=True, type=FILE, help="The judge's words on the same items.")
-@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+@click.option("--json", "json_file", type=TARGET, help="Write the outcome as JSON.")
 def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: Path | None) -> None:
     """Hold a judge against people: agreement, and what people would have found.
 

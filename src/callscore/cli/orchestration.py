@@ -9,9 +9,9 @@ from typing import Literal
 import click
 
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.targets import STANDARD_OUTPUT, TARGET
 
 PATH = click.Path(path_type=Path)
-STANDARD_OUTPUT = Path("-")
 
 
 @click.group()
@@ -42,9 +42,9 @@ def orchestration() -> None:
 @click.option(
     "--store", type=PATH, help="Keep the answers of judging models here (.callscore/runs.db)."
 )
-@click.option("--save-verdicts", type=PATH, help="Write what the judge said, as a verdicts file.")
+@click.option("--save-verdicts", type=TARGET, help="Write what the judge said, as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
-@click.option("--json", "json_file", type=PATH, help="Write the result file (- for stdout).")
+@click.option("--json", "json_file", type=TARGET, help="Write the result file (- for stdout).")
 @click.option("--model", default="", help="Name of the model; else taken from the folder.")
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless all could be scored.")
 def score(
@@ -115,7 +115,7 @@ def _as_file(document: dict[str, object]) -> bytes:
 @click.option(
     "--cards", multiple=True, type=PATH, help="Agent cards; else FOLDER/multiagent_cards."
 )
-@click.option("--json", "json_file", type=PATH, help="Write the data report as JSON.")
+@click.option("--json", "json_file", type=TARGET, help="Write the data report as JSON.")
 def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path | None) -> None:
     """Read scenarios and print the data report: what was repaired, what set aside, and why.
 

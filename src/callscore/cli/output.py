@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.targets import STANDARD_OUTPUT
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
@@ -18,7 +19,6 @@ from callscore.store.files import written_whole
 if TYPE_CHECKING:
     from callscore.report.layout import Piece
 
-STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
 COLOURS = ("green", "yellow", "red")
 ESTIMATE = "offline estimate"

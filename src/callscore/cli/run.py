@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.targets import STANDARD_OUTPUT, TARGET
+
 if TYPE_CHECKING:
     from callscore.core.run_words import Event
     from callscore.evalfile.config import EvalConfig
@@ -33,7 +35,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
-@click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
+@click.option("--json", "json_file", type=TARGET, help="Write the scores as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
@@ -153,7 +155,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
 
     for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
         click.echo(line, err=True)
-    if json_file == output.STANDARD_OUTPUT:
+    if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
     if json_file is not None:

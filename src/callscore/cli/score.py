@@ -9,6 +9,7 @@ import click
 
 from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.targets import TARGET
 
 FILE = click.Path(path_type=Path)
 
@@ -59,7 +60,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option(
     "--store", type=FILE, help="Keep the answers of judging models here (.callscore/runs.db)."
 )
-@click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
+@click.option(
+    "--json", "json_file", type=TARGET, help="Write the scorecard as JSON (- for stdout)."
+)
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(

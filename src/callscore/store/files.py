@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +16,7 @@ import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
 
-MAX_LINE_BYTES = 64_000_000
+MAX_LINE_BYTES = 50_000_000
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -44,14 +45,15 @@ def lines_of(paths: Sequence[Path]) -> Iterator[Line]:
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
     offset = 0
-    for number, raw in enumerate(file, start=1):
+    # A line that never ends is not read to its end.
+    for number, raw in enumerate(iter(partial(file.readline, MAX_LINE_BYTES + 1), b""), start=1):
         start = offset
         offset += len(raw)
         if number == 1 and raw.startswith(BYTE_ORDER_MARK):
             start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         if len(raw) > MAX_LINE_BYTES:
             raise DataError(
-                f"a line of {len(raw)} bytes; expected at most {MAX_LINE_BYTES}",
+                f"a line of more than {MAX_LINE_BYTES} bytes; expected at most so many",
                 place=f"{path}:{number}",
             )
         if not raw.isspace():
@@ -136,14 +138,28 @@ def numbered(line: Line) -> Line:
     return msgspec.structs.replace(line, number=number)
 
 
+def check_can_be_written(path: Path) -> None:
+    """StoreError where `written_whole` could not write this file."""
+    handle, temporary = _temporary_beside(path)
+    os.close(handle)
+    temporary.unlink()
+
+
+def _temporary_beside(path: Path) -> tuple[int, Path]:
+    """In the same folder: renaming is one step only within one file system."""
+    try:
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path}: cannot be written: a folder or a device has this name")
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:20]}.", dir=path.parent)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+    return handle, Path(name)
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name only when everything was written; else not at all."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
-    temporary = Path(name)
+    handle, temporary = _temporary_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -151,8 +167,19 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
+        _sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name is on the disk, too; where folders cannot be opened, it soon is."""
+    with suppress(PermissionError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
