@@ -6,8 +6,11 @@ import re
 
 _OPENING = re.compile(r"^[ \t]*(?:(?:[-*•]|#{1,6})[ \t]+)*", re.MULTILINE)
 """Numbers stay: "14. April" is no list."""
-_EMPHASIS = re.compile(r"(\*{1,3}|_{2,3}|`+|~~)(?=\S)(.+?)(?<=\S)\1")
-_BLANK = re.compile(r"\s*\n\s*")
+# Bounded, and from the beginning of a run only: a flood of marks must cost no more than reading it.
+_EMPHASIS = re.compile(
+    r"((?<!\*)\*{1,3}|(?<!_)_{2,3}|(?<!`)`{1,3}|(?<!~)~~)(?=\S)(.{1,500}?)(?<=\S)\1"
+)
+_BLANK = re.compile(r"(?<!\s)\s*\n\s*")
 
 
 def plain(text: str) -> str:

@@ -14,8 +14,9 @@ from callscore.metrics.facts.extraction import extract
 from callscore.metrics.facts.fact import Fact
 from callscore.metrics.facts.lexicon import lexicon as number_words
 
-_CLAUSE = re.compile(r"[,;:.!?()\n–—]+\s|[。！？，；।]|\bbut\b")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:\"“(\n]\s*|\s-\s)(?=\w)")
+# Runs of marks or blanks are looked at from their beginning only: anything else is quadratic.
+_CLAUSE = re.compile(r"(?<![,;:.!?()\n–—])[,;:.!?()\n–—]+\s|[。！？，；।]|\bbut\b")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\"“(]\s*+|(?<!\s)(?=[^\S\n]*+\n)\s++|\s-\s)(?=\w)")
 _NUMERIC = re.compile(r"\d")
 _REACH = 4
 """Content words after a "not" that it may concern."""

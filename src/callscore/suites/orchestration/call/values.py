@@ -31,7 +31,9 @@ class Accepted(msgspec.Struct, frozen=True):
     optional: bool = False
 
 
-_NUMBER = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(
+    r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+)
 _NO_SCHEMA: Mapping[str, Any] = {}
 _NONE = Match.DIFFERENT
 

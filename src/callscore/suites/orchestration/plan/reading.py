@@ -15,8 +15,8 @@ from callscore.suites.orchestration.yaml_text import read_strict
 UNKNOWN_STATUS = "UNK"
 MAX_FENCES = 8
 
-_FIRST_WORKFLOW_LINE = re.compile(r"^\w*workflow_[\w-]*\s*:", re.MULTILINE)
-_UNESCAPED_QUOTE = re.compile(r'^(\s*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
+_FIRST_WORKFLOW_LINE = re.compile(r"^(?:(?!workflow_)\w)*+workflow_[\w-]*+\s*+:", re.MULTILINE)
+_UNESCAPED_QUOTE = re.compile(r'^([^\S\n]*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
 _CONTROL_ESCAPE = re.compile(r"_x[0-9A-Fa-f]{4}_")
 _STATUS_SPELLINGS = {"canceled": "cancelled", "competed": "completed"}
 _DECODER = json.JSONDecoder()

@@ -23,7 +23,7 @@ _CALL_KEY = re.compile(
 )
 _RESULT_LINE = "\ntool_call_result:"
 _TOOL_LINE = re.compile(r"^[ -]*(?:tool|name)[ \t]*:[ \t]*[\"']?([\w.-]+)", re.MULTILINE)
-_STATUS_LINE = re.compile(r"^\s*status:\s*\"?(\w+)", re.MULTILINE)
+_STATUS_LINE = re.compile(r"^[^\S\n]*status:\s*\"?(\w+)", re.MULTILINE)
 
 
 class Note(NamedTuple):
