@@ -24,10 +24,10 @@ TESTS = Path(run_child.__file__).parent
 
 
 def child(
-    folder: Path, point: str = "", count: int = 0, name: str = "x"
+    folder: Path, point: str = "", count: int = 0, name: str = "x", cases: int = CASES
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, run_child.__file__, str(folder), name, str(CASES), point, str(count)],
+        [sys.executable, run_child.__file__, str(folder), name, str(cases), point, str(count)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(TESTS)])},
         stderr=subprocess.PIPE,
     )
@@ -132,3 +132,11 @@ def test_several_processes_write_one_journal_without_loss(tmp_path: Path) -> Non
     with Journal(tmp_path / "journal.db") as journal:
         assert [run.answered for run in journal.runs()] == [CASES] * 4
     assert len(lines(tmp_path / "paid")) == len(set(lines(tmp_path / "paid"))) == 4 * CASES
+
+
+@pytest.mark.slow
+def test_eight_processes_write_a_thousand_rows_each_without_loss(tmp_path: Path) -> None:
+    processes = [child(tmp_path, name="x" * n, cases=1_000) for n in range(1, 9)]
+    assert [ended(process) for process in processes] == [0] * 8
+    with Journal(tmp_path / "journal.db") as journal:
+        assert [run.answered for run in journal.runs()] == [1_000] * 8

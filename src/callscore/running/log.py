@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -24,7 +25,8 @@ class EventLog:
         self._began = time.monotonic()
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            self._file = os.fdopen(handle, "ab")
+            # Unbuffered: what could not be written must not come back when the file is closed.
+            self._file = os.fdopen(handle, "ab", buffering=0)
         except OSError as error:
             raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -52,9 +54,10 @@ class EventLog:
             key: redact(value) if isinstance(value, str) else value for key, value in record.items()
         }
         line = {"seconds": round(time.monotonic() - self._began, 3), **shown}
+        raw = msgspec.json.encode(line) + b"\n"
         try:
-            self._file.write(msgspec.json.encode(line) + b"\n")
-            self._file.flush()
+            if self._file.write(raw) < len(raw):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise StoreError(f"{self._path}: cannot be written: {error.strerror}") from None
 

@@ -1,0 +1,435 @@
+"""Threats and faults of the specification: the tests that prove each, and what a later step adds.
+
+`S-` entries are threats, `R-` entries faults (SECURITY_RELIABILITY.md). A test is named by its file
+under `tests/` and its function. What has no test yet says which step brings it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Proof(NamedTuple):
+    tests: Mapping[str, tuple[str, ...]]
+    """Functions by file."""
+    later: str = ""
+
+
+_KILL = "engine/test_kill.py"
+_PRESSURE = "engine/test_pressure.py"
+_RUN = "engine/test_run.py"
+_LIMITS = "engine/test_limits.py"
+_HTTP = "providers/test_http.py"
+_ADDRESSES = "providers/test_addresses.py"
+_REDACTION = "providers/test_redaction.py"
+_DOOR = "doors/test_run_cli.py"
+_ANSWERS = "doors/test_run_answers_cli.py"
+_SCORE = "doors/test_score_cli.py"
+_JOURNAL = "store/test_journal.py"
+_FILES = "store/test_files.py"
+_YAML = "store/test_strict_yaml.py"
+_SOURCES = "threats/test_sources.py"
+_INPUTS = "threats/test_inputs.py"
+_SAMENESS = "threats/test_sameness.py"
+
+PROOFS: Mapping[str, Proof] = {
+    "S-01": Proof(
+        {
+            "judges/test_judge_injection.py": (
+                "test_no_attack_gains_anything_with_an_obedient_judge",
+                "test_even_a_judge_that_obeys_data_is_caught_by_its_canaries",
+                "test_every_attack_is_flagged",
+                "test_the_obedient_judge_would_be_misled_by_a_naive_prompt",
+            )
+        },
+        "step 9: the rate of success with a live judge",
+    ),
+    "S-02": Proof(
+        {
+            "spec/test_c_qa.py": ("test_c31_another_scale_or_a_score_off_the_scale_is_wrong",),
+            "spec/test_c_entity.py": ("test_c43_a_model_cannot_configure_its_own_inventions",),
+            "spec/test_c_translation.py": ("test_c70_a_claim_is_no_proof",),
+        }
+    ),
+    "S-03": Proof({}, "step 5: the HTML report; step 6: the web app"),
+    "S-04": Proof({}, "step 5: CSV and XLSX"),
+    "S-05": Proof(
+        {
+            _INPUTS: ("test_s05_ids_and_names_are_never_paths",),
+            _FILES: ("test_s05_a_link_is_replaced_and_what_it_leads_to_stays",),
+        },
+        "step 7: archives",
+    ),
+    "S-06": Proof(
+        {
+            _YAML: (
+                "test_what_is_refused_is_named_with_its_line",
+                "test_a_bomb_of_aliases_is_refused_at_once",
+                "test_a_huge_file_is_refused_before_it_is_read",
+            ),
+            _INPUTS: ("test_s06_a_yaml_bomb_takes_no_memory",),
+            "suites/orchestration/test_plan_reading.py": (
+                "test_hostile_nesting_is_refused_quickly",
+            ),
+        }
+    ),
+    "S-07": Proof(
+        {
+            _INPUTS: ("test_s07_every_bomb_is_refused_in_words_within_a_second",),
+            "spec/test_c_levels.py": (
+                "test_c22_json_pitfalls_are_structure_zero_with_their_cause",
+            ),
+            _FILES: ("test_s10_a_line_that_never_ends_is_refused_without_being_read",),
+        }
+    ),
+    "S-08": Proof(
+        {
+            _INPUTS: ("test_s08_whatever_models_answer_results_are_strict_json",),
+            "doors/test_orchestration_cli.py": (
+                "test_nan_and_half_characters_in_an_answer_do_no_harm",
+            ),
+        }
+    ),
+    "S-09": Proof({_HTTP: ("test_a_huge_answer_is_not_read",)}, "step 7: archives"),
+    "S-10": Proof(
+        {
+            _INPUTS: (
+                "test_s10_a_transcript_of_a_hundred_megabytes_is_refused_in_little_memory",
+                "test_s10_a_million_items_fit_into_a_gigabyte",
+            ),
+            _FILES: ("test_s10_a_line_that_never_ends_is_refused_without_being_read",),
+            _DOOR: ("test_a_dry_run_sends_nothing_and_names_the_price",),
+        }
+    ),
+    "S-11": Proof(
+        {
+            _SOURCES: ("test_s11_no_pattern_is_slow_on_any_flood",),
+            _REDACTION: ("test_hostile_bodies_take_no_time",),
+            "judges/test_judge_injection.py": ("test_no_text_takes_long_to_look_at",),
+            "judges/test_offline_judge.py": ("test_nobody_can_make_it_read_without_end",),
+            "suites/orchestration/test_compat.py": ("test_hostile_text_costs_linear_time",),
+        }
+    ),
+    "S-12": Proof(
+        {
+            _DOOR: ("test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way",),
+            _HTTP: ("test_the_key_travels_in_a_header_and_nowhere_else",),
+            _REDACTION: ("test_keys_of_every_shape_are_gone",),
+            "providers/test_catalog.py": ("test_a_key_file_that_others_may_read_is_refused",),
+            "test_eval_config.py": ("test_a_secret_in_the_file_is_refused_and_not_repeated",),
+        }
+    ),
+    "S-13": Proof(
+        {_JOURNAL: ("test_only_the_owner_may_read_the_files",)},
+        "step 7: redaction, storing without text, purging",
+    ),
+    "S-14": Proof(
+        {
+            _ADDRESSES: (
+                "test_a_base_url_that_cannot_be_is_refused_before_anything_is_sent",
+                "test_allowing_http_allows_no_metadata",
+                "test_the_address_that_a_name_resolves_to_is_checked_at_the_connection",
+                "test_the_connection_itself_refuses_what_slipped_past_every_other_check",
+            ),
+            _HTTP: ("test_a_redirect_is_not_followed_and_stops_the_model",),
+        },
+        "step 7: trust in configs from elsewhere; keys in variables of one's own go where the "
+        "config says",
+    ),
+    "S-15": Proof(
+        {
+            _ADDRESSES: (
+                "test_a_key_goes_to_no_other_host_than_its_own",
+                "test_s15_a_well_known_key_is_for_its_home_alone",
+                "test_the_usual_key_is_not_sent_to_a_host_that_a_config_names",
+            )
+        }
+    ),
+    "S-16": Proof({}, "step 6: the web app"),
+    "S-17": Proof(
+        {
+            _SOURCES: ("test_s17_nothing_is_unpickled_evaluated_or_given_to_a_shell",),
+            "embeddings/test_model_files.py": ("test_s17_weights_in_a_pickle_alone_are_refused",),
+        }
+    ),
+    "S-18": Proof(
+        {
+            _INPUTS: ("test_s18_names_are_data_never_sql",),
+            _JOURNAL: ("test_names_are_data_never_sql",),
+        }
+    ),
+    "S-19": Proof(
+        {
+            _SCORE: ("test_untrusted_names_cannot_write_to_the_terminal",),
+            "doors/test_orchestration_cli.py": (
+                "test_escape_sequences_of_a_model_do_not_reach_the_terminal",
+            ),
+            "report/test_numbers.py": ("test_text_from_outside_is_one_harmless_line",),
+        }
+    ),
+    "S-20": Proof(
+        {
+            _INPUTS: ("test_s20_an_event_is_one_line_whatever_stands_in_it",),
+            _REDACTION: ("test_an_excerpt_is_one_short_printable_line",),
+        }
+    ),
+    "S-21": Proof(
+        {
+            _SOURCES: (
+                "test_s21_every_locked_package_is_pinned_by_hash",
+                "test_s21_importing_everything_reaches_for_no_network",
+            ),
+            "embeddings/test_model_files.py": (
+                "test_s21_a_model_file_that_was_altered_is_refused",
+                "test_s21_the_weights_of_muse_have_a_record",
+            ),
+        }
+    ),
+    "S-22": Proof({}, "step 5: the verifiable dossier"),
+    "S-23": Proof(
+        {
+            "judges/test_judge_prompt.py": ("test_no_model_is_named_in_any_request",),
+            "doors/test_orchestration_judge.py": (
+                "test_the_judge_sees_the_conversation_and_no_model",
+            ),
+            "providers/test_openai.py": ("test_whatever_determines_the_answer_changes_the_key",),
+        }
+    ),
+    "S-24": Proof(
+        {
+            _PRESSURE: ("test_the_budget_is_never_exceeded_counting_what_is_under_way",),
+            _LIMITS: ("test_a_budget_is_never_exceeded_by_honest_maxima",),
+            "doors/test_judge_in_run.py": ("test_models_and_judges_share_one_budget",),
+        },
+        "step 9: budgets in calls and tokens beside the one in money",
+    ),
+    "S-25": Proof({_INPUTS: ("test_s25_text_of_a_dataset_stands_in_the_prompt_as_it_is",)}),
+    "R-01": Proof(
+        {
+            _KILL: (
+                "test_a_killed_run_goes_on_and_pays_twice_only_for_what_was_under_way",
+                "test_sixty_random_kills_lose_nothing",
+            ),
+            _DOOR: (
+                "test_killed_and_resumed_it_pays_once_and_ends_in_the_same_bytes",
+                "test_fifty_kills_at_random_moments_lose_nothing",
+            ),
+        },
+        "step 9: five hundred kills",
+    ),
+    "R-02": Proof(
+        {
+            "store/test_power_loss.py": (
+                "test_whatever_was_told_is_there_when_the_power_fails_after_any_commit",
+                "test_a_commit_waits_for_the_disk",
+            )
+        }
+    ),
+    "R-03": Proof(
+        {
+            _DOOR: (
+                "test_an_interrupt_keeps_what_came_and_says_how_to_go_on",
+                "test_an_interrupt_before_the_first_answer_ends_at_once",
+            ),
+            _PRESSURE: (
+                "test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over",
+                "test_a_second_interrupt_ends_at_once",
+            ),
+        }
+    ),
+    "R-04": Proof(
+        {
+            "store/test_full_disk.py": ("test_a_full_disk_ends_the_run_and_loses_no_kept_answer",),
+            _FILES: (
+                "test_r04_a_disk_that_is_full_leaves_no_part_of_a_report",
+                "test_r04_a_folder_that_vanishes_is_said_plainly",
+            ),
+            _INPUTS: ("test_r04_a_log_that_cannot_be_written_is_said_plainly",),
+        }
+    ),
+    "R-05": Proof(
+        {
+            _DOOR: ("test_a_folder_that_cannot_be_written_is_refused_before_the_first_call",),
+            _FILES: ("test_r05_where_nothing_can_be_written_is_seen_beforehand",),
+            "store/test_full_disk.py": (
+                "test_a_disk_that_cannot_be_written_is_noticed_before_the_first_call",
+                "test_a_read_only_folder_is_refused",
+            ),
+        }
+    ),
+    "R-06": Proof(
+        {
+            _PRESSURE: (
+                "test_a_storm_of_429_pauses_the_key_and_raises_no_herd",
+                "test_an_absurd_retry_after_is_capped",
+                "test_models_with_the_same_key_pause_together_others_do_not",
+            ),
+            _LIMITS: ("test_retry_after_is_honoured_up_to_the_cap",),
+        }
+    ),
+    "R-07": Proof(
+        {
+            _RUN: (
+                "test_a_passing_fault_is_repeated_and_leaves_no_trace",
+                "test_an_outage_is_a_failure_with_its_cause_never_an_answer",
+            ),
+            _LIMITS: ("test_jitter_is_full_and_capped", "test_what_is_repeated"),
+        }
+    ),
+    "R-08": Proof(
+        {
+            _RUN: (
+                "test_a_bad_request_is_never_repeated",
+                "test_a_model_that_cannot_work_is_stopped_at_once",
+            ),
+            _DOOR: (
+                "test_a_wrong_key_shows_before_anything_is_spent",
+                "test_without_preflight_a_wrong_key_stops_that_model_alone",
+            ),
+        }
+    ),
+    "R-09": Proof(
+        {
+            _HTTP: (
+                "test_what_a_server_does_has_a_word",
+                "test_a_hang_ends_at_the_deadline",
+                "test_a_slow_drip_ends_at_the_deadline_and_leaves_no_half_answer",
+                "test_tls_with_a_server_that_speaks_none_is_a_connection_failure",
+            )
+        }
+    ),
+    "R-10": Proof(
+        {
+            _HTTP: (
+                "test_what_a_server_does_has_a_word",
+                "test_a_key_in_an_error_body_is_redacted",
+            ),
+            "providers/test_openai.py": ("test_no_bytes_make_the_reader_raise",),
+        }
+    ),
+    "R-11": Proof(
+        {
+            "spec/test_c_structure.py": (
+                "test_c27_what_the_model_did_is_invalid_and_what_the_line_did_is_error",
+            ),
+            "providers/test_openai.py": ("test_an_answer_is_read_as_it_was_given",),
+            "providers/test_gemini.py": ("test_a_blocked_prompt_is_an_answer",),
+        }
+    ),
+    "R-12": Proof(
+        {
+            "judges/test_judge_reading.py": (
+                "test_no_answer_raises_and_none_that_is_invalid_gives_a_verdict",
+                "test_the_fuzz_above_can_fail",
+            ),
+            "judges/test_judge_llm.py": (
+                "test_three_times_not_available_is_an_error_never_a_score",
+            ),
+        }
+    ),
+    "R-13": Proof({_PRESSURE: ("test_the_engine_looks_at_no_clock_that_can_jump",)}),
+    "R-14": Proof(
+        {
+            _KILL: (
+                "test_a_second_process_is_told_who_holds_the_run_and_takes_over_when_it_is_gone",
+                "test_several_processes_write_one_journal_without_loss",
+                "test_eight_processes_write_a_thousand_rows_each_without_loss",
+            ),
+            _DOOR: ("test_the_second_process_is_told_who_holds_the_run",),
+        }
+    ),
+    "R-15": Proof({"store/test_holding.py": ("test_who_has_certainly_ended",)}),
+    "R-16": Proof(
+        {
+            "store/test_damage.py": (
+                "test_a_damaged_file_is_noticed_kept_and_salvaged",
+                "test_a_log_broken_in_its_middle_is_noticed_and_read_beyond_the_break",
+                "test_which_run_paid_for_an_answer_of_a_judge_is_salvaged",
+            ),
+            _ANSWERS: (
+                "test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again",
+            ),
+        }
+    ),
+    "R-17": Proof(
+        {
+            "store/test_migrations.py": (
+                "test_a_newer_journal_is_refused",
+                "test_an_older_journal_is_backed_up_and_brought_up",
+                "test_a_step_that_fails_leaves_the_old_schema_whole",
+            )
+        }
+    ),
+    "R-18": Proof(
+        {
+            _DOOR: (
+                "test_data_that_changed_since_is_not_mixed_into_the_old_run",
+                "test_only_a_changed_case_is_asked_again",
+            )
+        },
+        "step 9: going on with changed data in the same run; a new run asks changed cases only",
+    ),
+    "R-19": Proof(
+        {
+            _PRESSURE: (
+                "test_memory_stays_flat_whatever_the_number_of_cases",
+                "test_twenty_thousand_cases_hold_no_more_memory_than_one_thousand",
+            )
+        }
+    ),
+    "R-20": Proof(
+        {
+            _SAMENESS: (
+                "test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves",
+            ),
+            _PRESSURE: ("test_a_slow_model_holds_up_no_other",),
+            "doors/test_judge_in_run.py": ("test_an_interrupt_while_judging_keeps_what_was_paid",),
+        }
+    ),
+    "R-21": Proof(
+        {
+            _HTTP: ("test_a_name_that_nobody_knows_is_a_connection_failure_with_advice",),
+            "embeddings/test_offline.py": (
+                "test_an_offline_estimate_opens_no_socket",
+                "test_the_door_is_really_shut",
+            ),
+            "doors/test_judge_cli.py": ("test_an_offline_estimate_opens_no_connection",),
+        }
+    ),
+    "R-22": Proof(
+        {
+            _FILES: ("test_r22_line_ends_marks_and_empty_lines_do_not_matter",),
+            _SCORE: ("test_bad_input_gets_one_clear_message_and_leaves_no_file",),
+            _YAML: ("test_bytes_that_are_no_text_are_refused_with_their_place",),
+        }
+    ),
+    "R-23": Proof({_SAMENESS: ("test_r23_no_locale_and_no_time_zone_changes_a_byte",)}),
+    "R-24": Proof(
+        {
+            _SAMENESS: (
+                "test_r24_no_hash_seed_and_no_number_of_workers_changes_a_byte",
+                "test_r24_twenty_runs_give_the_same_bytes",
+            ),
+            _SCORE: ("test_the_order_of_output_lines_does_not_change_a_byte",),
+        }
+    ),
+    "R-25": Proof({_FILES: ("test_r25_a_report_that_cannot_be_finished_leaves_the_old_one",)}),
+    "R-26": Proof(
+        {
+            _ANSWERS: ("test_a_model_that_answers_under_another_name_is_named_in_card_and_json",),
+            "doors/test_judge_in_run.py": (
+                "test_a_judge_that_answers_under_another_name_is_part_of_the_signature",
+            ),
+            "scoring/test_answered_by.py": ("test_every_other_name_is_part_of_what_the_model_is",),
+        }
+    ),
+    "R-27": Proof({_JOURNAL: ("test_a_damaged_answer_counts_as_none_and_is_replaced",)}),
+    "R-28": Proof(
+        {
+            _RUN: ("test_an_attempt_has_a_deadline",),
+            _PRESSURE: ("test_the_engine_looks_at_no_clock_that_can_jump",),
+            "engine/test_deadlines.py": ("test_a_task_goes_on_after_an_attempt_that_was_too_late",),
+        }
+    ),
+}

@@ -1,0 +1,104 @@
+"""The same answers give the same bytes, wherever, whenever and in whatever order (R-23, R-24)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from builders import form, output, question
+from callscore.core.case import Case
+from callscore.core.judging import Dossier, Judged, Question
+from callscore.scoring.examining import JUDGED_AT_ONCE, Examiner
+from eval_files import cases_file, eval_file, remote, right_answer, run
+from scripted import ScriptedJudge
+from stub_servers import FaultyChat, serving
+
+ENVIRONMENTS = [
+    {"LC_ALL": "C", "TZ": "UTC"},
+    {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Europe/Berlin"},
+    {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Asia/Kolkata"},
+    {"LC_ALL": "C.utf8", "PYTHONUTF8": "0", "TZ": "America/St_Johns"},
+]
+
+
+def test_r23_no_locale_and_no_time_zone_changes_a_byte(tmp_path: Path) -> None:
+    cases = cases_file(tmp_path, 3)
+    outputs = tmp_path / "outputs.jsonl"
+    lines = [output(f"c{n}", form(question(reason="Iıİi said ₹1,5")), "m") for n in range(3)]
+    outputs.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = []
+    for number, environment in enumerate(ENVIRONMENTS):
+        card, results = tmp_path / f"card{number}", tmp_path / f"results{number}"
+        done = run(
+            *("score", cases, "--outputs", outputs, "--judge", "offline"),
+            *("--json", card, "--results", results),
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append((card.read_bytes(), results.read_bytes()))
+    assert len(set(found)) == 1
+
+
+def same_from_the_store(folder: Path, times: int) -> None:
+    cases_file(folder, 30)
+    dice, found = random.Random(24), set()
+    with serving(FaultyChat(right_answer)) as stub:
+        for number in range(times):
+            limits = {"concurrency": dice.choice([1, 2, 7, 64])}
+            models = [remote(stub.url, name, limits=limits) for name in "ab"]
+            path = eval_file(folder, dice.sample(models, 2))
+            card, results = folder / f"card{number}", folder / f"results{number}"
+            seed = {"PYTHONHASHSEED": str(dice.randint(0, 4_000_000_000))}
+            done = run("run", path, "--json", card, "--results", results, env=seed)
+            assert done.returncode == 0, done.stderr
+            found.add((card.read_bytes(), results.read_bytes()))
+    assert len(found) == 1
+
+
+def test_r24_no_hash_seed_and_no_number_of_workers_changes_a_byte(tmp_path: Path) -> None:
+    same_from_the_store(tmp_path, 4)
+
+
+@pytest.mark.slow
+def test_r24_twenty_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    same_from_the_store(tmp_path, 20)
+
+
+class SlowJudge(ScriptedJudge):
+    """Takes its time, and counts how many wait for it at once."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda question: "same")
+        self.waiting = self.most_waiting = 0
+        self.order: list[str] = []
+
+    async def judge(self, dossier: Dossier) -> Judged:
+        self.waiting += 1
+        self.most_waiting = max(self.most_waiting, self.waiting)
+        await asyncio.sleep(0.001)
+        self.waiting -= 1
+        self.order.append(dossier.questions[0].item)
+        found = await super().judge(dossier)
+        assert isinstance(found, Judged)
+        return found
+
+
+@pytest.mark.parametrize("at_once", [None, 64])
+def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
+    at_once: int | None,
+) -> None:
+    judge = SlowJudge()
+    examiner = Examiner(judge, None, at_once=at_once)
+    case = Case("c1", "text", "Agent: hello", {}, {})
+
+    async def examine_all() -> None:
+        questions = [Question("text.call_intent", str(n), "a", "b", ("same",)) for n in range(500)]
+        await asyncio.gather(*(examiner.examine(case, [question]) for question in questions))
+
+    asyncio.run(examine_all())
+    assert judge.most_waiting == (at_once or JUDGED_AT_ONCE)
+    assert judge.order == [str(n) for n in range(500)]
