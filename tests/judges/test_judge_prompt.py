@@ -216,6 +216,12 @@ def test_the_names_of_a_list_are_told_from_first_to_last() -> None:
     assert "\nused | a1-a5\n" in request(given).prompt.messages[1].content
 
 
+def test_a_text_without_spaces_is_written_once_too() -> None:
+    told = "これは空白を一つも含まない、長い回答の文章です。"
+    given = dossier(*(asked("used", turn.text, told) for turn in TURNS), asked("support", told))
+    assert request(given).prompt.messages[1].content.count(told) == 1
+
+
 @pytest.mark.parametrize(("rubric", "is_timed"), [("evidence", True), ("needed", False)])
 def test_times_stand_where_they_may_decide(rubric: str, is_timed: bool) -> None:
     message = request(dossier(asked(rubric, "Charged twice"))).prompt.messages[1].content

@@ -19,7 +19,8 @@ from callscore.metrics.text import n1
 SHORTEST_TURN = 8
 """Characters; as `SHORTEST_SHARED`, for the turns, whose names are shorter."""
 SHORTEST_RANGE = 3
-_NUMBERED = re.compile(r"(\D+)(\d+)")
+_NUMBERED = re.compile(r"([atr])(\d+)")
+_NAMED = re.compile(r"[atr]\d+(-[atr]\d+)?")
 _MARK = re.compile(r"([\d.]+ of [\d.]+:) (.+)", re.DOTALL)
 """A mark and its reason (`5 of 5: greeted by name`)."""
 
@@ -33,18 +34,21 @@ def item_lines(sheet: Mapping[str, Asked], sources: Sources) -> Sequence[str]:
     lines: list[str] = []
     for text in _shared(sheet.values(), names):
         told = _told(text, names)
-        if " " in told:
+        if not _NAMED.fullmatch(told):
             lines.append(f"a{len(lines) + 1} {told}")
-        names[text] = f"a{len(lines)}" if " " in told else told
+            told = f"a{len(lines)}"
+        names[text] = told
     heading_of, above = headings(sheet.values()), None
-    marked = {(item.text, _reason(item)) for item in sheet.values()}
+    reasons = {(item.text, n1(_reason(item))) for item in sheet.values()}
     for key, item in sheet.items():
         heading = heading_of(item)
         if heading != above:
             lines.append(_heading_line(item, heading.against, names))
             above = heading
         lines.append(f"{key} {_told(item.text, names)}")
-        if item.against and not heading.against and (item.text, n1(item.against)) not in marked:
+        is_told = heading.against or not item.against
+        is_spared = item.rubric.spares_against and (item.text, n1(item.against)) in reasons
+        if not (is_told or is_spared):
             lines[-1] += f" | {_told_against(item, names)}"
     return lines
 

@@ -74,6 +74,8 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     """What of the config it can use, by the paths of values and lists; all where none is named."""
     timed: bool = False
     """Whether the times of turns may decide it."""
+    spares_against: bool = False
+    """Whether the reason it is held against is left out where its text is held against the mark."""
     ordinal: bool = False
     """Whether the words are steps of one scale, at equal distances."""
 
