@@ -20,10 +20,18 @@ from callscore.judges.case_block import case_lines
 from callscore.judges.evidence import Sources, sources_of
 from callscore.judges.framing import block, fingerprint, nonce, shown
 from callscore.judges.items_block import item_lines
-from callscore.judges.rubric import Example, Library, Rubric
+from callscore.judges.rubric import Example, Library, Place, Rubric
 from callscore.judges.sheet import Asked, deal
 
 MOST_ITEMS = 60
+
+
+_PLACES: Mapping[Place, tuple[str, str]] = {
+    "turn": ("[turn]", "t4"),
+    "field": ("[field]", "r2"),
+    "answer": ("[answer] (the item's own texts)", "answer"),
+}
+"""How a rubric asks for a quote, with the source of one."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -89,13 +97,22 @@ class Composer:
         if kept is None:
             rubrics = [self.library.rubrics[name] for name in names]
             about = "case" if _is_of_case(items) else "answers"
-            contract = (self._prompt(about), self._prompt("rules"))
+            contract = (self._prompt(about), _with_places(self._prompt("rules"), rubrics))
             system = "\n".join((*contract, *map(_rubric_part, rubrics)))
             kept = self._kept[names] = system, _schema(rubrics)
         return kept
 
     def _prompt(self, name: str) -> str:
         return self.library.prompts[name].strip()
+
+
+def _with_places(rules: str, rubrics: Sequence[Rubric]) -> str:
+    """The rules with the places that a word of these rubrics may quote; all where none needs to."""
+    quoted = {place for rubric in rubrics for where in rubric.evidence.values() for place in where}
+    places = [place for place in _PLACES if place in quoted] or list(_PLACES)
+    sources = " or ".join(_PLACES[place][1] for place in places)
+    told = rules.replace("{places}", " or ".join(_PLACES[place][0] for place in places))
+    return told.replace("{sources}", sources)
 
 
 def _is_of_case(items: Sequence[Asked]) -> bool:
