@@ -16,9 +16,12 @@ from statistics import fmean, quantiles
 from typing import NamedTuple
 
 from bench.judge_calls import SAMPLES, Answered
+from callscore.judges.evidence import ANSWER, Sources
 from callscore.judges.prompt import Composer, Request
-from callscore.judges.rubric import CANNOT_TELL, shipped
+from callscore.judges.reading import read
+from callscore.judges.rubric import CANNOT_TELL, Place, shipped
 from callscore.judges.sheet import Asked, sort_questions
+from callscore.metrics.text import is_word_char
 
 AIM = 5
 KEPT = Path(__file__).with_name("deepeval-4.3.1.json")
@@ -27,8 +30,10 @@ CHARACTERS_A_TOKEN = 4
 STRICT_EVERY, STRICT_TURNS_EVERY = 5, 2
 """One item in five, and every other turn, gets the strictest word of its rubric; the rest get the
 kindest, which needs most quoting."""
+TRANSLATION = "translation"
 OF_TURNS = ("needed", "used")
-QUOTE = "and then the agent says that it will be refunded today"
+QUOTE_LENGTH = 54
+"""Characters of a quote; where the text is shorter, all of it."""
 
 
 class Cost(NamedTuple):
@@ -52,10 +57,16 @@ class Row(NamedTuple):
     leanest: Sequence[str]
 
     @property
+    def is_full(self) -> bool:
+        """Whether it holds all that is asked of an answer of its task."""
+        return self.benchmarks or self.sample == TRANSLATION
+
+    @property
     def name(self) -> str:
         return f"{self.sample}{' + benchmarks' if self.benchmarks else ''}"
 
 
+MODELS = 3
 TEXT, LEAN_TEXT = ("text",), ("text_by_g_eval",)
 QA, LEAN_QA = ("qa",), ("qa_by_g_eval",)
 TEXTS, FORMS = ("bank", "sales", "talk", "contact"), ("bank", "steps", "talk", "contact")
@@ -72,7 +83,7 @@ ROWS = (
         Row(f"qa, {calls}", True, (*QA, "qa_benchmarks"), (*LEAN_QA, "qa_benchmarks_lean"))
         for calls in FORMS
     ),
-    Row("translation", False, ("translation",), ("translation_by_g_eval",)),
+    Row(TRANSLATION, False, ("translation",), ("translation_by_g_eval",)),
 )
 
 
@@ -83,12 +94,51 @@ def main() -> None:
         if answered:
             print(f"{name:14} {len(answered)} calls, tokens of transcript: {_spread(answered)}")
     print(f"\n{'':28}{'ours':>20}{'DeepEval, item by item':>36}{'one G-Eval a measure':>34}")
-    for row in ROWS:
-        if calls[row.sample]:
-            _report(row, calls[row.sample])
+    measured = [_measured(row, calls[row.sample]) for row in ROWS if calls[row.sample]]
+    for one in measured:
+        _line(one.row.name, one.first, one.beside)
+        if one.row.benchmarks:
+            _line("  each further answer", one.further, one.beside)
+    _report_full([one for one in measured if one.row.is_full])
 
 
-def ours(answered: Answered, *, benchmarks: bool, of_case: bool = True) -> Cost:
+class Measured(NamedTuple):
+    """The mean cost of a row: the first answer of a call, each further one, and DeepEval's."""
+
+    row: Row
+    first: Cost
+    further: Cost
+    apart: Cost
+    """The first answer, judged by one that never lets items share an entry."""
+    beside: Sequence[Cost]
+
+
+def _measured(row: Row, calls: Sequence[Answered]) -> Measured:
+    asks = row.benchmarks
+    return Measured(
+        row,
+        _mean(ours(one, benchmarks=asks) for one in calls),
+        _mean(ours(one, benchmarks=asks, of_case=False) for one in calls),
+        _mean(ours(one, benchmarks=asks, shares=False) for one in calls),
+        [deepeval_cost(row, calls, lean=lean) for lean in (False, True)],
+    )
+
+
+def _report_full(rows: Sequence[Measured]) -> None:
+    """The sum over the rows of a full evaluation: all measures of every task, benchmarks too."""
+    if not rows:
+        return
+    print("\na full evaluation: the rows with benchmarks and translation, one mean call each")
+    beside = [_sum(one.beside[kind] for one in rows) for kind in range(2)]
+    _line("one answer", _sum(one.first for one in rows), beside)
+    _line("  never sharing an entry", _sum(one.apart for one in rows), beside)
+    each = [_mean([one.first, *[one.further] * (MODELS - 1)]) for one in rows]
+    _line(f"each of {MODELS} models' answers", _sum(each), beside)
+
+
+def ours(
+    answered: Answered, *, benchmarks: bool, of_case: bool = True, shares: bool = True
+) -> Cost:
     """What judging one answer takes; with benchmarks, what its case takes once for all answers."""
     composer = Composer(shipped())
     made = [
@@ -98,27 +148,60 @@ def ours(answered: Answered, *, benchmarks: bool, of_case: bool = True) -> Cost:
     ]
     sent = (tokens(message.content) for request in made for message in request.prompt.messages)
     schemas = (tokens(_compact(request.prompt.schema)) for request in made)
-    return Cost(len(made), sum(sent) + sum(schemas), sum(tokens(answer(one)) for one in made))
+    replies = (tokens(answer(one, shares=shares)) for one in made)
+    return Cost(len(made), sum(sent) + sum(schemas), sum(replies))
 
 
-def answer(request: Request) -> str:
-    """An answer to a request, as long as a careful one would be."""
-    items = [
-        _entry(key, asked, number)
-        for number, (key, asked) in enumerate(request.sheet.items(), start=1)
-    ]
-    return _compact({"items": items})
+def answer(request: Request, *, shares: bool = True) -> str:
+    """An answer to a request that its reader accepts, as long as a careful one would be.
+
+    Items that get the same word without a quote share an entry, unless the judge never does so.
+    """
+    groups: dict[tuple[str, str], list[str]] = {}
+    entries: dict[str, Mapping[str, str]] = {}
+    for number, (key, asked) in enumerate(request.sheet.items(), start=1):
+        entries[key] = entry = _entry(asked, number, request.sources)
+        alone = key if entry["quote"] or not shares else ""
+        groups.setdefault((entry["verdict"], alone), []).append(key)
+    items = [{"id": " ".join(keys), **entries[keys[0]]} for keys in groups.values()]
+    text = _compact({"items": items})
+    assert read(text, request).is_clean, read(text, request).problems()
+    return text
 
 
-def _entry(key: str, asked: Asked, number: int) -> Mapping[str, str]:
+def _entry(asked: Asked, number: int, sources: Sources) -> Mapping[str, str]:
+    word = _word(asked, number)
+    places = asked.rubric.evidence.get(word)
+    source, text = _passage(places[0], asked, number, sources) if places else ("none", "")
+    return {"quote": _quoted(text), "source": source, "verdict": word}
+
+
+def _word(asked: Asked, number: int) -> str:
+    if asked.canary is not None:
+        return asked.canary.verdicts[0]
     words = [word for word in asked.rubric.words if word != CANNOT_TELL]
     every = STRICT_TURNS_EVERY if asked.rubric.name in OF_TURNS else STRICT_EVERY
-    word = words[0 if number % every else -1]
-    places = asked.rubric.evidence.get(word)
-    quote = QUOTE if places else ""
-    source = {"turn": "t12", "field": "ref:summary.highlights[1]", "answer": "answer"}
-    where = source[places[0]] if places else "none"
-    return {"id": key, "quote": quote, "source": where, "verdict": word}
+    return words[0 if number % every else -1]
+
+
+def _passage(place: Place, asked: Asked, number: int, sources: Sources) -> tuple[str, str]:
+    """One of the texts that may be quoted, another for every item."""
+    if place == "answer":
+        lines = [(ANSWER, line) for line in asked.own_texts.split("\n")]
+    elif place == "field":
+        lines = [(short, sources.fields[name]) for short, name in sources.numbered.items()]
+    else:
+        lines = [turn for turn in sources.turns.items() if len(turn[1]) >= QUOTE_LENGTH]
+        lines = lines or [max(sources.turns.items(), key=lambda turn: len(turn[1]))]
+    return lines[number % len(lines)]
+
+
+def _quoted(text: str) -> str:
+    """The first words of a text."""
+    end = min(len(text), QUOTE_LENGTH)
+    while 0 < end < len(text) and is_word_char(text[end]):
+        end -= 1
+    return text[:end] or text
 
 
 def theirs(answered: Answered, measures: Iterable[str]) -> Cost:
@@ -161,15 +244,6 @@ def _deepeval() -> str:
     return f"{deepeval.__version__}, its code run"
 
 
-def _report(row: Row, calls: Sequence[Answered]) -> None:
-    us = _mean(ours(one, benchmarks=row.benchmarks) for one in calls)
-    them = [deepeval_cost(row, calls, lean=lean) for lean in (False, True)]
-    _line(row.name, us, them)
-    if row.benchmarks:
-        further = _mean(ours(one, benchmarks=True, of_case=False) for one in calls)
-        _line("  each further answer", further, them)
-
-
 def _line(name: str, us: Cost, them: Sequence[Cost]) -> None:
     beside = "".join(_beside(cost, us.tokens / cost.tokens) for cost in them)
     print(f"{name:28}{_shown(us)}{beside}")
@@ -200,6 +274,10 @@ def keep() -> None:
 
 def _mean(costs: Iterable[Cost]) -> Cost:
     return Cost(*(fmean(column) for column in zip(*costs, strict=True)))
+
+
+def _sum(costs: Iterable[Cost]) -> Cost:
+    return Cost(*(sum(column) for column in zip(*costs, strict=True)))
 
 
 def _spread(calls: Sequence[Answered]) -> str:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, shown
+from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, nonce, shown
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 
@@ -58,7 +58,10 @@ def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
     assert first[0] not in second
 
 
-def test_a_nonce_is_128_bits_and_follows_from_the_content_alone() -> None:
+def test_a_nonce_holds_128_bits_and_follows_from_the_content_alone() -> None:
     assert len(fingerprint("a")) * 8 == 128
-    assert fingerprint("a") == fingerprint("a") != fingerprint("b")
-    assert block("items", "0" * 32, ["x"]).startswith(f"<items-{'0' * 32}>\nx\n</items-")
+    assert len("abcdefghijklmnopqrstuvwxyz") ** len(nonce("a")) >= 2**128
+    assert nonce("a") == nonce("a") != nonce("b")
+    assert len({nonce(n) for n in range(1000)}) == 1000
+    assert re.fullmatch("[a-z]{28}", nonce("a"))
+    assert block("items", "x" * 28, ["y"]).startswith(f"<items-{'x' * 28}>\ny\n</items-")

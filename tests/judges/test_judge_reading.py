@@ -35,8 +35,22 @@ def key_of(text: str) -> str:
 TRUE = key_of("I was charged")
 
 
+def apart(text: str) -> str:
+    """The same answer with an entry an item."""
+    entries = json.loads(text)["items"]
+    return json.dumps({"items": [e | {"id": key} for e in entries for key in e["id"].split(" ")]})
+
+
+def together(*texts: str, **changes: str) -> str:
+    """The right answer, the items that begin so in one entry."""
+    keys = [key_of(text) for text in texts]
+    entries = [e for e in json.loads(apart(PLAIN))["items"] if e["id"] not in keys]
+    shared = {"id": " ".join(keys), "quote": "", "source": "none", "verdict": "not_found"}
+    return json.dumps({"items": [*entries, shared | changes]})
+
+
 def answer(change: Callable[[dict[str, Any]], None], key: str = TRUE) -> str:
-    value = json.loads(PLAIN)
+    value = json.loads(apart(PLAIN))
     change(next(item for item in value["items"] if item["id"] == key))
     return json.dumps(value)
 
@@ -117,9 +131,60 @@ def test_a_wrong_item_is_void_and_says_why(change: dict[str, str], part: str) ->
 
 
 def test_a_missing_item_is_void() -> None:
-    value = json.loads(PLAIN)
+    value = json.loads(apart(PLAIN))
     value["items"] = [item for item in value["items"] if item["id"] != TRUE]
     assert read(json.dumps(value), ASKED).faults == {TRUE: "no verdict given"}
+
+
+def test_items_with_one_word_and_no_quote_may_share_an_entry() -> None:
+    shared = read(together("The agent promised", "I was charged"), ASKED)
+    assert shared.is_clean
+    assert {shared.entries[TRUE].verdict, shared.entries[key_of("The agent")].verdict} == {
+        "not_found"
+    }
+
+
+def test_an_answer_with_an_entry_an_item_is_as_good() -> None:
+    one, other = read(apart(PLAIN), ASKED), read(PLAIN, ASKED)
+    assert one.is_clean
+    assert {key: entry.verdict for key, entry in one.entries.items()} == {
+        key: entry.verdict for key, entry in other.entries.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"quote": "I was charged twice", "source": "t2", "verdict": "contradicted"}, "own"),
+        ({"verdict": "supported_by_transcript"}, "needs a quote"),
+        ({"verdict": "stated"}, "no word of support"),
+    ],
+)
+def test_a_quote_never_stands_for_several_items(changes: dict[str, str], part: str) -> None:
+    found = read(together("The agent promised", "I was charged", **changes), ASKED)
+    assert set(found.faults) == {TRUE, key_of("The agent promised")}
+    assert all(part in fault for fault in found.faults.values())
+
+
+@pytest.mark.parametrize(
+    ("key", "part"),
+    [
+        (f"{TRUE} {TRUE}", "twice"),
+        (f"{TRUE} ZZZZ", "not an id"),
+        (f"{TRUE}  {key_of('The agent')}", "not an id"),
+        (f"{TRUE},{key_of('The agent')}", "not an id"),
+        (f"{TRUE} {key_of('Refund promised')}", "twice"),
+        ("", "not an id"),
+    ],
+)
+def test_a_shared_entry_names_issued_ids_once_each(key: str, part: str) -> None:
+    assert part in read(together("I was charged", id=key), ASKED).broken
+
+
+def test_a_wrong_canary_shows_in_a_shared_entry_too() -> None:
+    sent = request(dossier(asked("intent", "Asks for a new phone", "Refund of a charge")))
+    shared = {"id": " ".join(sent.sheet), "quote": "", "source": "none", "verdict": "different"}
+    assert read(json.dumps({"items": [shared]}), sent).obeys_others
 
 
 def test_a_quote_may_differ_in_case_and_outer_punctuation_only() -> None:
@@ -149,8 +214,8 @@ WORDS = st.sampled_from(["supported_by_transcript", "stated", "not_found", "1.0"
 
 @st.composite
 def answers(draw: st.DrawFn) -> str:
-    """Garbage, other JSON, and right answers with wounds."""
-    kind = draw(st.integers(0, 4))
+    """Garbage, other JSON, and right answers with wounds, entries joined among them."""
+    kind = draw(st.integers(0, 5))
     if kind == 0:
         return draw(st.text(max_size=80))
     if kind == 1:
@@ -165,6 +230,9 @@ def answers(draw: st.DrawFn) -> str:
         item[field] = draw(WORDS if field == "verdict" else JSON)
     if kind == 4:
         value["items"].append(draw(JSON))
+    if kind == 5:
+        joined = draw(st.lists(st.sampled_from(sorted(ASKED.sheet)), max_size=6))
+        value["items"][0]["id"] = draw(st.sampled_from([" ", "  ", ","])).join(joined)
     return json.dumps(value)
 
 

@@ -5,25 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from callscore.core.judging import Dossier
-from callscore.judges.framing import shown
 from callscore.judges.rubric import Place
 from callscore.metrics.text import contains, n2
 
 LONGEST_LABEL = 24
 """Characters; labels, marks and names stand together on one line, longer texts each alone."""
+FEWEST_COUNTED = 3
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
 ANSWER, NONE = "answer", "none"
-_TURN, _FIELD, _CONFIG = "t", "ref:", "config:"
+_TURN, _FIELD, _NUMBERED = "t", "ref:", "r"
 _IDS = ("question_id", "sentence_id", "source_id")
 """They tie a reference to its call, and say nothing more."""
+_NOT_SET = "null"
 _OF_LIST = re.compile(r"\[\d+\]")
-_ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
 Leaf = tuple[str, str]
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]")
 
@@ -33,10 +34,17 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
 
     turns: Mapping[str, str]
     fields: Mapping[str, str]
-    config: Mapping[str, str]
+    config: Sequence[Leaf]
     """What the judge is told of the task; it proves nothing, and cannot be quoted."""
-    lines: Sequence[str]
-    """The turns as the judge reads them, with speakers and times."""
+
+    @cached_property
+    def numbered(self) -> Mapping[str, str]:
+        """The names of the fields by the numbers under which the judge reads them (`r1`)."""
+        return {f"{_NUMBERED}{n}": name for n, name in enumerate(self.fields, start=1)}
+
+    def named(self, source: str) -> str:
+        """A source by the name under which it is kept: a field by its path, not by its number."""
+        return self.numbered.get(source, source)
 
     def problem(self, quote: str, source: str, places: Sequence[Place], answer: str) -> str:
         """Why a quote proves nothing; empty where it holds."""
@@ -54,47 +62,52 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
     def _cited(self, source: str, answer: str) -> tuple[Place, str | None]:
         if source == ANSWER:
             return "answer", answer
-        if source.startswith(_FIELD):
-            return "field", self.fields.get(source)
+        if (name := self.named(source)).startswith(_FIELD):
+            return "field", self.fields.get(name)
         return "turn", self.turns.get(source)
 
 
 _PLACES: Sequence[Place] = ("turn", "field", "answer")
 _NAMES: Mapping[Place, str] = {
     "turn": "a turn (t1, t2, …)",
-    "field": "a field (ref:…)",
+    "field": "a field (r1, r2, …)",
     "answer": "the item's own texts (answer)",
 }
 
 
 def sources_of(dossier: Dossier) -> Sources:
-    """The turns, numbered from 1, and the fields of reference and config by their paths.
+    """The turns, numbered from 1, the fields of the reference, and what the config sets.
 
     What the reference only repeats of the call or of the config is left out.
     """
-    turns: dict[str, str] = {}
-    lines: list[str] = []
-    for number, turn in enumerate(dossier.turns, start=1):
-        name = f"{_TURN}{number}"
-        turns[name] = turn.text
-        time = "" if turn.start is None else f" {_clock(turn.start)}"
-        lines.append(f"{name}{time}{_speaker(turn.speaker)} {shown(turn.text)}")
+    turns = {f"{_TURN}{n}": turn.text for n, turn in enumerate(dossier.turns, start=1)}
     spoken = set(turns.values())
-    known = [leaf for leaf in _leaves(dossier.config, "") if not leaf[0].endswith(_IDS)]
-    told = set(known)
+    config = [leaf for leaf in _leaves(dossier.config, "") if not leaf[0].endswith(_IDS)]
+    told = set(config)
     expected = [
         (path, value)
         for path, value in _leaves(dossier.expected_outcome, "")
         if not path.endswith(_IDS) and value not in spoken and (path, value) not in told
     ]
-    return Sources(turns, _named(_FIELD, _unrepeated(expected)), _named(_CONFIG, known), lines)
+    is_set = [leaf for leaf in config if leaf[1] != _NOT_SET]
+    return Sources(turns, _named(_unrepeated(expected)), is_set)
 
 
-def _named(kind: str, leaves: Sequence[Leaf]) -> Mapping[str, str]:
+def column_of(path: str) -> str:
+    """The path without places: the same for every entry of a list."""
+    return _OF_LIST.sub("[]", path)
+
+
+def safe_path(path: str) -> str:
+    """A path with nothing in it that acts."""
+    return _UNSAFE.sub("_", path)
+
+
+def _named(leaves: Sequence[Leaf]) -> Mapping[str, str]:
     """What stands on a line of its own, by a name that is safe to write."""
     fields: dict[str, str] = {}
     for path, value in _gathered(leaves):
-        name = kind + _UNSAFE.sub("_", path)
+        name = _FIELD + safe_path(path)
         while name in fields:
             name += "_"
         fields[name] = value
@@ -119,10 +132,10 @@ def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
     """The leaves; short values of one list, of one key throughout it, or of one object together."""
     columns: dict[str, list[str]] = {}
     for path, value in leaves:
-        columns.setdefault(_OF_LIST.sub("[]", path), []).append(value)
+        columns.setdefault(column_of(path), []).append(value)
     lines: dict[str, list[str]] = {}
     for path, value in leaves:
-        column = _OF_LIST.sub("[]", path)
+        column = column_of(path)
         parent, _, key = path.rpartition(".")
         if max(map(len, columns[column])) > LONGEST_LABEL:
             lines[path] = [value]
@@ -132,7 +145,14 @@ def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
             lines.setdefault(parent, []).append(f"{key}: {value}")
         else:
             lines[path] = [value]
-    return ((name, ", ".join(values)) for name, values in lines.items())
+    return ((name, together(values)) for name, values in lines.items())
+
+
+def together(values: Sequence[str]) -> str:
+    """The values of a list on one line, and one for all where they are many and the same."""
+    if len(values) >= FEWEST_COUNTED and len(set(values)) == 1:
+        return f"{len(values)} × {values[0]}"
+    return ", ".join(values)
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -158,15 +178,3 @@ def _mismatch(quote: str, text: str, source: str, *, strict: bool) -> str:
 
 def _listed(places: Sequence[Place]) -> str:
     return " or ".join(_NAMES[place] for place in places)
-
-
-def _speaker(name: str | None) -> str:
-    """A role as a bare word; anything longer is text like any other."""
-    if name is None:
-        return ""
-    return f" {name if _ONE_WORD.fullmatch(name) else shown(name)}"
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}:{rest:02d}"

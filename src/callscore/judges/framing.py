@@ -12,12 +12,14 @@ import json
 import re
 from collections.abc import Iterable
 from random import Random
+from string import ascii_lowercase
 
-NONCE_BYTES = 16
+NONCE_BYTES, NONCE_LETTERS = 16, 28
 LONGEST_TEXT = 20_000
 CUT = " [the rest was cut]"
 _KEY = b"callscore judge"
-_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
+_LETTERS = "BCDFGHKLMNPRSTVW"
+"""Without vowels, so that no id is a word; without rare letters, which cost more tokens."""
 _ID_LENGTH = 4
 
 _DANGEROUS = re.compile(
@@ -34,18 +36,28 @@ def shown(text: str) -> str:
     return _DANGEROUS.sub(_escaped, json.dumps(text, ensure_ascii=False))
 
 
-def block(name: str, nonce: str, lines: Iterable[str]) -> str:
+def block(name: str, mark: str, lines: Iterable[str]) -> str:
     """Lines of data between two tags that nobody could foresee."""
-    return "\n".join((f"<{name}-{nonce}>", *lines, f"</{name}-{nonce}>"))
+    return "\n".join((f"<{name}-{mark}>", *lines, f"</{name}-{mark}>"))
 
 
 def fingerprint(*content: object) -> bytes:
-    """A keyed hash of content, from which nonces, ids and orders are drawn.
+    """A keyed hash of content, from which ids and orders are drawn.
 
     A text that wanted to hold the nonce of its own request would have to hold its own hash.
     """
     data = json.dumps(content, ensure_ascii=True, default=str).encode()
     return hashlib.blake2b(data, digest_size=NONCE_BYTES, key=_KEY).digest()
+
+
+def nonce(*content: object) -> str:
+    """The fingerprint as letters: fewer tokens than digits, and no fewer bits."""
+    number = int.from_bytes(fingerprint(*content))
+    letters = ""
+    for _ in range(NONCE_LETTERS):
+        number, place = divmod(number, len(ascii_lowercase))
+        letters += ascii_lowercase[place]
+    return letters
 
 
 def item_ids(number: int, random: Random, taken: str) -> list[str]:

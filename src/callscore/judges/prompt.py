@@ -3,30 +3,35 @@
 Order of a request: contract and rubrics (the same wherever the same measures are open), the call
 with its reference (the same for every model), the items, the instruction once more. Ids, nonces
 and the order of the items are drawn from a hash of the content: the same dossier gives the same
-bytes.
+bytes. What is asked before any answer is seen has a contract without the rules on answers.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import Dossier
+from callscore.judges.case_block import case_lines
 from callscore.judges.evidence import Sources, sources_of
-from callscore.judges.framing import block, fingerprint, shown
-from callscore.judges.rubric import Example, Library, Rubric
+from callscore.judges.framing import block, fingerprint, nonce, shown
+from callscore.judges.items_block import item_lines
+from callscore.judges.rubric import Example, Library, Place, Rubric
 from callscore.judges.sheet import Asked, deal
-from callscore.metrics.text import n1
 
 MOST_ITEMS = 60
-SHORTEST_SHARED, SHORTEST_TURN = 20, 8
-"""Characters; a text that stands in the request already is not repeated, unless it is shorter
-than that: the name of a field is longer than that of a turn."""
+
+
+_PLACES: Mapping[Place, tuple[str, str]] = {
+    "turn": ("[turn]", "t4"),
+    "field": ("[field]", "r2"),
+    "answer": ("[answer] (the item's own texts)", "answer"),
+}
+"""How a rubric asks for a quote, with the source of one."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -50,23 +55,25 @@ class Composer:
             return []
         number = -(-len(asked) // MOST_ITEMS)
         size = -(-len(asked) // number)
-        case = _case_part(dossier, sources := sources_of(dossier))
+        sources = sources_of(dossier)
+        lines = case_lines(
+            dossier, sources, {item.rubric.name: item.rubric for item in asked}.values()
+        )
         return [
-            self._request(dossier, asked[start : start + size], (case, sources))
+            self._request(dossier, asked[start : start + size], lines, sources)
             for start in range(0, len(asked), size)
         ]
 
     def _request(
-        self, dossier: Dossier, items: Sequence[Asked], case: tuple[str, Sources]
+        self, dossier: Dossier, items: Sequence[Asked], case: Sequence[str], sources: Sources
     ) -> Request:
-        case_part, sources = case
         written = [(item.rubric.name, item.text, item.against) for item in items]
-        seed = fingerprint("items", self.library.digest, case_part, written)
-        taken = case_part + json.dumps(written, ensure_ascii=False)
+        seed = fingerprint("items", self.library.digest, case, written)
+        taken = json.dumps([case, written], ensure_ascii=False)
         sheet = deal(items, dossier, seed, taken)
         system, schema = self._fixed_part(items)
-        items_part = _items_part(sheet, sources, seed.hex())
-        user = "\n".join((case_part, items_part, self._prompt("closing")))
+        data = _framed(case, item_lines(sheet, sources), of_case=_is_of_case(items))
+        user = "\n".join((*data, self._prompt("closing")))
         return Request(
             Prompt((Message("system", system), Message("user", user)), schema), sheet, sources
         )
@@ -89,7 +96,9 @@ class Composer:
         kept = self._kept.get(names)
         if kept is None:
             rubrics = [self.library.rubrics[name] for name in names]
-            system = "\n".join((self._prompt("system"), *map(_rubric_part, rubrics)))
+            about = "case" if _is_of_case(items) else "answers"
+            contract = (self._prompt(about), _with_places(self._prompt("rules"), rubrics))
+            system = "\n".join((*contract, *map(_rubric_part, rubrics)))
             kept = self._kept[names] = system, _schema(rubrics)
         return kept
 
@@ -97,58 +106,26 @@ class Composer:
         return self.library.prompts[name].strip()
 
 
-def _case_part(dossier: Dossier, sources: Sources) -> str:
-    named = (*sources.fields.items(), *sources.config.items())
-    lines = [*sources.lines, *(f"{name} {shown(value)}" for name, value in named)]
-    nonce = fingerprint("case", dossier.task, lines).hex()
-    return f"Task: {dossier.task}\n{block('case', nonce, lines)}"
+def _with_places(rules: str, rubrics: Sequence[Rubric]) -> str:
+    """The rules with the places that a word of these rubrics may quote; all where none needs to."""
+    quoted = {place for rubric in rubrics for where in rubric.evidence.values() for place in where}
+    places = [place for place in _PLACES if place in quoted] or list(_PLACES)
+    sources = " or ".join(_PLACES[place][1] for place in places)
+    told = rules.replace("{places}", " or ".join(_PLACES[place][0] for place in places))
+    return told.replace("{sources}", sources)
 
 
-def _items_part(sheet: Mapping[str, Asked], sources: Sources, nonce: str) -> str:
-    """The items, one a line; a text that stands above already is named and not repeated."""
-    names = {
-        form: name
-        for places, shortest in ((sources.fields, SHORTEST_SHARED), (sources.turns, SHORTEST_TURN))
-        for name, text in places.items()
-        if len(text) >= shortest
-        for form in (text, n1(text))
-    }
-    shared = [text for text in _shared(sheet.values()) if text not in names]
-    lines: list[str] = []
-    for number, text in enumerate(shared, start=1):
-        lines.append(f"a{number} {_told(text, names)}")
-        names[text] = f"a{number}"
-    lines += [_item_line(key, item, names) for key, item in sheet.items()]
-    return block("items", nonce, lines)
+def _is_of_case(items: Sequence[Asked]) -> bool:
+    return all(item.rubric.of_case for item in items)
 
 
-def _shared(items: Iterable[Asked]) -> Sequence[str]:
-    """The texts that stand in several places, a line of another among them; single lines first."""
-    places = Counter(text for item in items for text in (item.text, item.against))
-    whole = {text for text, number in places.items() if number > 1}
-    places.update(line for text in list(places) if "\n" in text for line in set(text.split("\n")))
-    texts = (text for text, number in places.items() if number > 1 and len(text) >= SHORTEST_SHARED)
-    return sorted((text for text in texts if text in whole or "\n" not in text), key=_is_list)
-
-
-def _is_list(text: str) -> bool:
-    return "\n" in text
-
-
-def _item_line(key: str, item: Asked, names: Mapping[str, str]) -> str:
-    """id, rubric, text and what it is held against: quoted, or by name."""
-    texts = (item.text, item.against) if item.against else (item.text,)
-    return f"{key} {item.rubric.name} {' | '.join(_told(text, names) for text in texts)}"
-
-
-def _told(text: str, names: Mapping[str, str]) -> str:
-    """A text by its name, by the names of its lines, or quoted."""
-    if text in names:
-        return names[text]
-    lines = text.split("\n")
-    if not any(line in names for line in lines):
-        return shown(text)
-    return " + ".join(names.get(line) or shown(line) for line in lines)
+def _framed(case: Sequence[str], items: Sequence[str], *, of_case: bool) -> Iterator[str]:
+    """Case and items as blocks; as one where no answer is among them."""
+    if of_case:
+        yield block("case", nonce("case", case, items), [*case, *items])
+    else:
+        yield block("case", nonce("case", case), case)
+        yield block("items", nonce("items", case, items), items)
 
 
 def _rubric_part(rubric: Rubric) -> str:

@@ -23,11 +23,13 @@ _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One item of an answer whose shape is right."""
+    """One entry of an answer whose shape is right."""
 
     quote: str
     source: str
     verdict: str
+    items: int = 1
+    """How many items it stands for."""
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -66,18 +68,8 @@ def read(text: str, request: Request) -> Read:
     listed, problem = _listed(value)
     if problem:
         return Read({}, broken=problem)
-    entries: dict[str, Entry] = {}
-    for position, item in enumerate(listed):
-        entry = _entry(item)
-        if isinstance(entry, str):
-            return Read({}, broken=f"items[{position}]: {entry}")
-        key = item["id"]
-        if key not in request.sheet:
-            return Read({}, broken=f"items[{position}]: {key[:20]!r} is not an id of this request")
-        if key in entries:
-            return Read({}, broken=f"items[{position}]: {key} stands twice")
-        entries[key] = entry
-    return _checked(entries, request)
+    entries, problem = _by_id(listed, request)
+    return Read({}, broken=problem) if problem else _checked(entries, request)
 
 
 def verdicts_of(asked: Asked, entry: Entry, by: str) -> Sequence[Verdict]:
@@ -111,6 +103,22 @@ def _listed(value: Any) -> tuple[Sequence[Any], str]:
     return (listed, "") if isinstance(listed, list) else ([], '"items" is not an array')
 
 
+def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry], str]:
+    """The entries under their ids; one may stand for several, which a space keeps apart."""
+    entries: dict[str, Entry] = {}
+    for position, item in enumerate(listed):
+        entry = _entry(item)
+        if isinstance(entry, str):
+            return {}, f"items[{position}]: {entry}"
+        for key in item["id"].split(" "):
+            if key not in request.sheet:
+                return {}, f"items[{position}]: {key[:20]!r} is not an id of this request"
+            if key in entries:
+                return {}, f"items[{position}]: {key} stands twice"
+            entries[key] = entry
+    return entries, ""
+
+
 def _entry(item: Any) -> Entry | str:
     """One item in its shape, or what is wrong with it."""
     if not isinstance(item, dict):
@@ -121,7 +129,8 @@ def _entry(item: Any) -> Entry | str:
         return f"{min(extra)[:20]!r} was not asked for"
     if not all(isinstance(value, str) for value in item.values()):
         return "every value must be text"
-    return Entry(item["quote"], item["source"], item["verdict"])
+    number = item["id"].count(" ") + 1
+    return Entry(item["quote"], item["source"], item["verdict"], number)
 
 
 def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
@@ -135,7 +144,14 @@ def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
             # a word that the rubric does not know is a slip; a wrong one is not
             known = entry.verdict in asked.rubric.words
             obeys_others |= known and entry.verdict not in asked.canary.verdicts
-    return Read(entries, faults, obeys_others=obeys_others)
+    kept = {key: _with_full_source(entry, request) for key, entry in entries.items()}
+    return Read(kept, faults, obeys_others=obeys_others)
+
+
+def _with_full_source(entry: Entry, request: Request) -> Entry:
+    """The entry as it is kept: a number means nothing without its request."""
+    source = request.sources.named(entry.source)
+    return entry if source == entry.source else msgspec.structs.replace(entry, source=source)
 
 
 def _fault(entry: Entry | None, asked: Asked, request: Request) -> str:
@@ -146,6 +162,8 @@ def _fault(entry: Entry | None, asked: Asked, request: Request) -> str:
     if entry.verdict not in rubric.words:
         offered = ", ".join(rubric.words)
         return f"{entry.verdict[:40]!r} is no word of {rubric.name}; expected one of {offered}"
+    if entry.quote and entry.items > 1:
+        return "a quote proves one item; give each an entry of its own"
     if len(entry.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
     places = rubric.evidence.get(entry.verdict, ())

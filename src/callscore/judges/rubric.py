@@ -68,6 +68,14 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     canaries: Sequence[Canary]
     evidence: Mapping[str, Sequence[Place]] = {}
     """Words that need a quote, and where from."""
+    of_case: bool = False
+    """Whether it is asked once a case, of the reference alone, before any answer is seen."""
+    config: Sequence[str] | None = None
+    """What of the config it can use, by the paths of values and lists; all where none is named."""
+    timed: bool = False
+    """Whether the times of turns may decide it."""
+    spares_against: bool = False
+    """Whether the reason it is held against is left out where its text is held against the mark."""
     ordinal: bool = False
     """Whether the words are steps of one scale, at equal distances."""
 

@@ -22,11 +22,12 @@ from callscore.judges.literal import Entry, Seen, SeenItem, decide
 from callscore.judges.rubric import Library, shipped
 
 BYTES_A_TOKEN = 4
-_BLOCK = re.compile(r"<(\w+)-([0-9a-f]{32})>\n(.*?)\n?</\1-\2>", re.DOTALL)
-_ENDS_DATA = re.compile(r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?!\w+-[0-9a-f]{32}>)\w[\w-]*>|```")
+_BLOCK = re.compile(r"<(\w+)-([a-z]{28})>\n(.*?)\n?</\1-\2>", re.DOTALL)
+_ENDS_DATA = re.compile(r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?!\w+-[a-z]{28}>)\w[\w-]*>|```")
 """What a chat template or a hasty reader takes for the end of the data."""
-_OWN_LINE = re.compile(r"Task: \w+")
-_ID, _TURN, _WRITTEN = re.compile(r"[A-Z]{4}"), re.compile(r"t[0-9]+"), re.compile(r"a[0-9]+")
+_ID, _PLACE, _WRITTEN = re.compile(r"[A-Z]{4}"), re.compile(r"[tr][0-9]+"), re.compile(r"a[0-9]+")
+
+_MARK = re.compile(r"[\d.]+ of [\d.]+: ")
 
 Say = Callable[[Question], str | None]
 
@@ -123,7 +124,7 @@ class ObedientModel(LiteralModel):
         """
         own = self._library.prompts["closing"].strip().split("\n")
         outside = [line for line in _BLOCK.sub("", text).split("\n") if line]
-        if any(line not in own and not _OWN_LINE.fullmatch(line) for line in outside):
+        if any(line not in own for line in outside):
             return True
         return any(_ENDS_DATA.search(match.group(3)) for match in _BLOCK.finditer(text))
 
@@ -138,43 +139,59 @@ class GullibleModel(ObedientModel):
 
 def see(messages: Sequence[Message]) -> Seen:
     """What a careful reader finds in the blocks of a request."""
-    blocks = {match.group(1): match.group(3) for match in _BLOCK.finditer(messages[1].content)}
+    blocks = (match.group(3) for match in _BLOCK.finditer(messages[1].content))
     texts: dict[str, str] = {}
     items: list[SeenItem] = []
-    for line in "\n".join(blocks.values()).split("\n"):
+    rubric = shared = ""
+    for line in "\n".join(blocks).split("\n"):
         name, _, rest = line.partition(" ")
         if _ID.fullmatch(name):
-            rubric, _, told = rest.partition(" ")
-            items.append(SeenItem(name, rubric, *_texts(told, texts)))
+            text, against = _texts(rest, texts)
+            items.append(SeenItem(name, rubric, text, against or shared))
         elif _WRITTEN.fullmatch(name):
             texts[name] = _texts(rest, texts)[0]
-        else:
-            texts[name] = _last_string(rest)
-    turns = {name: text for name, text in texts.items() if _TURN.fullmatch(name)}
-    fields = {name: text for name, text in texts.items() if name.startswith("ref:")}
+        elif _PLACE.fullmatch(name):
+            texts[name] = _last_text(rest, texts)
+        elif name != "config":
+            rubric, shared = name, _texts(rest, texts)[1]
+    turns = {name: text for name, text in texts.items() if name.startswith("t")}
+    fields = {name: text for name, text in texts.items() if name.startswith("r")}
     return Seen(turns, fields, items)
 
 
 def _texts(told: str, known: Mapping[str, str]) -> tuple[str, str]:
     """The text of an item and what it is held against."""
     sides: list[list[str]] = [[]]
+    mark = ""
     while told:
-        if told.startswith('"'):
+        if told.startswith("| "):
+            sides.append([])
+            told = told[2:]
+        elif found := _MARK.match(told):
+            mark, told = found.group(), told[found.end() :]
+        elif told.startswith('"'):
             text, end = json.JSONDecoder().raw_decode(told)
-            rest = told[end:].removeprefix(" ")
+            sides[-1].append(text)
+            told = told[end:].removeprefix(" ").removeprefix("+ ")
         else:
             name, _, rest = told.partition(" ")
-            text = known[name]
-        sides[-1].append(text)
-        if rest.startswith("| "):
-            sides.append([])
-        told = rest[2:]
+            sides[-1] += _named(name, known)
+            told = rest.removeprefix("+ ")
     text, *against = ("\n".join(side) for side in sides)
-    return text, "".join(against)
+    return text, mark + "".join(against)
 
 
-def _last_string(line: str) -> str:
-    """The JSON string at the end of a line, after times and speakers."""
+def _named(name: str, known: Mapping[str, str]) -> list[str]:
+    """The texts behind a name, or behind all from one to another (`a1-a9`)."""
+    first, _, last = name.partition("-")
+    names = list(known)
+    return [known[n] for n in names[names.index(first) : names.index(last or first) + 1]]
+
+
+def _last_text(line: str, known: Mapping[str, str]) -> str:
+    """The text at the end of a line, after times, speakers and paths: quoted, or by its name."""
+    if '"' not in line:
+        return known[line.rpartition(" ")[2]]
     text = ""
     decoder, at = json.JSONDecoder(), 0
     while (start := line.find('"', at)) >= 0:
@@ -183,5 +200,9 @@ def _last_string(line: str) -> str:
 
 
 def _written(entries: Mapping[str, Entry]) -> str:
-    items = [{"id": key, **entry._asdict()} for key, entry in entries.items()]
+    """An answer; items that get the same word without a quote share an entry."""
+    groups: dict[Entry | str, list[str]] = {}
+    for key, entry in entries.items():
+        groups.setdefault(key if entry.quote else entry, []).append(key)
+    items = [{"id": " ".join(keys), **entries[keys[0]]._asdict()} for keys in groups.values()]
     return json.dumps({"items": items}, ensure_ascii=False, separators=(",", ":"))

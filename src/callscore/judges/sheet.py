@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,6 +47,13 @@ class Asked(msgspec.Struct, frozen=True):
     def own_texts(self) -> str:
         """What of it came from the answer, so that `answer` may be quoted."""
         return self.against if self.rubric.against_from == "answer" else self.text
+
+
+class Heading(NamedTuple):
+    """What stands above items: their rubric and, where they share it, what all are held against."""
+
+    rubric: str
+    against: str
 
 
 class Sorted(msgspec.Struct, frozen=True):
@@ -96,11 +105,32 @@ def is_vain(text: str) -> bool:
 
 
 def deal(items: Sequence[Asked], dossier: Dossier, seed: bytes, taken: str) -> Mapping[str, Asked]:
-    """Items and canaries in a seeded order, each under a random id that the data does not hold."""
+    """Items and canaries in a seeded order, each under a random id that the data does not hold.
+
+    Those that share a heading stay together: groups are shuffled, and items within a group.
+    """
     random = Random(seed)
     dealt = [*items, *_canaries(items, dossier, random)]
     random.shuffle(dealt)
-    return dict(zip(item_ids(len(dealt), random, taken), dealt, strict=True))
+    groups: dict[Heading, list[Asked]] = {}
+    heading_of = headings(dealt)
+    for item in dealt:
+        groups.setdefault(heading_of(item), []).append(item)
+    shuffled = list(groups.values())
+    random.shuffle(shuffled)
+    ordered = [item for group in shuffled for item in group]
+    return dict(zip(item_ids(len(ordered), random, taken), ordered, strict=True))
+
+
+def headings(items: Iterable[Asked]) -> Callable[[Asked], Heading]:
+    """How items find their heading: the rubric, and what several of its items are held against."""
+    number = Counter((item.rubric.name, item.against) for item in items)
+
+    def heading_of(item: Asked) -> Heading:
+        shares = number[item.rubric.name, item.against] > 1
+        return Heading(item.rubric.name, item.against if shares else "")
+
+    return heading_of
 
 
 def _canaries(items: Sequence[Asked], dossier: Dossier, random: Random) -> Iterable[Asked]:
