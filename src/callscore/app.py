@@ -18,7 +18,7 @@ from callscore.scoring.cases import duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
-from callscore.store.files import lines_of, written_whole
+from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 
@@ -64,6 +64,17 @@ class Targets(msgspec.Struct, frozen=True):
     """One line a case, model, run and metric (C-100)."""
     verdicts: Path | None = None
     """What judge and embedder said, as a verdicts file."""
+    card: Path | None = None
+    """The scorecard as JSON; whoever asks for it writes it."""
+
+    @property
+    def files(self) -> Sequence[Path | None]:
+        """All of them."""
+        return (self.results, self.records, self.verdicts, self.card)
+
+    def check(self, inputs: Iterable[Path]) -> None:
+        """Refuse what cannot be written, or would be written over something that is read."""
+        check_targets(self.files, inputs)
 
 
 NO_FILES = Targets()
@@ -89,6 +100,7 @@ def score_files(
     config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
 ) -> Scorecard:
     """Score the files of a config, and write what is asked for."""
+    targets.check((*config.cases, *config.outputs, *config.verdicts))
     with opened_outlets(targets, progress) as outlets:
         return _score(config, outlets)
 

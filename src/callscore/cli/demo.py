@@ -29,7 +29,7 @@ def demo(json_file: Path | None, results: Path | None) -> None:
     from callscore.demo import sample_calls
 
     with sample_calls() as config:
-        card = score_files(config, Targets(results))
+        card = score_files(config, Targets(results, card=output.a_file(json_file)))
         output.show_scorecard(card, TITLE, json_file)
     if json_file != output.STANDARD_OUTPUT:
         show_samples()

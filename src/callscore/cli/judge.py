@@ -41,7 +41,9 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     from callscore.core.errors import GateFailed
     from callscore.evalfile.config import DEFAULT_STORE
     from callscore.scoring.trials import check_judge
+    from callscore.store.files import check_targets
 
+    check_targets((json_file,), (Path(config),))
     who = judge_choice(config)
     found = check_judge(
         ScoreConfig(
@@ -87,7 +89,9 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     callscore judge calibrate labels.jsonl --verdicts judged.jsonl
     """
     from callscore.scoring.trials import calibrate_labels
+    from callscore.store.files import check_targets
 
+    check_targets((json_file,), (*labels, *verdicts))
     found = calibrate_labels(labels, verdicts)
     for entry in found:
         for line in _calibration_lines(entry):

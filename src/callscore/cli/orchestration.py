@@ -68,8 +68,10 @@ def score(
     """
     from callscore.app_orchestration import OrchestrationJob, result_document, score_orchestration
     from callscore.cli.choices import judge_choice
+    from callscore.cli.output import a_file
     from callscore.core.errors import Inconclusive
     from callscore.evalfile.config import DEFAULT_STORE
+    from callscore.store.files import check_targets
 
     job = OrchestrationJob(
         output_dirs,
@@ -81,6 +83,7 @@ def score(
         store=store or DEFAULT_STORE,
         save_verdicts=save_verdicts,
     )
+    check_targets((a_file(json_file), save_verdicts), job.files)
     scored = score_orchestration(job)
     show(result_document(scored), json_file)
     unfinished = [outcome for outcome in scored if not outcome.overall.complete]

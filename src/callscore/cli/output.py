@@ -25,6 +25,11 @@ ESTIMATE = "offline estimate"
 """What heads a card with values of built-in substitutes (C-125)."""
 
 
+def a_file(target: Path | None) -> Path | None:
+    """The target, unless it is the terminal."""
+    return None if target == STANDARD_OUTPUT else target
+
+
 def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
     """Write the JSON where asked; print the card unless the JSON itself goes to the terminal."""
     if json_file == STANDARD_OUTPUT:

@@ -69,6 +69,7 @@ def run(
     callscore run eval.yaml --dry-run
     callscore run eval.yaml --budget 5 --json card.json
     """
+    from callscore.cli.output import a_file
     from callscore.evalfile.config import load_eval
     from callscore.running.preparing import RunOptions, prepare
 
@@ -80,13 +81,15 @@ def run(
         results=results,
         records=records,
         save_verdicts=save_verdicts,
+        card=a_file(json_file),
+        log=log,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _carried_out(prepared, log) if rescore is None else _rescored(prepared, rescore)
+        ran = _carried_out(prepared) if rescore is None else _rescored(prepared, rescore)
         if ran.summary.status == "interrupted":
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
@@ -106,12 +109,12 @@ def _rescored(prepared: Prepared, run_id: int) -> Ran:
     return rescore(prepared, run_id)
 
 
-def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
+def _carried_out(prepared: Prepared) -> Ran:
     from callscore.cli.live import LiveView
     from callscore.running.log import EventLog
     from callscore.running.runner import run_prepared
 
-    view = LiveView()
+    view, log = LiveView(), prepared.options.log
     with ExitStack() as stack:
         stack.callback(view.close)
         written = stack.enter_context(EventLog(log)) if log is not None else None

@@ -118,9 +118,10 @@ def score(
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
     )
+    targets = Targets(results, records, save_verdicts, output.a_file(json_file))
     progress = ProgressLine("scoring")
     try:
-        card = score_files(config, Targets(results, records, save_verdicts), progress)
+        card = score_files(config, targets, progress)
     finally:
         progress.close()
     output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)

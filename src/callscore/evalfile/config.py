@@ -60,6 +60,12 @@ class EvalConfig(msgspec.Struct, frozen=True):
     scoring: ScoreConfig
     attempts: AttemptsEntry
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """Every file that a run of this config needs: it must not be written over."""
+        recorded = [path for paths in self.recordings.values() for path in paths]
+        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, self.store)
+
 
 def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     """The config in a file; raises ConfigError where it cannot be used.

@@ -6,7 +6,7 @@ import os
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -136,13 +136,39 @@ def numbered(line: Line) -> Line:
     return msgspec.structs.replace(line, number=number)
 
 
+def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+    """Refuse files that cannot be written, before any work: inputs, folders, one file for two."""
+    taken = {path.resolve(): "is read by this command" for path in inputs}
+    for target in targets:
+        if target is None or _is_special(target):
+            continue
+        place = target.resolve()
+        if place in taken:
+            raise UsageError(f"{target}: {taken[place]}; expected another file to write to")
+        taken[place] = "is written by two options"
+        if place.is_dir():
+            raise StoreError(f"{target}: cannot be written: is a folder")
+        if not os.access(place.parent, os.W_OK | os.X_OK):
+            reason = "is no folder to write to" if place.parent.exists() else "no such folder"
+            raise StoreError(f"{target}: cannot be written: {place.parent}: {reason}")
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when everything was written; else not at all."""
+    """A file that appears under its name only when everything was written; else not at all.
+
+    A link stays, and what it leads to is written; a pipe or a device is written to, not replaced.
+    """
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with path.open("wb") if _is_special(path) else _replacing(path.resolve()) as file:
+            yield file
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -151,8 +177,11 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def _is_special(path: Path) -> bool:
+    """Whether there is a pipe or a device under this name: nothing that can be replaced."""
+    return path.exists() and not (path.is_file() or path.is_dir())

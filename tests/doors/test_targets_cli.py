@@ -1,0 +1,65 @@
+"""What a command writes never replaces what it reads."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import callscore
+from builders import form, output, qa_case, question
+from eval_files import eval_file, run
+
+SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(qa_case([question()], "c1")) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("option", ["--json", "--results", "--records", "--save-verdicts"])
+def test_scoring_writes_over_no_input(cases: Path, option: str) -> None:
+    outputs = cases.with_name("outputs.jsonl")
+    outputs.write_text(json.dumps(output("c1", form(question()))) + "\n", encoding="utf-8")
+    before = outputs.read_bytes()
+    done = run("score", cases, "--outputs", outputs, option, outputs)
+    assert done.returncode == 2
+    assert f"{outputs}: is read by this command" in done.stderr
+    assert outputs.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--json", "--results", "--records", "--log"])
+@pytest.mark.parametrize("name", ["cases.jsonl", "eval.yaml", "kept.db"])
+def test_a_run_writes_over_nothing_it_needs(cases: Path, option: str, name: str) -> None:
+    model = {"name": "m", "provider": "simulated"}
+    path = eval_file(cases.parent, [model], data="cases.jsonl", store="kept.db")
+    assert run("run", path).returncode == 0
+    before = (cases.parent / name).read_bytes()
+    done = run("run", path, option, cases.parent / name)
+    assert done.returncode == 2
+    assert f"{name}: is read by this command" in done.stderr
+    assert (cases.parent / name).read_bytes() == before
+
+
+def test_a_result_of_the_orchestration_suite_replaces_no_recording(tmp_path: Path) -> None:
+    runs = tmp_path / "EN"
+    shutil.copytree(SAMPLES / "outputs" / "sample-large" / "EN", runs)
+    before = (runs / "1_out.json").read_bytes()
+    cards = SAMPLES / "cards" / "EN"
+    done = run("orchestration", "score", runs, "--cards", cards, "--json", runs / "1_out.json")
+    assert done.returncode == 2
+    assert "is read by this command" in done.stderr
+    assert (runs / "1_out.json").read_bytes() == before
+
+
+def test_two_options_do_not_share_a_file(cases: Path) -> None:
+    target = cases.with_name("both.json")
+    done = run("score", cases, "--json", target, "--results", target)
+    assert done.returncode == 2
+    assert f"{target}: is written by two options" in done.stderr
+    assert not target.exists()
