@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -239,18 +240,49 @@ def test_bad_verdicts_are_named_with_their_line(
         (["{cases}", "--weights", "qa"], "expected NAME=VALUE"),
         (["{cases}", "--cost", "m=-1"], "expected a finite number"),
         (["{cases}", "--json", "{cases}/no/card.json"], "cannot be written"),
+        (["{cases}"], "no outputs file is given, no case has model_output"),
+        (["{empty}"], "empty.jsonl: holds no case"),
+        (["{cases}", "--outputs", "{empty}"], "empty.jsonl: holds no output"),
+        (["{cases}", "--outputs", "{pipe}"], "pipe: is a pipe; expected a file"),
     ],
 )
 def test_usage_errors_are_explained(cases: Path, args: list[str], words: str) -> None:
-    done = run("score", *(arg.format(cases=cases) for arg in args))
+    empty, pipe = cases.with_name("empty.jsonl"), cases.with_name("pipe")
+    empty.touch()
+    os.mkfifo(pipe)
+    done = run("score", *(arg.format(cases=cases, empty=empty, pipe=pipe) for arg in args))
     assert done.returncode in (2, 4)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")
+@pytest.mark.parametrize("option", [[], ["--json", "-"]])
+def test_output_that_finds_no_room_is_no_failed_gate(
+    cases: Path, outputs: Path, option: list[str]
+) -> None:
+    args = ["score", str(cases), "--outputs", str(outputs), *option]
+    command = [sys.executable, "-m", "callscore", *args]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, "output cannot be written" in done.stderr) == (4, True)
+    assert "Traceback" not in done.stderr
+
+
+def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
+    command = f"{sys.executable} -m callscore score {cases} --outputs {outputs} >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
     done = run("validate", cases)
     assert (done.returncode, done.stdout) == (0, "2 cases can be scored: qa 2\n")
+
+
+def test_validate_does_not_praise_a_file_without_cases(tmp_path: Path) -> None:
+    done = run("validate", write(tmp_path / "c.jsonl", ""))
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path / 'c.jsonl'}: holds no case\n")
 
 
 def test_validate_names_every_problem_not_only_the_first(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from collections.abc import Mapping
 
 import click
 
-from callscore.core.errors import CallscoreError
+from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.version import __version__
 
 COMMANDS: Mapping[str, str] = {
@@ -50,7 +51,8 @@ def callscore() -> None:
     """Which LLM to put on your calls, what it will cost, and whether you may trust the answer.
 
     Callscore scores language models on contact-centre work: QA forms, configured entities,
-    sentiment, summary and emotion, translation. It works offline and sends nothing anywhere.
+    sentiment, summary and emotion, translation; plans and tool calls. It works offline: only
+    models, judges and embedders that you name in a file are ever sent anything.
 
     \b
     Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
@@ -60,6 +62,8 @@ def callscore() -> None:
 
 def main() -> None:
     """Run the command line; errors become one clear message and their exit code."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
         callscore(standalone_mode=False)
     except CallscoreError as error:
@@ -74,6 +78,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # of files that are written; those that are read say it themselves
+        _complain(f"output cannot be written: {error.strerror}")
+        sys.exit(StoreError.exit_code)
 
 
 def _complain(message: str) -> None:

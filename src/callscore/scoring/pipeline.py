@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.config import ScoreConfig
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item, Verdict
 from callscore.scoring.answers import AnswerSource, EmbeddedAnswers, RecordedAnswers
 from callscore.scoring.cases import Placed, WantedCases, case_positions
@@ -219,8 +219,10 @@ def _marks(model: str, source: AnswerSource, examiner: Examiner | None) -> Seque
 
 def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
     ids = case_positions(config)
+    if not ids:
+        raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
     if source is None:
-        source = _recorded(config, ids) if config.outputs else EmbeddedAnswers()
+        source = _recorded(config, ids) if config.outputs else _embedded(config)
     index = _Index(ids, source)
     if config.verdicts:
         _index_verdicts(config, index)
@@ -234,7 +236,15 @@ def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
         record = read_output_head(line)
         models.add(record.model)
         lines.add(_position(ids, record.case_id, line), line)
+    if not models:
+        raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
     return RecordedAnswers(lines, sorted(models))
+
+
+def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
+    if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
+        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
+    return EmbeddedAnswers()
 
 
 def _index_verdicts(config: ScoreConfig, index: _Index) -> None:

@@ -140,7 +140,7 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> Non
     """Refuse files that cannot be written, before any work: inputs, folders, one file for two."""
     taken = {path.resolve(): "is read by this command" for path in inputs}
     for target in targets:
-        if target is None or _is_special(target):
+        if target is None or is_special(target):
             continue
         place = target.resolve()
         if place in taken:
@@ -160,7 +160,7 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
     A link stays, and what it leads to is written; a pipe or a device is written to, not replaced.
     """
     try:
-        with path.open("wb") if _is_special(path) else _replacing(path.resolve()) as file:
+        with path.open("wb") if is_special(path) else _replacing(path.resolve()) as file:
             yield file
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
@@ -182,6 +182,6 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             temporary.unlink()
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
     """Whether there is a pipe or a device under this name: nothing that can be replaced."""
     return path.exists() and not (path.is_file() or path.is_dir())
