@@ -1,4 +1,4 @@
-"""What a command writes never replaces what it reads."""
+"""What a command writes: never in place of what it reads, and whoever may be listening."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import callscore
 from builders import form, output, qa_case, question
-from eval_files import eval_file, run
+from eval_files import eval_file, run, start
 
 SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
 
@@ -63,3 +63,31 @@ def test_two_options_do_not_share_a_file(cases: Path) -> None:
     assert done.returncode == 2
     assert f"{target}: is written by two options" in done.stderr
     assert not target.exists()
+
+
+def test_a_reader_who_leaves_early_costs_neither_the_file_nor_the_exit_code(cases: Path) -> None:
+    gates = [{"of": "qa.question_score_accuracy", "at_most": 0.5}]
+    path = eval_file(cases.parent, [{"name": "m", "provider": "simulated"}], gates=gates)
+    card = cases.with_name("card.json")
+    process = start("run", path, "--json", card)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert card.exists()
+
+
+def test_a_reader_who_leaves_early_is_no_failed_gate() -> None:
+    with start("demo") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(timeout=60) == 0
+
+
+def test_scoring_again_makes_no_store(cases: Path) -> None:
+    path = eval_file(cases.parent, [{"name": "m", "provider": "simulated"}])
+    store = cases.with_name("none.db")
+    done = run("run", path, "--store", store, "--rescore", 1)
+    assert (done.returncode, store.exists()) == (2, False)
+    assert "none.db: no such store" in done.stderr

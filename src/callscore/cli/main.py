@@ -6,9 +6,11 @@ import importlib
 import io
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 import click
 
+from callscore.cli.listening import whoever_listens
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.version import __version__
 
@@ -38,6 +40,12 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"callscore.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; whoever stops reading has seen enough."""
+        with whoever_listens():
+            return super().invoke(ctx)
+        return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from their one-line summaries, without importing them."""
@@ -75,13 +83,11 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:  # of files that are written; those that are read say it themselves
         _complain(f"output cannot be written: {error.strerror}")
         sys.exit(StoreError.exit_code)
 
 
 def _complain(message: str) -> None:
-    click.echo(f"error: {message}", err=True)
+    with suppress(BrokenPipeError):  # the exit code says it, too
+        click.echo(f"error: {message}", err=True)

@@ -69,7 +69,8 @@ def run(
     callscore run eval.yaml --dry-run
     callscore run eval.yaml --budget 5 --json card.json
     """
-    from callscore.cli.output import a_file
+    from callscore.cli import output
+    from callscore.cli.listening import whoever_listens
     from callscore.evalfile.config import load_eval
     from callscore.running.preparing import RunOptions, prepare
 
@@ -81,7 +82,7 @@ def run(
         results=results,
         records=records,
         save_verdicts=save_verdicts,
-        card=a_file(json_file),
+        card=output.a_file(json_file),
         log=log,
     )
     sending = not dry_run and rescore is None
@@ -93,7 +94,8 @@ def run(
         if ran.summary.status == "interrupted":
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
-        _show(prepared, ran, json_file)
+        with whoever_listens():
+            _show(prepared, ran, json_file)
         _decide(prepared, ran, require_complete)
 
 
@@ -154,14 +156,14 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.running.document import run_document
     from callscore.store.files import written_whole
 
+    if (file_name := output.a_file(json_file)) is not None:
+        with written_whole(file_name) as file:
+            file.write(run_document(ran))
     for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
         click.echo(line, err=True)
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
-    if json_file is not None:
-        with written_whole(json_file) as file:
-            file.write(run_document(ran))
     if ran.card is not None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
@@ -176,7 +178,8 @@ def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
     from callscore.evalfile.gates import check_gates
 
     if ran.card is not None:
-        check_gates(ran.card, prepared.config.gates)
+        required = prepared.config.scoring.checked_settings().coverage_required
+        check_gates(ran.card, prepared.config.gates, required)
         if require_complete:
             output.require_complete(ran.card)
     unfinished = [model for model, score in ran.orchestration.items() if not score.complete]

@@ -100,6 +100,7 @@ def score(
     """
     from callscore.app import Targets, score_files
     from callscore.cli import output
+    from callscore.cli.listening import whoever_listens
     from callscore.cli.progress import ProgressLine
     from callscore.config import ScoreConfig
     from callscore.evalfile.config import DEFAULT_STORE
@@ -124,6 +125,7 @@ def score(
         card = score_files(config, targets, progress)
     finally:
         progress.close()
-    output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)
+    with whoever_listens():
+        output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)
     if require_complete:
         output.require_complete(card)

@@ -16,16 +16,17 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     Exits with 0 where every case can be scored, with 2 where one cannot or there is none.
     """
     from callscore.app import check_cases
+    from callscore.cli.listening import whoever_listens
     from callscore.core.errors import DataError
     from callscore.report.numbers import show_count
 
     report = check_cases(cases)
-    for problem in report.problems[:most]:
-        click.echo(str(problem), err=True)
     if report.problems:
-        more = len(report.problems) - most
-        if more > 0:
-            click.echo(f"… and {more} more", err=True)
+        with whoever_listens():
+            for problem in report.problems[:most]:
+                click.echo(str(problem), err=True)
+            if (more := len(report.problems) - most) > 0:
+                click.echo(f"… and {more} more", err=True)
         raise DataError(show_count(len(report.problems), "unusable case"))
     if not report.tasks:
         raise DataError(f"{', '.join(map(str, cases))}: holds no case")
