@@ -52,7 +52,10 @@ def score(
             verdicts=_as_files(verdicts, folder / "verdicts.jsonl"),
             **options,
         )
-        return score_files(config, Targets(_path(results), _path(records)), progress)
+        try:
+            return score_files(config, Targets(_path(results), _path(records)), progress)
+        except DataError as error:
+            raise _in_memory(error, folder) from None
 
 
 class Targets(msgspec.Struct, frozen=True):
@@ -159,6 +162,15 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
 
         yield write
         file.write(buffer)
+
+
+def _in_memory(error: DataError, folder: Path) -> DataError:
+    """The error about a record that was no line of a file: `outputs: record 3`."""
+    file, _, line = error.place.rpartition(":")
+    if not file or Path(file).parent != folder:
+        return error
+    place = f"{Path(file).stem}: record {line}"
+    return DataError(error.problem, field=error.field, case_id=error.case_id, place=place)
 
 
 def _path(path: str | os.PathLike[str] | None) -> Path | None:

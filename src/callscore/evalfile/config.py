@@ -172,7 +172,7 @@ def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
         scoring.check_options()
     except ConfigError as error:
         part = "weights" if str(error).startswith("weights") else "settings"
-        raise document.error(part, str(error)) from None
+        raise document.error(part, str(error).removeprefix(f"{part}: ")) from None
 
 
 def _data(document: Document, value: Any) -> DataEntry:

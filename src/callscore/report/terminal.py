@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.scorecard import Judging, Ranked, Scorecard, TemplateRow
+from callscore.core.scorecard import (
+    Blocker,
+    Judging,
+    ModelScore,
+    Ranked,
+    Scorecard,
+    TemplateRow,
+)
 from callscore.report.cells import Cell, Row, Tone, rows
 from callscore.report.layout import Column, Line, Piece, paragraph, table
 from callscore.report.numbers import show, show_count, show_money
@@ -150,13 +157,22 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
             told = (
-                f"{blocker.metric} is {blocker.value:.6g}, the limit is {blocker.limit:g}; "
+                f"{blocker.metric} is {_breach(blocker, model)}; "
                 f"calls: {cases or 'none alone'}" + (f" and {more} more" if more > 0 else "")
             )
             name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
             yield from paragraph([name, Piece(told)], width)
     if any(model.blockers for model in card.models):
         yield []
+
+
+def _breach(blocker: Blocker, model: ModelScore) -> str:
+    """The value that breached a gate, whose calls it is of, and the limit."""
+    metric = model.tasks[blocker.task].metrics[blocker.metric]
+    is_partial = metric.gate_value is not None and metric.gate_value != metric.value
+    calls = " over the calls that no other gate blocks" if is_partial else ""
+    limit = "blocked at" if blocker.value == blocker.limit else "the limit is"
+    return f"{blocker.value:.6g}{calls}, {limit} {blocker.limit:g}"
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:

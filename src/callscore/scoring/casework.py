@@ -270,6 +270,7 @@ class Scorer:
             self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
             return ()
         answers: list[Answer] = []
+        tally.most_runs = max(tally.most_runs, len(runs))
         for run in runs:
             if isinstance(run, MeasuredAnswer):
                 tally.add_call(run.read.reply.cost_usd)

@@ -223,6 +223,10 @@ def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
         raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
     if source is None:
         source = _recorded(config, ids) if config.outputs else _embedded(config)
+    for model in config.cost_per_1000:
+        if model not in source.models:
+            known = ", ".join(source.models)
+            raise UsageError(f"cost of {model!r}: no output is by it; expected one of {known}")
     index = _Index(ids, source)
     if config.verdicts:
         _index_verdicts(config, index)

@@ -129,7 +129,7 @@ def _signature(
         for key, value in msgspec.to_builtins(settings).items()
         if value != msgspec.to_builtins(spec.load().settings)[key]
     }
-    weights = ",".join(f"{task}={weight:g}" for task, weight in config.weights.items())
+    weights = ",".join(f"{task}={weight:g}" for task, weight in sorted(config.weights.items()))
     parts = {
         "suite": "calls",
         "framework": spec.load().framework,
@@ -149,4 +149,11 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
         notes.append(
             f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
         )
+    notes += [
+        f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
+        "no answer; their cases are the mean of the other runs"
+        for model, tallies in tallied.tallies.items()
+        for task, tally in tallies.items()
+        if tally.missing_runs > 0
+    ]
     return notes + sorted(examiner.caveats if examiner is not None else ())
