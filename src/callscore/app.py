@@ -19,6 +19,7 @@ from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
+from callscore.store.records import read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 
@@ -132,7 +133,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     for line in lines_of(paths):
         try:
             case = open_case(line, tasks).case
-            if case.id in seen:
+            if read_case_id(line) in seen:
                 raise duplicate_id(case.id, line)
         except DataError as error:
             found.append(error)

@@ -285,6 +285,20 @@ def test_validate_does_not_praise_a_file_without_cases(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"error: {tmp_path / 'c.jsonl'}: holds no case\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (json.dumps(qa_case([question()], " ")), "field id: is empty; expected a unique text"),
+        ('{"id": "c', "Invalid control character at character 10 (not_json)"),
+    ],
+)
+def test_validate_refuses_what_scoring_would(tmp_path: Path, line: str, words: str) -> None:
+    cases = write(tmp_path / "c.jsonl", line)
+    for command in ("validate", "score"):
+        done = run(command, cases)
+        assert (done.returncode, f"c.jsonl:1: {words}" in done.stderr) == (2, True), done.stderr
+
+
 def test_validate_names_every_problem_not_only_the_first(tmp_path: Path) -> None:
     bad = [qa_case([question(max_score=0)], f"c{i}") for i in range(3)]
     done = run("validate", write(tmp_path / "c.jsonl", *bad))
