@@ -60,7 +60,8 @@ def scorecard_lines(
         yield []
     if layout.is_brief:
         yield [Piece("G good · A acceptable · W warning · F fail · B blocker", "dim")]
-    yield from _footnotes(notes, width)
+    has_judge = card.judging is not None and card.judging.judge is not None
+    yield from _footnotes(notes, width, has_judge=has_judge)
     yield from _blockers(card, width)
     yield from _ranking(card, width)
     if card.judging is not None:
@@ -77,6 +78,7 @@ def _judging(judging: Judging) -> str:
         parts.append(show_count(judging.requests, "request"))
         tokens = judging.input_tokens + judging.output_tokens
         parts.append(f"{tokens} tokens")
+    if judging.requests or judging.cost_usd is not None:
         cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
         parts.append(f"cost {cost}, apart from the models' own")
     if judging.failed:
@@ -139,14 +141,13 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
     return found
 
 
-def _footnotes(notes: _Footnotes, width: int) -> Iterator[Line]:
+def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Line]:
     for number, reason in enumerate(notes.reasons, start=1):
         yield from paragraph([Piece(f"[{number}] {reason}", "dim")], width)
     if any("await a verdict" in reason for reason in notes.reasons):
-        hint = (
-            "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml "
-            "(models), or --judge offline (an estimate)."
-        )
+        hint = "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml (models)"
+        other = ", or --judge offline (an estimate)."
+        hint += ". The judge that was asked could not tell." if has_judge else other
         yield from paragraph([Piece(hint, "dim")], width)
     yield []
 

@@ -327,7 +327,8 @@ class Scorer:
         if found is NOTHING_FOUND and not self._estimates:
             return measured
         measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
-        flags = sorted({*measured.flags, *found.flags})
+        causes = (f"unjudged: {why}" for why in found.failures.values())
+        flags = sorted({*measured.flags, *found.flags, *causes})
         return Measured(measures, flags, measured.secondary)
 
 

@@ -156,4 +156,6 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
         for task, tally in tallies.items()
         if tally.missing_runs > 0
     ]
+    if examiner is not None and examiner.why_failed is not None:
+        notes.append(f"items got no verdict, for example: {examiner.why_failed}")
     return notes + sorted(examiner.caveats if examiner is not None else ())
