@@ -82,6 +82,8 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
+    if file.gates and not cases:
+        raise document.error("gates", "gates are put on scores of calls; expected case files")
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
