@@ -351,3 +351,10 @@ def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "embedder mUSE" in done.stdout
+
+
+def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    labels.touch()
+    done = run("judge", "calibrate", labels)
+    assert (done.returncode, "labels.jsonl: holds no label" in done.stderr) == (2, True)
