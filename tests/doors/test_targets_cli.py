@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,19 @@ def test_a_reader_who_leaves_early_is_no_failed_gate() -> None:
         assert process.stdout is not None
         process.stdout.close()
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_is_stopped_leaves_no_half_written_file(cases: Path, sent: signal.Signals) -> None:
+    case = json.loads(cases.read_text(encoding="utf-8"))
+    many = [{**case, "id": f"c{n}", "model_output": form(question())} for n in range(20_000)]
+    cases.write_text("\n".join(map(json.dumps, many)), encoding="utf-8")
+    with start("score", cases, "--results", cases.with_name("results.jsonl")) as process:
+        while process.poll() is None and len(list(cases.parent.iterdir())) < 2:
+            time.sleep(0.01)
+        process.send_signal(sent)
+        assert process.wait(timeout=60) == 130
+    assert list(cases.parent.iterdir()) == [cases]
 
 
 def test_scoring_again_makes_no_store(cases: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -72,6 +73,7 @@ def main() -> None:
     """Run the command line; errors become one clear message and their exit code."""
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no half-written file behind
     try:
         callscore(standalone_mode=False)
     except CallscoreError as error:
