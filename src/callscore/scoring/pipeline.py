@@ -17,7 +17,7 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item, Verdict
-from callscore.scoring.answers import AnswerSource, EmbeddedAnswers, RecordedAnswers
+from callscore.scoring.answers import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
 from callscore.scoring.cases import Placed, WantedCases, case_positions
 from callscore.scoring.casework import (
     NOT_EXAMINED,
@@ -165,8 +165,12 @@ class Tallying:
 
     def _read(self, placed: Placed) -> ReadCase:
         """The answers to a case and what files say about them."""
-        answers = self._index.source.answers(placed.position, placed.opened.case)
-        return self._scorer.read(placed.opened, answers, _given(self._index, placed.position))
+        case = placed.opened.case
+        answers = self._index.source.answers(placed.position, case)
+        given = _given(self._index, placed.position)
+        if given:
+            self._index.unused_verdicts += _unused(given, case.task, answers)
+        return self._scorer.read(placed.opened, answers, given)
 
     def _score_together(self, cases: Sequence[Placed]) -> None:
         """Measure some cases, those of one task together; add them up in their own order."""
@@ -279,6 +283,18 @@ def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
             place=line.place,
         )
     return position
+
+
+def _unused(given: GivenVerdicts, task: str, answers: Answers) -> int:
+    """Verdicts on a case that fit none of its answers: of another run, or on another task."""
+    runs = {run for of_model in answers.values() for run in of_model} | {1}
+    return sum(
+        len(verdicts)
+        for (model, run), items in given.items()
+        for item, verdicts in items.items()
+        if run not in (runs if model is None else answers.get(model, ()))
+        or item.metric.partition(".")[0] not in (task, "bench")
+    )
 
 
 def _given(index: _Index, position: int) -> GivenVerdicts:

@@ -147,7 +147,8 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
     notes = [f"skipped: {problem}" for problem in tallied.skipped]
     if tallied.unused_verdicts:
         notes.append(
-            f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
+            f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
+            "without an output, or a metric of another task"
         )
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "

@@ -1,4 +1,4 @@
-"""`callscore.score` with records in memory: what an error calls them, what a card notes."""
+"""`callscore.score` with records in memory: what errors call them, which verdicts hold, notes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import callscore
-from builders import form, output, qa_case, question
+from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.core.errors import DataError, UsageError
 
+GOOD = "supported_by_transcript"
 CASES = [qa_case([question()], name) for name in ("a", "b")]
 
 
@@ -55,3 +56,39 @@ def test_the_order_of_weights_is_no_other_series() -> None:
     one = callscore.score(CASES, outputs, weights={"qa": 0.5, "text": 0.5})
     other = callscore.score(CASES, outputs, weights={"text": 0.5, "qa": 0.5})
     assert one.signature == other.signature
+
+
+def judged(item: str, word: str, **extra: object) -> Json:
+    metric = "qa.evidence_backed_reasoning"
+    return {"case_id": "a", "metric": metric, "item": item, "verdict": word, **extra}
+
+
+def test_a_verdict_for_every_model_holds_beside_one_for_a_model() -> None:
+    two = [question("Q1"), question("Q2")]
+    given = [{**q, "reason": f"The agent said so in {q['question_id']}"} for q in two]
+    verdicts = [judged("Q1", "as_described", model="m"), judged("Q2", "as_described")]
+    verdicts.append(judged("Q1", "vague"))
+    card = callscore.score([qa_case(two, "a")], [output("a", form(*given))], verdicts=verdicts)
+    assert card.models[0].tasks["qa"].metrics["qa.evidence_backed_reasoning"].value == 1.0
+
+
+def test_a_claim_list_of_a_model_is_not_lengthened_by_a_common_one() -> None:
+    claim = {"case_id": "c1", "metric": "text.fabrication_free", "verdict": "not_found"}
+    own = [{**claim, "model": "m", "item": "claim:1", "text": "one", "verdict": GOOD}]
+    common = [{**claim, "item": f"claim:{n}", "text": f"claim {n}"} for n in (1, 2, 3)]
+    other = text_outcome()
+    other["summary"] = {**other["summary"], "call_purpose": "Something else"}
+    card = callscore.score([text_case()], [output("c1", other)], verdicts=[*own, *common])
+    assert card.models[0].tasks["text"].metrics["text.fabrication_free"].value == 1.0
+
+
+def test_verdicts_that_fit_no_answer_are_counted() -> None:
+    outputs = [output(name, form(question())) for name in "ab"]
+    verdicts = [
+        judged("Q1", "vague", model="nobody"),
+        judged("Q1", "vague", run=2),
+        {"case_id": "a", "metric": "text.call_intent", "item": "call_purpose", "verdict": "same"},
+        judged("Q1", "vague"),
+    ]
+    (note,) = callscore.score(CASES, outputs, verdicts=verdicts).notes
+    assert note.startswith("verdicts that were not used: 3;")
