@@ -58,6 +58,21 @@ def test_the_order_of_weights_is_no_other_series() -> None:
     assert one.signature == other.signature
 
 
+def test_the_tolerance_for_times_reaches_the_offline_judge() -> None:
+    call = [{"id": 1, "speaker": "Agent", "start": 0, "text": "Good morning, how can I help you"}]
+    answer = form(question(reason="At 00:03 the agent said 'Good morning, how can I help'"))
+    case, metric = qa_case([question()], "a", transcript=call), "qa.evidence_backed_reasoning"
+    values = [
+        callscore.score([case], [output("a", answer)], judge="offline", settings=settings)
+        .models[0]
+        .tasks["qa"]
+        .metrics[metric]
+        .value
+        for settings in ({}, {"qa.timestamp_tolerance_s": 1})
+    ]
+    assert values == [1.0, 0.5]
+
+
 def judged(item: str, word: str, **extra: object) -> Json:
     metric = "qa.evidence_backed_reasoning"
     return {"case_id": "a", "metric": metric, "item": item, "verdict": word, **extra}
