@@ -301,6 +301,23 @@ def test_validate_refuses_what_scoring_would(tmp_path: Path, line: str, words: s
         assert (done.returncode, f"c.jsonl:1: {words}" in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"\x1f\x8b\x08\x00rest\nof it", "is compressed (gzip)"),
+        (b"PK\x03\x04rest", "is an archive or a spreadsheet (zip)"),
+        ("{}\n".encode("utf-16"), "is text in UTF-16"),
+        (b'{\n "id": 1\n}\n', "is one JSON document over several lines"),
+    ],
+)
+def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, words: str) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(raw)
+    done = run("validate", path)
+    expected = f"error: {path}: {words}; expected one JSON object a line, in UTF-8\n"
+    assert (done.returncode, done.stderr) == (2, expected)
+
+
 def test_validate_names_every_problem_not_only_the_first(tmp_path: Path) -> None:
     bad = [qa_case([question(max_score=0)], f"c{i}") for i in range(3)]
     done = run("validate", write(tmp_path / "c.jsonl", *bad))

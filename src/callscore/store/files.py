@@ -19,6 +19,12 @@ MAX_LINE_BYTES = 64_000_000
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+OTHER_FORMATS = {
+    b"\x1f\x8b": "compressed (gzip)",
+    b"PK\x03\x04": "an archive or a spreadsheet (zip)",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -47,8 +53,10 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
     for number, raw in enumerate(file, start=1):
         start = offset
         offset += len(raw)
-        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
-            start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
+        if number == 1:
+            if raw.startswith(BYTE_ORDER_MARK):
+                start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
+            _refuse_other_formats(path, raw)
         if len(raw) > MAX_LINE_BYTES:
             raise DataError(
                 f"a line of {len(raw)} bytes; expected at most {MAX_LINE_BYTES}",
@@ -56,6 +64,15 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
             )
         if not raw.isspace():
             yield Line(path, number, start, raw)
+
+
+def _refuse_other_formats(path: Path, first: bytes) -> None:
+    """One message about a file that is something else, instead of one about every line."""
+    found = next((name for start, name in OTHER_FORMATS.items() if first.startswith(start)), None)
+    if found is None and first.strip() in (b"{", b"["):
+        found = "one JSON document over several lines"
+    if found is not None:
+        raise DataError(f"is {found}; expected one JSON object a line, in UTF-8", place=str(path))
 
 
 def open_for_reading(path: Path) -> BinaryIO:
