@@ -1,10 +1,12 @@
-"""Scoring stored outputs without a judge: cases per CPU second, and memory from 1k to 100k cases.
+"""Scoring stored outputs without a judge: outputs per CPU second, and memory from 1k to 100k cases.
 
-Three workloads, all with the four tasks mixed, the case results written and the scorecard as JSON.
-*Brief* calls are as small as a case can be: one question, one entity, one sentence, one fact.
-*Short* calls are one or two sentences long. *Sample* calls are the bundled ones with the answers of
-one sample model, repeated under new ids: 8 to 16 turns in three languages. The floor beside them
-reads the same files, computes a token F1 and writes one line a case, with nothing checked.
+10,000 outputs each time, all with the four tasks mixed, the case results written and the scorecard
+as JSON. *Brief* calls are as small as a case can be: one question, one entity, one sentence, one
+fact. *Short* calls are one or two sentences long. Both come as models are compared (four models,
+each with answers of its own, on 2,500 calls) and with one model on 10,000 calls. *Sample* calls are
+the bundled ones with the answers of one sample model, repeated under new ids: 8 to 16 turns in
+three languages. The floor beside them reads the same files, computes a token F1 and writes one line
+an output, with nothing checked.
 """
 
 from __future__ import annotations
@@ -12,25 +14,33 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bench.measuring import best_of, usage_of
+from bench.measuring import usage_of
 
 Json = dict[str, Any]
 
 MODEL = "sample-large"
-CASES = 10_000
+MODELS = ("model-1", "model-2", "model-3", "model-4")
+OUTPUTS = 10_000
+AIM = 10_000
+Records = Callable[[int, int], tuple[Json, Json]]
+"""The case of a number, and what the model of a number answers to it."""
+TURNS = 5
 TASKS = ("qa", "entity", "text", "translation")
 FLOOR = """
 import json, sys
 cases, outputs, results = sys.argv[1:]
 with open(cases) as c, open(outputs) as o, open(results, "w") as r:
-    for case_line, output_line in zip(c, o):
-        case, output = json.loads(case_line), json.loads(output_line)
-        expected = set(json.dumps(case["expected_outcome"]).split())
+    case = {"id": None}
+    for output_line in o:
+        output = json.loads(output_line)
+        while case["id"] != output["case_id"]:
+            case = json.loads(next(c))
+            expected = set(json.dumps(case["expected_outcome"]).split())
         given = set(output["output"].split())
         same = len(expected & given)
         score = 2 * same / (len(expected) + len(given))
@@ -38,21 +48,41 @@ with open(cases) as c, open(outputs) as o, open(results, "w") as r:
 """
 
 
-def brief_records(number: int) -> tuple[Json, Json]:
+class Way(NamedTuple):
+    """How one model answers: a little otherwise than people did, and than the other models."""
+
+    score: int
+    reason: str
+    entity: str
+    label: str
+    purpose: str
+    wish: str
+
+
+WAYS = (
+    Way(4, "She says hello.", "card", "neutral", "refund", "I would like"),
+    Way(5, "She greets the customer.", "billing", "negative", "wants a refund", "I need"),
+    Way(0, "No greeting.", "phone", "positive", "a refund, please", "Give me"),
+    Way(3, "", "Refund", "negative", "Refund", "I want to have"),
+)
+
+
+def brief_records(number: int, model: int) -> tuple[Json, Json]:
     """One case of a task in turn with one item of everything, and an answer nearly right."""
+    way = WAYS[model]
     task = TASKS[number % len(TASKS)]
     expected: Json
     if task == "qa":
         item = {"question_id": "Q1", "max_score": 5, "type": "SCORE", "reason": "She says hello."}
         expected = {"questions": [{**item, "score": 5}]}
-        answer: Json = {"questions": [{**item, "score": 4}]}
+        answer: Json = {"questions": [{**item, "score": way.score, "reason": way.reason}]}
     elif task == "entity":
         expected = {
             "detected_keywords": ["refund"],
             "detected_topics": ["billing"],
             "valid_entity_set": ["refund", "billing", "card"],
         }
-        answer = {**expected, "detected_keywords": ["refund", "card"]}
+        answer = {**expected, "detected_keywords": ["refund", way.entity]}
     elif task == "text":
         sentence = {"sentence_id": 1, "text": "I want a refund."}
         expected = {
@@ -64,11 +94,13 @@ def brief_records(number: int) -> tuple[Json, Json]:
             },
             "emotion": {"anger": 60, "neutral": 40},
         }
-        answer = {**expected, "sentiment": [{**sentence, "label": "neutral"}]}
+        told = {**expected["summary"], "call_purpose": way.purpose}
+        said = [{**sentence, "label": way.label}]
+        answer = {**expected, "sentiment": said, "summary": told}
     else:
         pair = {"source_id": 1, "source_text": f"Quiero {number} euros"}
         rest: Json = {"domain_terms_handled": [], "named_entities_handled": []}
-        human, other = f"I want {number} euros", f"I would like {number} euros"
+        human, other = f"I want {number} euros", f"{way.wish} {number} euros"
         expected, answer = (
             {
                 "full_translation": text,
@@ -84,11 +116,12 @@ def brief_records(number: int) -> tuple[Json, Json]:
         "config": {"target_language": "en"},
         "expected_outcome": expected,
     }
-    return case, {"case_id": case["id"], "model": MODEL, "output": json.dumps(answer)}
+    return case, {"case_id": case["id"], "output": json.dumps(answer)}
 
 
-def short_records(number: int) -> tuple[Json, Json]:
+def short_records(number: int, model: int) -> tuple[Json, Json]:
     """One short case of a task in turn, and an answer that is right in most respects."""
+    way = WAYS[model]
     task = TASKS[number % len(TASKS)]
     words = f"word{number % 97}", f"word{number % 89}"
     said = f"Agent: Good morning, this is {words[0]}. Customer: I want a refund of ${number}."
@@ -105,14 +138,15 @@ def short_records(number: int) -> tuple[Json, Json]:
             for i in (1, 2)
         ]
         expected = {"questions": items}
-        answer: Json = {"questions": [items[0], {**items[1], "score": 0, "reason": ""}]}
+        second = {**items[1], "score": way.score, "reason": way.reason}
+        answer: Json = {"questions": [items[0], second]}
     elif task == "entity":
         expected = {
             "detected_keywords": ["refund", words[0]],
             "detected_topics": ["billing"],
             "valid_entity_set": ["refund", "billing", *words],
         }
-        answer = {**expected, "detected_keywords": ["refund", words[1]]}
+        answer = {**expected, "detected_keywords": ["refund", words[1], way.entity]}
     elif task == "text":
         expected = {
             "sentiment": [
@@ -125,7 +159,8 @@ def short_records(number: int) -> tuple[Json, Json]:
             },
             "emotion": {"anger": 60, "neutral": 40},
         }
-        answer = {**expected, "emotion": {"anger": 10, "neutral": 90}}
+        told = {**expected["summary"], "call_purpose": way.purpose}
+        answer = {**expected, "summary": told, "emotion": {"anger": 10, "neutral": 90}}
     else:
         sentence = {
             "source_id": 1,
@@ -138,7 +173,7 @@ def short_records(number: int) -> tuple[Json, Json]:
             "domain_terms_handled": [{"term": words[0], "handled_as": words[0]}],
             "named_entities_handled": [],
         }
-        other = {**sentence, "translated_text": f"I would like {words[0]}, {number} euros"}
+        other = {**sentence, "translated_text": f"{way.wish} {words[0]}, {number} euros"}
         answer = {**expected, "sentence_translations": [other]}
     case = {
         "id": f"case-{number}",
@@ -147,10 +182,10 @@ def short_records(number: int) -> tuple[Json, Json]:
         "config": {"target_language": "en"},
         "expected_outcome": expected,
     }
-    return case, {"case_id": case["id"], "model": MODEL, "output": json.dumps(answer)}
+    return case, {"case_id": case["id"], "output": json.dumps(answer)}
 
 
-def sample_records() -> Callable[[int], tuple[Json, Json]]:
+def sample_records() -> Records:
     """The bundled sample, repeated, each time under its own id."""
     sample = resources.files("callscore.demo").joinpath("calls")
 
@@ -161,7 +196,7 @@ def sample_records() -> Callable[[int], tuple[Json, Json]]:
     originals = records("cases")
     answers = {r["case_id"]: r for r in records("outputs") if r["model"] == MODEL}
 
-    def numbered(number: int) -> tuple[Json, Json]:
+    def numbered(number: int, _: int) -> tuple[Json, Json]:
         case = originals[number % len(originals)]
         new_id = f"{case['id']}#{number}"
         return {**case, "id": new_id}, {**answers[case["id"]], "case_id": new_id}
@@ -170,37 +205,60 @@ def sample_records() -> Callable[[int], tuple[Json, Json]]:
 
 
 def write_workload(
-    folder: Path, name: str, cases: int, records: Callable[[int], tuple[Json, Json]]
+    folder: Path, name: str, cases: int, records: Records, models: Sequence[str] = (MODEL,)
 ) -> tuple[Path, Path]:
-    """So many cases and their outputs, in two files."""
+    """So many cases, and the outputs of the models to them, in two files."""
     paths = folder / f"{name}-cases-{cases}.jsonl", folder / f"{name}-outputs-{cases}.jsonl"
     with paths[0].open("w", encoding="utf-8") as c, paths[1].open("w", encoding="utf-8") as o:
         for number in range(cases):
-            case, answer = records(number)
-            c.write(json.dumps(case, ensure_ascii=False) + "\n")
-            o.write(json.dumps(answer, ensure_ascii=False) + "\n")
+            answered = [records(number, model) for model in range(len(models))]
+            c.write(json.dumps(answered[0][0], ensure_ascii=False) + "\n")
+            for model, (_, answer) in zip(models, answered, strict=True):
+                o.write(json.dumps({**answer, "model": model}, ensure_ascii=False) + "\n")
     return paths
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        results = str(folder / "results.jsonl")
-        ours = [sys.executable, "-m", "callscore", "score", "--results", results, "--json", "-"]
-        workloads = ("brief", brief_records), ("short", short_records), ("sample", sample_records())
-        for kind, records in workloads:
-            cases, outputs = write_workload(folder, kind, CASES, records)
-            size = (cases.stat().st_size + outputs.stat().st_size) / CASES
-            scored = best_of(3, [*ours, str(cases), "--outputs", str(outputs)]).cpu_seconds
-            command = [sys.executable, "-c", FLOOR, str(cases), str(outputs), results]
-            floor = best_of(3, command).cpu_seconds
-            print(f"{kind} calls, {size:,.0f} bytes a case and output, {CASES:,} of them")
-            print(f"  ours              {CASES / scored:10,.0f} cases a CPU second, start included")
-            print(f"  floor (token F1)  {CASES / floor:10,.0f} cases a CPU second")
-            print(f"  ours / floor      {scored / floor:10.2f}")
+        sample = sample_records()
+        for kind, records, models in (
+            ("brief", brief_records, MODELS),
+            ("short", short_records, MODELS),
+            ("brief", brief_records, MODELS[:1]),
+            ("short", short_records, MODELS[:1]),
+            ("sample", sample, (MODEL,)),
+        ):
+            _report_speed(folder, kind, records, models)
         peaks = []
         for number in (1_000, 100_000):
             cases, outputs = write_workload(folder, "short", number, short_records)
-            peaks.append(usage_of([*ours, str(cases), "--outputs", str(outputs)]).peak_mb)
+            peaks.append(usage_of(_ours(folder, cases, outputs)).peak_mb)
             print(f"peak memory, {number:>7,} cases {peaks[-1]:8.1f} MB")
         print(f"growth from 1k to 100k      {peaks[1] - peaks[0]:8.1f} MB")
+
+
+def _ours(folder: Path, cases: Path, outputs: Path) -> list[str]:
+    command = [sys.executable, "-m", "callscore", "score", str(cases), "--outputs", str(outputs)]
+    return [*command, "--results", str(folder / "results.jsonl"), "--json", "-"]
+
+
+def _report_speed(folder: Path, kind: str, records: Records, models: Sequence[str]) -> None:
+    calls = OUTPUTS // len(models)
+    cases, outputs = write_workload(folder, kind, calls, records, models)
+    size = (cases.stat().st_size + outputs.stat().st_size) / OUTPUTS
+    results = str(folder / "results.jsonl")
+    command = [sys.executable, "-c", FLOOR, str(cases), str(outputs), results]
+    # one after the other, so that a slow minute of the machine strikes both
+    pairs = [
+        (usage_of(_ours(folder, cases, outputs)).cpu_seconds, usage_of(command).cpu_seconds)
+        for _ in range(TURNS)
+    ]
+    scored, floor = (min(column) for column in zip(*pairs, strict=True))
+    met = "met" if OUTPUTS / scored >= AIM else "missed"
+    print(f"{kind} calls, {calls:,} x {len(models)} models, {size:,.0f} bytes an output")
+    print(
+        f"  ours              {OUTPUTS / scored:10,.0f} outputs a CPU second, start included; {met}"
+    )
+    print(f"  floor (token F1)  {OUTPUTS / floor:10,.0f} outputs a CPU second")
+    print(f"  ours / floor      {scored / floor:10.2f}")

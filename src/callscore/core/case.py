@@ -72,7 +72,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Reply(msgspec.Struct, frozen=True):
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """What a model answered: raw text, or JSON bytes where the record holds an object."""
 
     text: str | bytes

@@ -11,7 +11,7 @@ Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
 """What a result can be (C-01). `invalid` is the model's doing, `error` never is."""
 
 
-class CaseResult(msgspec.Struct, frozen=True):
+class CaseResult(msgspec.Struct, frozen=True, gc=False):
     """One answer, measured: what `--results` writes, one line each."""
 
     case_id: str

@@ -12,7 +12,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import Measure
 
 
-class Measured(msgspec.Struct, frozen=True):
+class Measured(msgspec.Struct, frozen=True, gc=False):
     """What `measure` found on one answer: a measure for every slug, and the flags raised.
 
     `secondary` holds figures reported beside a metric, outside its value (`slug/name`).

@@ -16,7 +16,7 @@ from callscore.store.records import read_case, read_case_id, read_checked_case
 from callscore.suites import catalog
 
 
-class Opened(msgspec.Struct, frozen=True):
+class Opened(msgspec.Struct, frozen=True, gc=False):
     """A case with its task, checked and ready for answers (where `reference` is not None)."""
 
     case: Case
@@ -24,7 +24,7 @@ class Opened(msgspec.Struct, frozen=True):
     reference: Any
 
 
-class Placed(msgspec.Struct, frozen=True):
+class Placed(msgspec.Struct, frozen=True, gc=False):
     """An opened case, its position among all cases of the files, and the line it stands on."""
 
     position: int

@@ -38,7 +38,7 @@ GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """What files say, by model and run; None stands for every model."""
 
 
-class ReadAnswer(msgspec.Struct, frozen=True):
+class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
     """One answer as its task reads it, what files say about it, and what is still open."""
 
     model: str
@@ -51,7 +51,7 @@ class ReadAnswer(msgspec.Struct, frozen=True):
     questions: Sequence[Question]
 
 
-class ReadCase(msgspec.Struct, frozen=True):
+class ReadCase(msgspec.Struct, frozen=True, gc=False):
     """A case with all its answers, ready to be examined and measured."""
 
     opened: Opened
@@ -73,7 +73,7 @@ class ExaminedCase(msgspec.Struct, frozen=True):
 NOT_EXAMINED = ExaminedCase(())
 
 
-class MeasuredAnswer(msgspec.Struct, frozen=True):
+class MeasuredAnswer(msgspec.Struct, frozen=True, gc=False):
     """One answer with its measures and score, and every verdict that they rest on."""
 
     read: ReadAnswer
@@ -83,7 +83,7 @@ class MeasuredAnswer(msgspec.Struct, frozen=True):
     """Those that judge and embedder gave just now."""
 
 
-class MeasuredCase(msgspec.Struct, frozen=True):
+class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     """A case with all its answers measured, ready to be added up."""
 
     opened: Opened
@@ -178,11 +178,11 @@ class Scorer:
         given: GivenVerdicts,
     ) -> ReadCase:
         """The answers of a case by model, with what is still open about each."""
-        found = {
-            model: [self._read(opened, model, run, runs[run], given) for run in sorted(runs)]
-            for model in self._models
-            if (runs := answers.get(model))
-        }
+        found: dict[str, Sequence[ReadAnswer | tuple[int, Failed]]] = {}
+        for model in self._models:
+            if runs := answers.get(model):
+                order = sorted(runs) if len(runs) > 1 else runs
+                found[model] = [self._read(opened, model, run, runs[run], given) for run in order]
         if not given and opened.task.name not in self._asked:
             return ReadCase(opened, found)
         asked = self._asked_of_case(opened)
@@ -234,15 +234,15 @@ class Scorer:
             about_case = {**frozen.verdicts, **read.given}
             about_case.update(outcomes.unanswered(read.frozen, about_case))
             frozen = Examined(about_case, frozen.failures)
-        measured = {
-            model: [
-                self._measured(read.opened, answer, next(results, NOTHING_FOUND), frozen)
-                if isinstance(answer, ReadAnswer)
-                else answer
-                for answer in runs
-            ]
-            for model, runs in read.answers.items()
-        }
+        measured: dict[str, list[MeasuredAnswer | tuple[int, Failed]]] = {}
+        for model, runs in read.answers.items():
+            done = measured[model] = []
+            for answer in runs:
+                if isinstance(answer, ReadAnswer):
+                    found = next(results, NOTHING_FOUND)
+                    done.append(self._measured(read.opened, answer, found, frozen))
+                else:
+                    done.append(answer)
         return MeasuredCase(read.opened, measured, examined.frozen.verdicts)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:

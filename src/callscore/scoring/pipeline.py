@@ -45,8 +45,8 @@ CASES_AT_ONCE = 24
 """So many cases may wait for a judge; results still come in the order of the files."""
 
 CASES_TOGETHER = 64
-"""So many cases are measured task by task: what one task needs then stays in the processor's cache,
-and scoring takes an eighth less."""
+"""So many cases are scored together, a step at a time and task by task: what a step needs then
+stays in the processor's cache, and scoring takes a fifth less."""
 
 Progress = Callable[[int, int], None]
 
@@ -163,21 +163,25 @@ class Tallying:
             self._digest.update(placed.line.raw.strip() + b"\n")
         return placed
 
-    def _read(self, placed: Placed) -> ReadCase:
-        """The answers to a case and what files say about them."""
-        case = placed.opened.case
-        answers = self._index.source.answers(placed.position, case)
+    def _answers(self, placed: Placed) -> Answers:
+        return self._index.source.answers(placed.position, placed.opened.case)
+
+    def _read(self, placed: Placed, answers: Answers) -> ReadCase:
+        """The answers to a case as its task reads them, and what files say about them."""
         given = _given(self._index, placed.position)
         if given:
-            self._index.unused_verdicts += _unused(given, case.task, answers)
+            task = placed.opened.case.task
+            self._index.unused_verdicts += _unused(given, task, answers)
         return self._scorer.read(placed.opened, answers, given)
 
     def _score_together(self, cases: Sequence[Placed]) -> None:
         """Measure some cases, those of one task together; add them up in their own order."""
-        measured = {
-            placed.position: self._scorer.measure(self._read(placed), NOT_EXAMINED)
-            for placed in sorted(cases, key=_task_of)
-        }
+        answers = {placed.position: self._answers(placed) for placed in cases}
+        by_task = sorted(cases, key=_task_of)
+        read = [
+            (placed.position, self._read(placed, answers[placed.position])) for placed in by_task
+        ]
+        measured = {at: self._scorer.measure(case, NOT_EXAMINED) for at, case in read}
         self._add([(placed.position, measured[placed.position]) for placed in cases])
 
     def _add(self, cases: Sequence[tuple[int, MeasuredCase]]) -> None:
@@ -192,7 +196,7 @@ class Tallying:
         waiting: deque[Waiting] = deque()
         try:
             while (placed := self._taken()) is not None:
-                read = self._read(placed)
+                read = self._read(placed, self._answers(placed))
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
                 if len(waiting) >= CASES_AT_ONCE:
                     await self._settle_first(waiting)

@@ -18,7 +18,7 @@ SHORTEST_CUT = 64
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 
-class CaseHead(msgspec.Struct):
+class CaseHead(msgspec.Struct, gc=False):
     """As much of a case as indexing needs."""
 
     id: str
@@ -31,14 +31,14 @@ class Usage(msgspec.Struct, frozen=True):
     output_tokens: int | None = None
 
 
-class OutputHead(msgspec.Struct):
+class OutputHead(msgspec.Struct, gc=False):
     """As much of an output as indexing needs."""
 
     case_id: str
     model: str
 
 
-class OutputRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One line of an outputs file (DESIGN: Outputs)."""
 
     case_id: str
@@ -77,6 +77,7 @@ _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
 _OUTPUT = msgspec.json.Decoder(OutputRecord)
+_TEXT = msgspec.json.Decoder(str)
 
 
 def read_case_id(line: Line) -> str:
@@ -169,7 +170,7 @@ def _text(raw: bytes) -> str:
     if raw == b"null":
         return ""
     try:
-        return msgspec.json.decode(raw, type=str)
+        return _TEXT.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return str(strict_json.decode(raw, max_bytes=len(raw)).value)
 

@@ -42,7 +42,7 @@ _DURATIONS: Final = frozenset(
 _HOURS: Final = frozenset(map(str, range(25)))
 
 
-class Page(msgspec.Struct, frozen=True):
+class Page(msgspec.Struct, frozen=True, gc=False):
     """A text with ASCII digits, and the language it is read in."""
 
     text: str

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from callscore.core.measure import Measure
+from callscore.core.rating import holds
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.suites.calls.formula import TaskFormula, task_score
 
 
-class CaseScore(msgspec.Struct, frozen=True):
+class CaseScore(msgspec.Struct, frozen=True, gc=False):
     """What one answer is worth, and which gates it breached."""
 
     status: Status
@@ -37,7 +39,7 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
             continue
         if measures[slug].approximate and slug in formula.judged_gates:
             undecided.append(slug)
-        elif gate.breached(value):
+        elif holds(value, gate.comparison, gate.limit):
             breached.append(slug)
             if gate.kind == "call":
                 call_breaches.append(slug)
@@ -45,9 +47,21 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
     if breached:
         return CaseScore("invalid", None, ungated, breached, call_breaches, values)
     if ungated is None:
-        missing = [s for s in formula.slugs if values[s] is None and s in formula.weighted]
-        is_error = any([measures[slug].absence == "failed" for slug in missing])
-        return CaseScore("error" if is_error else "incomplete", None, None, missing, (), values)
+        return _unfinished(formula, measures, values)
     if undecided:
         return CaseScore("incomplete", None, ungated, undecided, (), values)
     return CaseScore("valid", ungated, ungated, (), (), values)
+
+
+def _unfinished(
+    formula: TaskFormula, measures: Mapping[str, Measure], values: Mapping[str, float | None]
+) -> CaseScore:
+    """An answer without a score, with the metrics that it lacks: an error where one failed."""
+    status: Status = "incomplete"
+    missing: list[str] = []
+    for slug in formula.scored:
+        if values[slug] is None:
+            missing.append(slug)
+            if measures[slug].absence == "failed":
+                status = "error"
+    return CaseScore(status, None, None, missing, (), values)

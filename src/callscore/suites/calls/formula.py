@@ -63,6 +63,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     slugs: Sequence[str]
     score: ScoreSpec
     weighted: frozenset[str]
+    scored: Sequence[str]
+    """The weighted metrics in the order of the specification."""
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[tuple[str, Gate]]
@@ -95,6 +97,7 @@ def formula_of(task: str, gates: str) -> TaskFormula:
         slugs=slugs,
         score=score,
         weighted=weighted,
+        scored=[slug for slug in slugs if slug in weighted],
         complements=complements,
         gates=tuple(active),
         specs=spec.metrics,

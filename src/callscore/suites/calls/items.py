@@ -21,7 +21,7 @@ def item_id(value: object) -> str:
     return str(value)
 
 
-class Matched(msgspec.Struct, frozen=True):
+class Matched(msgspec.Struct, frozen=True, gc=False):
     """The usable items of an answer by id; conflicting ones count as missing."""
 
     by_id: Mapping[str, Mapping[str, Any]]

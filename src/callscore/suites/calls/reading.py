@@ -26,7 +26,7 @@ _CUT_SHORT = {
 }
 
 
-class Parsed(msgspec.Struct, frozen=True):
+class Parsed(msgspec.Struct, frozen=True, gc=False):
     """The object that a reply holds, and what was noticed on the way."""
 
     value: dict[str, Any]

@@ -114,7 +114,7 @@ class MetricTally(msgspec.Struct):
         return MetricTally(**joined)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """One run of one case, measured and scored, with what it cost."""
 
     measured: Measured

@@ -37,7 +37,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {}
 """No metric of this task asks a judge."""
 
 
-class EntityOutput(msgspec.Struct, frozen=True):
+class EntityOutput(msgspec.Struct, frozen=True, gc=False):
     """The distinct entities that the model reported, by key.
 
     Its own valid_entity_set is not kept, as it never scores (C-43).

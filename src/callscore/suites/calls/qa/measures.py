@@ -90,10 +90,10 @@ def evidence_backed_reasoning(points: Sequence[int | None]) -> Measure:
     """
     if not points:
         return NO_QUESTION
-    waiting = sum(point is None for point in points)
+    waiting = points.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(points)} reasons await a verdict")
-    return ratio(sum(point for point in points if point), 2 * len(points))
+    return ratio(sum(filter(None, points)), 2 * len(points))
 
 
 def is_partial_on_pass_fail(mark: Mark) -> bool:

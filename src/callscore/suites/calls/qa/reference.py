@@ -26,7 +26,7 @@ SAMPLE_ITEMS = {"questions": ITEM_KEYS}
 _QUESTIONS = "expected_outcome.questions"
 
 
-class FormQuestion(msgspec.Struct, frozen=True):
+class FormQuestion(msgspec.Struct, frozen=True, gc=False):
     """One question of the form; `score` is None where it is not applicable (C-33).
 
     `reason` is the human's, as N1.

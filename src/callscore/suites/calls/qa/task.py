@@ -31,7 +31,7 @@ from callscore.suites.calls.structure import Sources
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
 
-class QAOutput(msgspec.Struct, frozen=True):
+class QAOutput(msgspec.Struct, frozen=True, gc=False):
     """The model's form, matched to the human's by question id."""
 
     by_id: Mapping[str, Mapping[str, Any]]

@@ -26,7 +26,7 @@ COUNTING = frozenset({"stated", "supported_by_transcript", "supported_by_referen
 """The verdicts that speak for the model; all others, and abstaining, speak against it."""
 
 
-class Highlights(msgspec.Struct, frozen=True):
+class Highlights(msgspec.Struct, frozen=True, gc=False):
     """The model's highlights: the texts, and how many are no text at all."""
 
     texts: Sequence[Claim]

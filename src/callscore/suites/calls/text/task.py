@@ -50,7 +50,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
 VALUES: Mapping[str, tuple[float, ...]] = {CALL_INTENT: (0.0, 0.5, 1.0)}
 
 
-class TextOutput(msgspec.Struct, frozen=True):
+class TextOutput(msgspec.Struct, frozen=True, gc=False):
     """The model's sentences by id, its summary and its emotion; absent parts are empty."""
 
     sentences: Mapping[str, Mapping[str, Any]]

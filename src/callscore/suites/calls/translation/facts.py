@@ -3,7 +3,7 @@
 `fact_sheet` reads a case once, before any model is seen; `drift` holds a translation against it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -43,7 +43,8 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     What only an imperfect translation needs is worked out when the first one comes, and kept.
     """
 
-    source: str
+    said: str | Callable[[], str]
+    """The source, or a function that gives it: few translations need it."""
     source_lang: str | None
     reference: str
     lang: str | None
@@ -55,6 +56,11 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     """The same, each as often as it stands there."""
     keys: frozenset[Key]
     """What the reference states, as keys."""
+
+    @property
+    def source(self) -> str:
+        """All that the call says."""
+        return self.said if isinstance(self.said, str) else self.said()
 
     @cached_property
     def in_reference(self) -> Index:
@@ -77,7 +83,7 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
         return len(self.expected) if self.given is None else len(self.given)
 
 
-class Drift(msgspec.Struct, frozen=True):
+class Drift(msgspec.Struct, frozen=True, gc=False):
     """Facts of one translation that went wrong, in the words of the expected or the added fact."""
 
     total: int
@@ -104,7 +110,7 @@ class Stated(msgspec.Struct, frozen=True):
 
 
 def fact_sheet(
-    source: str,
+    source: str | Callable[[], str],
     reference: str,
     lang: str | None,
     *,
@@ -118,7 +124,7 @@ def fact_sheet(
     if len(keys) < len(stated):
         expected = tuple({fact.key: fact for fact in reversed(stated)}.values())[::-1]
     return FactSheet(
-        source=source,
+        said=source,
         source_lang=source_lang,
         reference=reference,
         lang=lang,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case
+from callscore.core.case import Case, Turn
 from callscore.core.errors import DataError
 from callscore.core.transcript import spoken_text
 from callscore.metrics.text import n1
@@ -69,7 +69,7 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
         """The critical facts, given or extracted, before any answer is seen        C-74"""
         config = self.case.config
         return fact_sheet(
-            self._source,
+            partial(_source, self.sentences, self.case.transcript),
             self.text,
             _tag(config.get("target_language")),
             source_lang=self.case.lang or _tag(config.get("source_language")),
@@ -81,12 +81,12 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
         """total_critical_facts; a given list is counted without reading the texts        C-74"""
         return self.facts.total if self.given_facts is None else len(self.given_facts)
 
-    @property
-    def _source(self) -> str:
-        """The sentences to translate, and the call where it holds anything else."""
-        sentences = "\n".join(sentence.source for sentence in self.sentences.values())
-        call = spoken_text(self.case.transcript)
-        return call if call == sentences else f"{sentences}\n{call}"
+
+def _source(sentences: Mapping[str, Sentence], transcript: str | Sequence[Turn]) -> str:
+    """The sentences to translate, and the call where it holds anything else."""
+    translated = "\n".join(sentence.source for sentence in sentences.values())
+    call = spoken_text(transcript)
+    return call if call == translated else f"{translated}\n{call}"
 
 
 def read_reference(case: Case, sources: Sources) -> TranslationReference:

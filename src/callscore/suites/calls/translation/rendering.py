@@ -57,7 +57,7 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
     is_reference: bool
     """Whether every sentence is the human's own."""
 
-    @cached_property
+    @property
     def text(self) -> str:
         """All that the answer says, one sentence a line."""
         return "\n".join(rendering.text.replace("\n", " ") for rendering in self.by_id.values())

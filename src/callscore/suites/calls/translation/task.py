@@ -51,7 +51,7 @@ DRIFT, STRUCTURE = "translation.drift", "translation.structure"
 SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
 
 
-class TranslationOutput(msgspec.Struct, frozen=True):
+class TranslationOutput(msgspec.Struct, frozen=True, gc=False):
     """The model's translation, matched to the human's by sentence id."""
 
     rendered: Rendered
@@ -154,6 +154,8 @@ def _absent(reference: TranslationReference) -> dict[str, Measure]:
     """The measures that this case cannot have (C-127)."""
     if not reference.sentences:
         return dict.fromkeys(names().of_task["translation"], ABSENT)
+    if len(reference.wordings) == len(SLUGS):
+        return {}
     return {slug: ABSENT for part, slug in SLUGS.items() if part not in reference.wordings}
 
 
@@ -184,12 +186,12 @@ def _of_names(
     found: dict[str, Measure] = {}
     for part, wordings in reference.wordings.items():
         wrong: frozenset[str] = frozenset()
-        if not rendered.is_reference:
+        if wordings and not rendered.is_reference:
             handled = reference.handled[part]
             wrong = frozenset(entry.name for entry in handled if not is_kept(part, entry))
         if _is_contradicted(part, reference, output, wrong):
             flags.add("claim_contradicted")
-        total = len({wording.name for wording in wordings})
+        total = len({wording.name for wording in wordings}) if wordings else 0
         found[SLUGS[part]] = formulas.preservation(total - len(wrong), total)
     return found
 

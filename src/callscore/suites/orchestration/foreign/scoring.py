@@ -41,6 +41,7 @@ def formula() -> TaskFormula:
         slugs=tuple(LABELS),
         score=ScoreSpec("Orchestration", weights={SCORE: 1.0}),
         weighted=frozenset({SCORE}),
+        scored=(SCORE,),
         complements={},
         gates=(),
         specs=specs,
