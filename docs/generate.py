@@ -65,18 +65,43 @@ def _gate(metric: MetricSpec) -> str:
     return f"{scope} {metric.gate.comparison} {metric.gate.limit:g}"
 
 
+SETTINGS = {
+    "gates": "whether every `[!]` row blocks a task, or those of the formula boxes alone (C-05)",
+    "call_gate_tolerance": "share of calls that may breach a call gate, 0 to 1 (C-03)",
+    "parse": "whether one Markdown code fence around the JSON is taken off (C-21)",
+    "macro_f1": "whether absent sentiment classes are left out, or the divisor is always 3 (C-52)",
+    "weights": "Option B as printed, or exactly proportional to Option A (C-80)",
+    "structure.open_maps": "paths below which a missing key is no fault of structure; "
+    "several stand apart by spaces (C-25)",
+    "qa.score_margin_fraction": "how far a SCORE may be off, as a share of its maximum (C-30)",
+    "qa.timestamp_tolerance_s": "how far a cited time may be off for the offline judge (C-39)",
+    "fluency.granularity": "fluency is rated sentence by sentence (C-69)",
+    "benchmarks.partial": "with fewer than eleven benchmarks: no score, the mean of those that "
+    "ran, or the others as 0 (C-89)",
+    "consistency.runs": "runs a case that consistency is meant for; `repeats` of an eval file "
+    "makes them (C-98)",
+    "consistency.ddof": "1 for the sample's standard deviation, 0 for the population's (C-98)",
+    "coverage.required": "share of cases without an error from which a score is official (C-124)",
+}
+"""What each setting decides; the page cannot be made where one is missing."""
+
+
 def settings_page() -> str:
     """Every setting with its default."""
     import msgspec
 
+    words = spec.choices()
     rows = [
-        f"| `{key}` | `{value}` |"
+        f"| `{key}` | `{' '.join(value) if isinstance(value, tuple) else value}` | "
+        f"{' · '.join(f'`{word}`' for word in words.get(key, ()))} | {SETTINGS[key]} |"
         for key, value in msgspec.to_builtins(spec.load().settings).items()
     ]
     intro = (
-        "Set with `--set KEY=VALUE`; every value that is not the default enters the signature.\n"
+        "Set with `--set KEY=VALUE`, or under `settings` in an eval file; every value that is not\n"
+        "the default enters the signature.\n"
     )
-    return "\n".join([HEAD + "# Settings\n", intro, "| key | default |", "|---|---|", *rows]) + "\n"
+    heads = ["| key | default | may be | what it decides |", "|---|---|---|---|"]
+    return "\n".join([HEAD + "# Settings\n", intro, *heads, *rows]) + "\n"
 
 
 def commands_page() -> str:

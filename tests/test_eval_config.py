@@ -163,6 +163,13 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
         ["did you mean final?"],
     ),
     (
+        "gates without calls",
+        "data: {orchestration: {scenarios: ., cards: .}}\ngates: [{of: qa, at_least: 1}]\n" + MODEL,
+        ["gates: ", "expected case files"],
+    ),
+    ("unknown embedder", "data: a.jsonl\nembedder: mouse\n" + MODEL, ["embedder: 'mouse'", "muse"]),
+    ("weights twice", "data: a.jsonl\nweights: {qa: 2}\n" + MODEL, ["weights: the sum is 2"]),
+    (
         "gate without limit",
         "data: a.jsonl\ngates: [{of: final}]\n" + MODEL,
         ["at_least or at_most"],

@@ -18,7 +18,8 @@ from callscore.scoring.cases import duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
-from callscore.store.files import lines_of, written_whole
+from callscore.store.files import check_targets, lines_of, written_whole
+from callscore.store.records import read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 
@@ -52,7 +53,10 @@ def score(
             verdicts=_as_files(verdicts, folder / "verdicts.jsonl"),
             **options,
         )
-        return score_files(config, Targets(_path(results), _path(records)), progress)
+        try:
+            return score_files(config, Targets(_path(results), _path(records)), progress)
+        except DataError as error:
+            raise _in_memory(error, folder) from None
 
 
 class Targets(msgspec.Struct, frozen=True):
@@ -64,6 +68,17 @@ class Targets(msgspec.Struct, frozen=True):
     """One line a case, model, run and metric (C-100)."""
     verdicts: Path | None = None
     """What judge and embedder said, as a verdicts file."""
+    card: Path | None = None
+    """The scorecard as JSON; whoever asks for it writes it."""
+
+    @property
+    def files(self) -> Sequence[Path | None]:
+        """All of them."""
+        return (self.results, self.records, self.verdicts, self.card)
+
+    def check(self, inputs: Iterable[Path]) -> None:
+        """Refuse what cannot be written, or would be written over something that is read."""
+        check_targets(self.files, inputs)
 
 
 NO_FILES = Targets()
@@ -89,6 +104,7 @@ def score_files(
     config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
 ) -> Scorecard:
     """Score the files of a config, and write what is asked for."""
+    targets.check((*config.cases, *config.outputs, *config.verdicts))
     with opened_outlets(targets, progress) as outlets:
         return _score(config, outlets)
 
@@ -117,7 +133,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     for line in lines_of(paths):
         try:
             case = open_case(line, tasks).case
-            if case.id in seen:
+            if read_case_id(line) in seen:
                 raise duplicate_id(case.id, line)
         except DataError as error:
             found.append(error)
@@ -147,6 +163,15 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
 
         yield write
         file.write(buffer)
+
+
+def _in_memory(error: DataError, folder: Path) -> DataError:
+    """The error about a record that was no line of a file: `outputs: record 3`."""
+    file, _, line = error.place.rpartition(":")
+    if not file or Path(file).parent != folder:
+        return error
+    place = f"{Path(file).stem}: record {line}"
+    return DataError(error.problem, field=error.field, case_id=error.case_id, place=place)
 
 
 def _path(path: str | os.PathLike[str] | None) -> Path | None:

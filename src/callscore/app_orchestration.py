@@ -58,6 +58,12 @@ class OrchestrationJob(msgspec.Struct, frozen=True):
     store: Path | None = None
     save_verdicts: Path | None = None
 
+    @property
+    def files(self) -> list[Path]:
+        """Every file that is read: it must not be written over."""
+        folders = (*self.outputs, *self.cards)
+        return [*self.verdicts, *(path for folder in folders for path in folder.glob("*.json"))]
+
 
 class ScenarioCheck(msgspec.Struct, frozen=True):
     """What a look at scenario files found."""

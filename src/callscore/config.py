@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run_words import ModelSpec
+from callscore.store.files import is_special
 from callscore.suites.calls import final, spec
 
 
@@ -48,6 +49,9 @@ class ScoreConfig(msgspec.Struct, frozen=True):
         """Refuse what cannot be, before any file is read."""
         if not self.cases:
             raise UsageError("no case file was given")
+        for path in (*self.cases, *self.outputs, *self.verdicts):
+            if is_special(path):
+                raise UsageError(f"{path}: is a pipe; expected a file, as it is read twice")
         if isinstance(self.judge, str) and self.judge not in ("none", "offline"):
             raise UsageError(f"judge {self.judge!r} is unknown; expected none, offline or models")
         self.check_options()

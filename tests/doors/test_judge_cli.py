@@ -108,6 +108,39 @@ def test_a_judge_that_never_answers_leaves_errors_not_zeros(tmp_path: Path) -> N
     assert qa["metrics"]["qa.evidence_backed_reasoning"]["why"].startswith("failed")
 
 
+def test_what_a_useless_judge_has_cost_is_shown(tmp_path: Path) -> None:
+    cases, outputs = data(tmp_path)
+    with serving(always(Answer(chat_completion("I would rather not say.")))) as stub:
+        entry = {**judge_entry(stub.url), "price": {"input": 1000, "output": 1000}}
+        config = yaml(tmp_path / "judge.yaml", {"judge": entry})
+        done = run(
+            *("score", cases, "--outputs", outputs, "--judge", config, "--embedder", "none"),
+            *("--store", tmp_path / "kept.db"),
+        )
+    assert "cost $0.0" in done.stdout
+    assert "note: items got no verdict, for example: " in done.stdout
+
+
+def test_the_hint_names_the_offline_judge_only_where_it_was_not_asked(tmp_path: Path) -> None:
+    sentence = {"source_id": 1, "source_text": "Hello", "translated_text": "Hola"}
+    expected = {
+        "full_translation": "Hola",
+        "sentence_translations": [sentence],
+        "domain_terms_handled": [],
+        "named_entities_handled": [],
+    }
+    answer = {**expected, "sentence_translations": [{**sentence, "translated_text": "Buenas"}]}
+    case = {"id": "c", "task": "translation", "transcript": "Hello", "config": {}}
+    file = tmp_path / "cases.jsonl"
+    file.write_text(
+        json.dumps({**case, "expected_outcome": expected, "model_output": answer}), encoding="utf-8"
+    )
+    assert "or --judge offline (an estimate)" in run("score", file).stdout
+    estimated = run("score", file, "--judge", "offline", "--embedder", "chrf").stdout
+    assert "or --judge offline" not in estimated
+    assert "The judge that was asked could not tell." in estimated
+
+
 def test_saved_verdicts_give_the_same_scores_without_a_judge(tmp_path: Path, stub: Stub) -> None:
     cases, outputs = data(tmp_path)
     config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
@@ -318,3 +351,10 @@ def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "embedder mUSE" in done.stdout
+
+
+def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:
+    labels = tmp_path / "labels.jsonl"
+    labels.touch()
+    done = run("judge", "calibrate", labels)
+    assert (done.returncode, "labels.jsonl: holds no label" in done.stderr) == (2, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -233,24 +234,88 @@ def test_bad_verdicts_are_named_with_their_line(
         (["missing.jsonl"], "missing.jsonl: no such file"),
         ([], "Missing argument"),
         (["{cases}", "--set", "gaets=all"], "unknown setting 'gaets'"),
-        (["{cases}", "--set", "gates=some"], "gates"),
+        (["{cases}", "--set", "gates=some"], "setting gates: expected one of all, formula_only"),
+        (["{cases}", "--set", "consistency.ddof=5"], "consistency.ddof: expected one of 0, 1"),
+        (["{cases}", "--set", "qa.timestamp_tolerance_s=nan"], "a number of seconds, at least 0"),
         (["{cases}", "--set", "call_gate_tolerance=2"], "between 0 and 1"),
         (["{cases}", "--weights", "qa=2"], "the sum is 2; expected 1"),
         (["{cases}", "--weights", "qa"], "expected NAME=VALUE"),
         (["{cases}", "--cost", "m=-1"], "expected a finite number"),
         (["{cases}", "--json", "{cases}/no/card.json"], "cannot be written"),
+        (["{cases}"], "no outputs file is given, no case has model_output"),
+        (["{empty}"], "empty.jsonl: holds no case"),
+        (["{cases}", "--outputs", "{empty}"], "empty.jsonl: holds no output"),
+        (["{cases}", "--outputs", "{pipe}"], "pipe: is a pipe; expected a file"),
     ],
 )
 def test_usage_errors_are_explained(cases: Path, args: list[str], words: str) -> None:
-    done = run("score", *(arg.format(cases=cases) for arg in args))
+    empty, pipe = cases.with_name("empty.jsonl"), cases.with_name("pipe")
+    empty.touch()
+    os.mkfifo(pipe)
+    done = run("score", *(arg.format(cases=cases, empty=empty, pipe=pipe) for arg in args))
     assert done.returncode in (2, 4)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no /dev/full here")
+@pytest.mark.parametrize("option", [[], ["--json", "-"]])
+def test_output_that_finds_no_room_is_no_failed_gate(
+    cases: Path, outputs: Path, option: list[str]
+) -> None:
+    args = ["score", str(cases), "--outputs", str(outputs), *option]
+    command = [sys.executable, "-m", "callscore", *args]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, "output cannot be written" in done.stderr) == (4, True)
+    assert "Traceback" not in done.stderr
+
+
+def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
+    command = f"{sys.executable} -m callscore score {cases} --outputs {outputs} >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
     done = run("validate", cases)
     assert (done.returncode, done.stdout) == (0, "2 cases can be scored: qa 2\n")
+
+
+def test_validate_does_not_praise_a_file_without_cases(tmp_path: Path) -> None:
+    done = run("validate", write(tmp_path / "c.jsonl", ""))
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path / 'c.jsonl'}: holds no case\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (json.dumps(qa_case([question()], " ")), "field id: is empty; expected a unique text"),
+        ('{"id": "c', "Invalid control character at character 10 (not_json)"),
+    ],
+)
+def test_validate_refuses_what_scoring_would(tmp_path: Path, line: str, words: str) -> None:
+    cases = write(tmp_path / "c.jsonl", line)
+    for command in ("validate", "score"):
+        done = run(command, cases)
+        assert (done.returncode, f"c.jsonl:1: {words}" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"\x1f\x8b\x08\x00rest\nof it", "is compressed (gzip)"),
+        (b"PK\x03\x04rest", "is an archive or a spreadsheet (zip)"),
+        ("{}\n".encode("utf-16"), "is text in UTF-16"),
+        (b'{\n "id": 1\n}\n', "is one JSON document over several lines"),
+    ],
+)
+def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, words: str) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(raw)
+    done = run("validate", path)
+    expected = f"error: {path}: {words}; expected one JSON object a line, in UTF-8\n"
+    assert (done.returncode, done.stderr) == (2, expected)
 
 
 def test_validate_names_every_problem_not_only_the_first(tmp_path: Path) -> None:

@@ -52,6 +52,11 @@ def test_c_39_a_time_is_held_against_the_turn_within_five_seconds(
     assert evidence(reason, CALL, "en").verdict == verdict
 
 
+def test_c_39_the_tolerance_is_a_setting() -> None:
+    strict = page(Dossier("qa", TURNS, {}, {}, [], "en"), tolerance_s=1.0)
+    assert evidence("Greeted at 00:02 with 'Good morning'", strict, "en").verdict == "differs"
+
+
 def test_c_39_without_times_a_timestamp_is_not_checked() -> None:
     assert evidence("greeted at 00:12 with 'Good morning'", UNTIMED, "en").verdict == "as_described"
 

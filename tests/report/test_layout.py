@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.demo import sample_calls
+from callscore.report.columns import columns
 from callscore.report.layout import Column, Piece, columns_of, paragraph, table
 
 words = st.text(st.sampled_from("ab1-é漢字 "), max_size=30)
@@ -86,3 +87,8 @@ def test_a_terminal_has_colours_unless_they_are_unwanted() -> None:
     assert b"\x1b[32m" in coloured
     assert b"BLOCKER" in coloured
     assert b"\x1b[" not in shown(NO_COLOR="1")
+
+
+def test_lists_stay_aligned_beside_wide_letters() -> None:
+    lines = columns(("model", "n"), [("日本", "1"), ("abcdef", "23")])
+    assert lines == ["model    n", "日本     1", "abcdef  23"]

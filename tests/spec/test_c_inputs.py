@@ -93,4 +93,4 @@ def test_c127_a_missing_key_without_a_declaration_stays_an_error(tmp_path: Path)
     with pytest.raises(DataError, match=r"expected_outcome.emotion: missing"):
         outcome = text_outcome()
         del outcome["emotion"]
-        score([text_case(outcome)], [], tmp_path)
+        score([text_case(outcome)], [output("c1", {})], tmp_path)

@@ -96,6 +96,8 @@ def test_c102_a_judge_that_fails_is_an_error_never_a_score(tmp_path: Path) -> No
     metric = found.task().metrics[EVIDENCE]
     assert (metric.why or "").startswith("failed")
     assert (found.task().status, found.task().score) == ("incomplete", None)
+    assert found.results[0]["flags"] == ["unjudged: three unusable answers"]
+    assert found.card.notes == ["items got no verdict, for example: three unusable answers"]
 
 
 def test_c102_one_failed_answer_leaves_the_others_judged(tmp_path: Path) -> None:

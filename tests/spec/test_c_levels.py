@@ -384,7 +384,7 @@ def test_c20_dataset_errors_name_the_field(
 ) -> None:
     with pytest.raises(DataError, match=message) as caught:
         score([qa_case(questions)], [good()], tmp_path)
-    assert "cases.jsonl:1" in str(caught.value)
+    assert str(caught.value).startswith("cases: record 1")
     assert "'c1'" in str(caught.value)
 
 

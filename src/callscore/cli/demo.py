@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.targets import STANDARD_OUTPUT, TARGET
-
 TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and verdicts"
 
 
 @click.command()
-@click.option("--json", "json_file", type=TARGET, help="Write the scorecard as JSON.")
+@click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Write the scorecard as JSON."
+)
 @click.option(
     "--results", type=click.Path(path_type=Path), help="Write one JSON line a case, model and run."
 )
@@ -29,8 +29,8 @@ def demo(json_file: Path | None, results: Path | None) -> None:
     from callscore.demo import sample_calls
 
     with sample_calls() as config:
-        card = score_files(config, Targets(results))
+        card = score_files(config, Targets(results, card=output.a_file(json_file)))
         output.show_scorecard(card, TITLE, json_file)
-    if json_file != STANDARD_OUTPUT:
+    if json_file != output.STANDARD_OUTPUT:
         show_samples()
         click.echo("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

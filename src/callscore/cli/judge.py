@@ -10,7 +10,6 @@ import click
 
 from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
-from callscore.cli.targets import TARGET
 
 if TYPE_CHECKING:
     from callscore.judges.reliability import Check
@@ -27,7 +26,7 @@ def judge() -> None:
 @judge.command()
 @click.argument("config", metavar="offline|FILE")
 @click.option("--store", type=FILE, help="Keep the judge's answers here (.callscore/runs.db).")
-@click.option("--json", "json_file", type=TARGET, help="Write the outcome as JSON.")
+@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
 def check(config: str, store: Path | None, json_file: Path | None) -> None:
     """Try a judge with changes that must, or must not, matter to its verdicts.
 
@@ -42,7 +41,9 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     from callscore.core.errors import GateFailed
     from callscore.evalfile.config import DEFAULT_STORE
     from callscore.scoring.trials import check_judge
+    from callscore.store.files import check_targets
 
+    check_targets((json_file,), (Path(config),))
     who = judge_choice(config)
     found = check_judge(
         ScoreConfig(
@@ -75,7 +76,7 @@ def _share(value: float | None) -> str:
 @judge.command(cls=GreedyCommand)
 @click.argument("labels", nargs=-1, required=True, type=FILE)
 @click.option("--verdicts", multiple=True, type=FILE, help="The judge's words on the same items.")
-@click.option("--json", "json_file", type=TARGET, help="Write the outcome as JSON.")
+@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
 def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: Path | None) -> None:
     """Hold a judge against people: agreement, and what people would have found.
 
@@ -88,7 +89,9 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     callscore judge calibrate labels.jsonl --verdicts judged.jsonl
     """
     from callscore.scoring.trials import calibrate_labels
+    from callscore.store.files import check_targets
 
+    check_targets((json_file,), (*labels, *verdicts))
     found = calibrate_labels(labels, verdicts)
     for entry in found:
         for line in _calibration_lines(entry):

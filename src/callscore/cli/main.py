@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import io
+import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
 import click
 
-from callscore.core.errors import CallscoreError
+from callscore.cli.listening import whoever_listens
+from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.version import __version__
 
 COMMANDS: Mapping[str, str] = {
@@ -38,6 +42,12 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; whoever stops reading has seen enough."""
+        with whoever_listens():
+            return super().invoke(ctx)
+        return None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from their one-line summaries, without importing them."""
         with formatter.section("Commands"):
@@ -50,7 +60,8 @@ def callscore() -> None:
     """Which LLM to put on your calls, what it will cost, and whether you may trust the answer.
 
     Callscore scores language models on contact-centre work: QA forms, configured entities,
-    sentiment, summary and emotion, translation. It works offline and sends nothing anywhere.
+    sentiment, summary and emotion, translation; plans and tool calls. It works offline: only
+    models, judges and embedders that you name in a file are ever sent anything.
 
     \b
     Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
@@ -60,6 +71,9 @@ def callscore() -> None:
 
 def main() -> None:
     """Run the command line; errors become one clear message and their exit code."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no half-written file behind
     try:
         callscore(standalone_mode=False)
     except CallscoreError as error:
@@ -71,10 +85,11 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:  # of files that are written; those that are read say it themselves
+        _complain(f"output cannot be written: {error.strerror}")
+        sys.exit(StoreError.exit_code)
 
 
 def _complain(message: str) -> None:
-    click.echo(f"error: {message}", err=True)
+    with suppress(BrokenPipeError):  # the exit code says it, too
+        click.echo(f"error: {message}", err=True)

@@ -9,7 +9,6 @@ from typing import Literal
 import click
 
 from callscore.cli.greedy import GreedyCommand
-from callscore.cli.targets import STANDARD_OUTPUT, TARGET
 
 PATH = click.Path(path_type=Path)
 
@@ -42,9 +41,9 @@ def orchestration() -> None:
 @click.option(
     "--store", type=PATH, help="Keep the answers of judging models here (.callscore/runs.db)."
 )
-@click.option("--save-verdicts", type=TARGET, help="Write what the judge said, as a verdicts file.")
+@click.option("--save-verdicts", type=PATH, help="Write what the judge said, as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
-@click.option("--json", "json_file", type=TARGET, help="Write the result file (- for stdout).")
+@click.option("--json", "json_file", type=PATH, help="Write the result file (- for stdout).")
 @click.option("--model", default="", help="Name of the model; else taken from the folder.")
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless all could be scored.")
 def score(
@@ -68,8 +67,10 @@ def score(
     """
     from callscore.app_orchestration import OrchestrationJob, result_document, score_orchestration
     from callscore.cli.choices import judge_choice
+    from callscore.cli.output import a_file
     from callscore.core.errors import Inconclusive
     from callscore.evalfile.config import DEFAULT_STORE
+    from callscore.store.files import check_targets
 
     job = OrchestrationJob(
         output_dirs,
@@ -81,6 +82,7 @@ def score(
         store=store or DEFAULT_STORE,
         save_verdicts=save_verdicts,
     )
+    check_targets((a_file(json_file), save_verdicts), job.files)
     scored = score_orchestration(job)
     show(result_document(scored), json_file)
     unfinished = [outcome for outcome in scored if not outcome.overall.complete]
@@ -90,6 +92,7 @@ def score(
 
 def show(document: dict[str, object], json_file: Path | None) -> None:
     """Write the result file where asked; print the result unless the file is the terminal."""
+    from callscore.cli.output import STANDARD_OUTPUT
     from callscore.report.orchestration_terminal import render
     from callscore.store.files import written_whole
 
@@ -115,7 +118,7 @@ def _as_file(document: dict[str, object]) -> bytes:
 @click.option(
     "--cards", multiple=True, type=PATH, help="Agent cards; else FOLDER/multiagent_cards."
 )
-@click.option("--json", "json_file", type=TARGET, help="Write the data report as JSON.")
+@click.option("--json", "json_file", type=PATH, help="Write the data report as JSON.")
 def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path | None) -> None:
     """Read scenarios and print the data report: what was repaired, what set aside, and why.
 
@@ -127,8 +130,9 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     from callscore.app_orchestration import check_scenarios
     from callscore.core.errors import DataError
     from callscore.report.safe_text import plain
-    from callscore.store.files import written_whole
+    from callscore.store.files import check_targets, written_whole
 
+    check_targets((json_file,), ())
     report = check_scenarios(folders, cards)
     for finding in report.findings:
         click.echo(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.targets import STANDARD_OUTPUT
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
@@ -19,10 +18,16 @@ from callscore.store.files import written_whole
 if TYPE_CHECKING:
     from callscore.report.layout import Piece
 
+STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
 COLOURS = ("green", "yellow", "red")
 ESTIMATE = "offline estimate"
 """What heads a card with values of built-in substitutes (C-125)."""
+
+
+def a_file(target: Path | None) -> Path | None:
+    """The target, unless it is the terminal."""
+    return None if target == STANDARD_OUTPUT else target
 
 
 def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:

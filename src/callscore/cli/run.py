@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.targets import STANDARD_OUTPUT, TARGET
-
 if TYPE_CHECKING:
     from callscore.core.run_words import Event
     from callscore.evalfile.config import EvalConfig
@@ -35,7 +33,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
-@click.option("--json", "json_file", type=TARGET, help="Write the scores as JSON (- for stdout).")
+@click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
@@ -71,6 +69,8 @@ def run(
     callscore run eval.yaml --dry-run
     callscore run eval.yaml --budget 5 --json card.json
     """
+    from callscore.cli import output
+    from callscore.cli.listening import whoever_listens
     from callscore.evalfile.config import load_eval
     from callscore.running.preparing import RunOptions, prepare
 
@@ -82,17 +82,20 @@ def run(
         results=results,
         records=records,
         save_verdicts=save_verdicts,
+        card=output.a_file(json_file),
+        log=log,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _carried_out(prepared, log) if rescore is None else _rescored(prepared, rescore)
+        ran = _carried_out(prepared) if rescore is None else _rescored(prepared, rescore)
         if ran.summary.status == "interrupted":
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
-        _show(prepared, ran, json_file)
+        with whoever_listens():
+            _show(prepared, ran, json_file)
         _decide(prepared, ran, require_complete)
 
 
@@ -108,12 +111,12 @@ def _rescored(prepared: Prepared, run_id: int) -> Ran:
     return rescore(prepared, run_id)
 
 
-def _carried_out(prepared: Prepared, log: Path | None) -> Ran:
+def _carried_out(prepared: Prepared) -> Ran:
     from callscore.cli.live import LiveView
     from callscore.running.log import EventLog
     from callscore.running.runner import run_prepared
 
-    view = LiveView()
+    view, log = LiveView(), prepared.options.log
     with ExitStack() as stack:
         stack.callback(view.close)
         written = stack.enter_context(EventLog(log)) if log is not None else None
@@ -153,14 +156,14 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.running.document import run_document
     from callscore.store.files import written_whole
 
+    if (file_name := output.a_file(json_file)) is not None:
+        with written_whole(file_name) as file:
+            file.write(run_document(ran))
     for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
         click.echo(line, err=True)
-    if json_file == STANDARD_OUTPUT:
+    if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
-    if json_file is not None:
-        with written_whole(json_file) as file:
-            file.write(run_document(ran))
     if ran.card is not None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
@@ -175,7 +178,8 @@ def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
     from callscore.evalfile.gates import check_gates
 
     if ran.card is not None:
-        check_gates(ran.card, prepared.config.gates)
+        required = prepared.config.scoring.checked_settings().coverage_required
+        check_gates(ran.card, prepared.config.gates, required)
         if require_complete:
             output.require_complete(ran.card)
     unfinished = [model for model, score in ran.orchestration.items() if not score.complete]

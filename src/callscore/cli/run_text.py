@@ -69,7 +69,7 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
         )
         for name, model in everybody.items()
     ]
-    lines = [f"run {run_id}: {summary.status}", *columns(headings, rows)]
+    lines = [f"run {run_id}: {summary.status}", *(columns(headings, rows) if rows else ())]
     lines += [
         f"{plain(name)} was stopped: {plain(model.stopped)}"
         for name, model in everybody.items()

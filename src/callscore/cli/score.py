@@ -9,7 +9,6 @@ import click
 
 from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
-from callscore.cli.targets import TARGET
 
 FILE = click.Path(path_type=Path)
 
@@ -60,9 +59,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option(
     "--store", type=FILE, help="Keep the answers of judging models here (.callscore/runs.db)."
 )
-@click.option(
-    "--json", "json_file", type=TARGET, help="Write the scorecard as JSON (- for stdout)."
-)
+@click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
@@ -103,6 +100,7 @@ def score(
     """
     from callscore.app import Targets, score_files
     from callscore.cli import output
+    from callscore.cli.listening import whoever_listens
     from callscore.cli.progress import ProgressLine
     from callscore.config import ScoreConfig
     from callscore.evalfile.config import DEFAULT_STORE
@@ -121,11 +119,13 @@ def score(
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
     )
+    targets = Targets(results, records, save_verdicts, output.a_file(json_file))
     progress = ProgressLine("scoring")
     try:
-        card = score_files(config, Targets(results, records, save_verdicts), progress)
+        card = score_files(config, targets, progress)
     finally:
         progress.close()
-    output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)
+    with whoever_listens():
+        output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)
     if require_complete:
         output.require_complete(card)

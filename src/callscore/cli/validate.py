@@ -13,20 +13,23 @@ import click
 def validate(cases: tuple[Path, ...], most: int) -> None:
     """Check case files and name every problem with file, line and field.
 
-    Exits with 0 where every case can be scored, with 2 where one cannot.
+    Exits with 0 where every case can be scored, with 2 where one cannot or there is none.
     """
     from callscore.app import check_cases
+    from callscore.cli.listening import whoever_listens
     from callscore.core.errors import DataError
     from callscore.report.numbers import show_count
 
     report = check_cases(cases)
-    for problem in report.problems[:most]:
-        click.echo(str(problem), err=True)
     if report.problems:
-        more = len(report.problems) - most
-        if more > 0:
-            click.echo(f"… and {more} more", err=True)
+        with whoever_listens():
+            for problem in report.problems[:most]:
+                click.echo(str(problem), err=True)
+            if (more := len(report.problems) - most) > 0:
+                click.echo(f"… and {more} more", err=True)
         raise DataError(show_count(len(report.problems), "unusable case"))
+    if not report.tasks:
+        raise DataError(f"{', '.join(map(str, cases))}: holds no case")
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
-    click.echo(f"{total} can be scored: {counts or 'none'}")
+    click.echo(f"{total} can be scored: {counts}")

@@ -104,7 +104,9 @@ def _decode_slowly(raw: bytes) -> Decoded:
     except RecursionError:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as error:
-        raise JsonFault("not_json", f"{error.msg} at character {error.pos + 1}") from None
+        raise JsonFault(
+            "not_json", f"{error.msg.removesuffix(' at')} at character {error.pos + 1}"
+        ) from None
     if _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
     return Decoded(_without_surrogates(value, flags), tuple(sorted(flags)))

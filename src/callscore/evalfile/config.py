@@ -61,6 +61,12 @@ class EvalConfig(msgspec.Struct, frozen=True):
     scoring: ScoreConfig
     attempts: AttemptsEntry
 
+    @property
+    def files(self) -> Sequence[Path]:
+        """Every file that a run of this config needs: it must not be written over."""
+        recorded = [path for paths in self.recordings.values() for path in paths]
+        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, self.store)
+
 
 def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     """The config in a file; raises ConfigError where it cannot be used.
@@ -77,6 +83,8 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
+    if file.gates and not cases:
+        raise document.error("gates", "gates are put on scores of calls; expected case files")
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
@@ -168,7 +176,7 @@ def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
         scoring.check_options()
     except ConfigError as error:
         part = "weights" if str(error).startswith("weights") else "settings"
-        raise document.error(part, str(error)) from None
+        raise document.error(part, str(error).removeprefix(f"{part}: ")) from None
 
 
 def _data(document: Document, value: Any) -> DataEntry:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
-from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
 from callscore.evalfile.file import GateEntry
 from callscore.suites.calls import spec
 
@@ -19,19 +19,29 @@ def known_gates() -> tuple[str, ...]:
     return (FINAL, *found.tasks, *found.metrics)
 
 
-def check_gates(card: Scorecard, gates: Sequence[GateEntry]) -> None:
-    """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided."""
+def check_gates(card: Scorecard, gates: Sequence[GateEntry], coverage: float = 1.0) -> None:
+    """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided.
+
+    A blocked score misses every gate on it; a metric over too few cases (`coverage` is the share
+    that must have been evaluated) can miss a gate but not pass it.
+    """
     missed: list[str] = []
     undecided: list[str] = []
     for gate in gates:
         for model in card.models:
             if gate.model is not None and gate.model != model.model:
                 continue
-            value = _value(model, gate.of)
-            if value is None:
-                undecided.append(f"{model.model}: {gate.of} has no value")
+            value, name = _value(model, gate.of), f"{model.model}: {gate.of}"
+            if value is None and (blocked := _blocked(model, gate.of)):
+                missed.append(f"{name} is invalid ({blocked}), {_wanted(gate)}")
+            elif value is None:
+                undecided.append(f"{name} has no value")
             elif not _holds(value, gate):
-                missed.append(f"{model.model}: {gate.of} is {value:.4g}, {_wanted(gate)}")
+                missed.append(f"{name} is {value:.4g}, {_wanted(gate)}")
+            elif (task := model.tasks.get(gate.of.partition(".")[0])) and not _covers(
+                task, coverage
+            ):
+                undecided.append(f"{name} rests on {task.n} of {task.cases} cases")
     if missed:
         raise GateFailed("gate failed: " + "; ".join(missed))
     if undecided:
@@ -49,6 +59,16 @@ def _value(model: ModelScore, of: str) -> float | None:
         return score.score
     found = score.metrics.get(of)
     return found.value if found is not None else None
+
+
+def _blocked(model: ModelScore, of: str) -> str:
+    """What the model breached, where that is why a score is none: its own doing (C-01)."""
+    found = model.final if of == FINAL else model.tasks.get(of)
+    return ", ".join(found.reasons) if found is not None and found.status == "invalid" else ""
+
+
+def _covers(task: TaskScore, share: float) -> bool:
+    return task.coverage is not None and task.coverage >= share - TOLERANCE
 
 
 def _holds(value: float, gate: GateEntry) -> bool:

@@ -43,7 +43,15 @@ def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -
     """The embedder under a key: a name, or a model behind `/embeddings`."""
     if value is None:
         return default_embedder(judge)
-    return value if isinstance(value, str) else _model(document, part, value)
+    if not isinstance(value, str):
+        return _model(document, part, value)
+    if value == "none":
+        return value
+    from callscore.embeddings.catalog import NAMES  # not before somebody compares
+
+    if value not in NAMES:
+        raise document.error(part, f"{value!r}; expected a model, or one of {', '.join(NAMES)}")
+    return value
 
 
 def default_embedder(judge: JudgeChoice | object) -> str:

@@ -81,7 +81,7 @@ def _cell(row: TemplateRow, model: ModelScore, ranking: Mapping[str, Ranked]) ->
     if row.kind in ("criterion", "benchmarks"):
         return _benchmark(model, row)
     if row.kind in ("final_a", "final_b"):
-        return _final(model, row)
+        return _final(model, row, ranking[model.model].reason)
     if row.kind == "cost":
         return _cost(model)
     if row.kind == "rank":
@@ -194,7 +194,7 @@ def _criterion(criterion: CriterionScore) -> Cell:
     return Cell(f"{criterion.binary} ({shown}{mark})", tone, brief=f"{criterion.binary} ({shown})")
 
 
-def _final(model: ModelScore, row: TemplateRow) -> Cell:
+def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
     final = model.final
     value = final.a if row.kind == "final_a" else final.b
     is_official = (row.kind == "final_a") == (final.option == "A")
@@ -205,7 +205,7 @@ def _final(model: ModelScore, row: TemplateRow) -> Cell:
     if final.status == "invalid":
         floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
         return Cell(f"invalid{floor}", "blocked", brief="invalid")
-    return Cell(final.status, "quiet", f"Final Score {final.status}: {', '.join(final.reasons)}")
+    return Cell(final.status, "quiet", why or "")
 
 
 def _why_no_a(model: ModelScore) -> str:
@@ -216,7 +216,7 @@ def _why_no_a(model: ModelScore) -> str:
 
 def _cost(model: ModelScore) -> Cell:
     if model.cost.per_1000_calls is None:
-        return Cell("unknown", "quiet", "no price is recorded for these outputs")
+        return Cell("unknown", "quiet", "an output, or all of them, has no price recorded")
     return Cell(show_money(model.cost.per_1000_calls))
 
 

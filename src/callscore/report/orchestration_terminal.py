@@ -135,10 +135,13 @@ def _remarks(result: Json) -> Iterator[str]:
         yield f"{language} data report  {actions} (x_extension.data_report)"
     undecided = extension.get("undecided", {"count": 0})["count"]
     if undecided:
-        yield (
-            f"{language} undecided    {show_count(undecided, 'argument value')} left to a judge, "
-            "counted as unequal: FC is approximate"
+        how = (
+            "without a sure verdict"
+            if extension.get("judging")
+            else ("left to a judge, counted as unequal")
         )
+        values = show_count(undecided, "argument value")
+        yield f"{language} undecided    {values} {how}: FC is approximate"
     if extension["status"] != "valid":
         yield f"{language} status       {extension['status']}"
     for failed in extension["failed_evaluations"]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.scorecard import Judging, Ranked, Scorecard, TemplateRow
+from callscore.core.scorecard import (
+    Blocker,
+    Judging,
+    ModelScore,
+    Ranked,
+    Scorecard,
+    TemplateRow,
+)
 from callscore.report.cells import Cell, Row, Tone, rows
 from callscore.report.layout import Column, Line, Piece, paragraph, table
 from callscore.report.numbers import show, show_count, show_money
@@ -53,7 +60,8 @@ def scorecard_lines(
         yield []
     if layout.is_brief:
         yield [Piece("G good · A acceptable · W warning · F fail · B blocker", "dim")]
-    yield from _footnotes(notes, width)
+    has_judge = card.judging is not None and card.judging.judge is not None
+    yield from _footnotes(notes, width, has_judge=has_judge)
     yield from _blockers(card, width)
     yield from _ranking(card, width)
     if card.judging is not None:
@@ -70,6 +78,7 @@ def _judging(judging: Judging) -> str:
         parts.append(show_count(judging.requests, "request"))
         tokens = judging.input_tokens + judging.output_tokens
         parts.append(f"{tokens} tokens")
+    if judging.requests or judging.cost_usd is not None:
         cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
         parts.append(f"cost {cost}, apart from the models' own")
     if judging.failed:
@@ -132,14 +141,13 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
     return found
 
 
-def _footnotes(notes: _Footnotes, width: int) -> Iterator[Line]:
+def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Line]:
     for number, reason in enumerate(notes.reasons, start=1):
         yield from paragraph([Piece(f"[{number}] {reason}", "dim")], width)
     if any("await a verdict" in reason for reason in notes.reasons):
-        hint = (
-            "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml "
-            "(models), or --judge offline (an estimate)."
-        )
+        hint = "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml (models)"
+        other = ", or --judge offline (an estimate)."
+        hint += ". The judge that was asked could not tell." if has_judge else other
         yield from paragraph([Piece(hint, "dim")], width)
     yield []
 
@@ -150,13 +158,22 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
             told = (
-                f"{blocker.metric} is {blocker.value:.6g}, the limit is {blocker.limit:g}; "
+                f"{blocker.metric} is {_breach(blocker, model)}; "
                 f"calls: {cases or 'none alone'}" + (f" and {more} more" if more > 0 else "")
             )
             name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
             yield from paragraph([name, Piece(told)], width)
     if any(model.blockers for model in card.models):
         yield []
+
+
+def _breach(blocker: Blocker, model: ModelScore) -> str:
+    """The value that breached a gate, whose calls it is of, and the limit."""
+    metric = model.tasks[blocker.task].metrics[blocker.metric]
+    is_partial = metric.gate_value is not None and metric.gate_value != metric.value
+    calls = " over the calls that no other gate blocks" if is_partial else ""
+    limit = "blocked at" if blocker.value == blocker.limit else "the limit is"
+    return f"{blocker.value:.6g}{calls}, {limit} {blocker.limit:g}"
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:

@@ -13,6 +13,7 @@ from callscore.core.errors import UsageError
 from callscore.evalfile.config import EvalConfig
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
 from callscore.running.models import LABELS, Reached, open_models
+from callscore.store.files import check_targets
 
 if TYPE_CHECKING:
     from callscore.running.scenarios import ScenarioSet
@@ -28,11 +29,17 @@ class RunOptions(msgspec.Struct, frozen=True):
     results: Path | None = None
     records: Path | None = None
     save_verdicts: Path | None = None
+    card: Path | None = None
+    log: Path | None = None
 
     @property
     def targets(self) -> Targets:
         """The files that the run writes."""
-        return Targets(self.results, self.records, self.save_verdicts)
+        return Targets(self.results, self.records, self.save_verdicts, self.card)
+
+    def check_targets(self, config: EvalConfig) -> None:
+        """Refuse what cannot be written, or would be written into something else of the run."""
+        check_targets((*self.targets.files, self.log), config.files)
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -79,6 +86,7 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
 
     A dry run and scoring again send nothing later either: `sending=False` needs no keys.
     """
+    options.check_targets(config)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
     parts: list[Subjects] = [CallSubjects(scoring)] if config.cases else []

@@ -163,10 +163,16 @@ def _scored(ran: Ran, scoring: RunScoring) -> Ran:
 
 def rescore(prepared: Prepared, run_id: int) -> Ran:
     """Score a stored run again; nothing is sent."""
-    with Journal(prepared.config.store) as journal:
+    store = prepared.config.store
+    if not store.exists():
+        raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
+    with Journal(store) as journal:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
-            raise UsageError(f"run {run_id} was made with other data than {prepared.config.path}")
+            raise UsageError(
+                f"run {run_id} was made with other data than {prepared.config.path} names now, "
+                "or with another --limit"
+            )
         calls = JudgeCalls(journal, Payer(sends=False))
         with RunScoring(prepared, journal, run_id, calls) as scoring:
             if not scoring.judge(0.0):

@@ -17,7 +17,7 @@ from callscore.scoring.examining import NOTHING_FOUND, Examined, Examiner
 from callscore.store.records import VerdictRecord
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
-from callscore.suites.calls.asking import left_open
+from callscore.suites.calls.asking import left_open, with_common
 from callscore.suites.calls.benchmarks import measuring as benchmarks
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.benchmarks.words import criteria_of
@@ -208,7 +208,9 @@ class Scorer:
             return run, reply
         task, reference = opened.task, opened.reference
         output = task.read(reference, reply)
-        known = given.get((model, run)) or given.get((None, run), NO_VERDICTS)
+        known = given.get((model, run), NO_VERDICTS)
+        if of_everybody := given.get((None, run)):
+            known = with_common(known, of_everybody)
         if isinstance(output, Malformed):
             return ReadAnswer(model, run, reply, output, None, known, ())
         subject = None
@@ -270,6 +272,7 @@ class Scorer:
             self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
             return ()
         answers: list[Answer] = []
+        tally.most_runs = max(tally.most_runs, len(runs))
         for run in runs:
             if isinstance(run, MeasuredAnswer):
                 tally.add_call(run.read.reply.cost_usd)
@@ -326,7 +329,8 @@ class Scorer:
         if found is NOTHING_FOUND and not self._estimates:
             return measured
         measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
-        flags = sorted({*measured.flags, *found.flags})
+        causes = (f"unjudged: {why}" for why in found.failures.values())
+        flags = sorted({*measured.flags, *found.flags, *causes})
         return Measured(measures, flags, measured.secondary)
 
 

@@ -42,7 +42,7 @@ def opened_examiner(
             calls = calls or _own_calls(config.store, stack)
             judge, models = _models(config.judge, calls, online)
         else:
-            judge, models = _built_in(config.judge, embedder), ()
+            judge, models = _built_in(config, embedder), ()
         examiner = Examiner(judge, embedder, [online.close], models, _at_once(config.judge))
         if calls is not None:
             examiner.answered_by = calls.answered_by
@@ -54,14 +54,15 @@ def _at_once(judge: object) -> int | None:
     return judge[0].limits.concurrency if isinstance(judge, tuple) else None
 
 
-def _built_in(judge: str | Judge, embedder: Embedder | None) -> Judge | None:
-    if judge == "none":
+def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
+    judge = config.judge
+    if isinstance(judge, tuple) or judge == "none":
         return None
     if not isinstance(judge, str):
         return judge
     from callscore.judges.offline.judge import OfflineJudge
 
-    return OfflineJudge(embedder)
+    return OfflineJudge(embedder, config.checked_settings().timestamp_tolerance_s)
 
 
 def _models(

@@ -85,6 +85,8 @@ class Examiner:
         self.caveats: set[str] = set()
         self.answered_by = AnsweredBy()
         """Under which names the judging models answered."""
+        self.why_failed: str | None = None
+        """One cause of verdicts that did not come: of several, the first in the alphabet."""
         self._at_once = at_once or JUDGED_AT_ONCE
         self._closing = closing
         self._room: Semaphore | None = None
@@ -142,7 +144,9 @@ class Examiner:
             judged = await judge.judge(dossier_of(case, questions))
         self.spent.add(judged, len(questions))
         if isinstance(judged, Failed):
-            return Examined(failures={q.metric: judged.why for q in questions})
+            return self._failed(judged.why, questions)
+        for void in judged.void:
+            self.why_failed = min(self.why_failed or void.why, void.why)
         failures = {void.item.metric: void.why for void in judged.void}
         return Examined(_by_item(judged.verdicts), failures, judged.flags)
 
@@ -153,7 +157,7 @@ class Examiner:
         found = await embedder.similarities(pairs, _language(case))
         self.spent.similarities += len(pairs)
         if isinstance(found, Failed):
-            return Examined(failures={q.metric: found.why for q in questions})
+            return self._failed(found.why, questions)
         self.caveats.update(s.caveat for s in found if s.caveat)
         return Examined(
             _by_item(
@@ -161,6 +165,10 @@ class Examiner:
                 for q, s in zip(questions, found, strict=True)
             )
         )
+
+    def _failed(self, why: str, questions: Sequence[Question]) -> Examined:
+        self.why_failed = min(self.why_failed or why, why)
+        return Examined(failures={question.metric: why for question in questions})
 
 
 def dossier_of(case: Case, questions: Sequence[Question]) -> Dossier:

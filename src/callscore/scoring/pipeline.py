@@ -15,14 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.config import ScoreConfig
-from callscore.core.errors import DataError
+from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Item, Verdict
-from callscore.scoring.answers import (
-    Answers,
-    AnswerSource,
-    EmbeddedAnswers,
-    RecordedAnswers,
-)
+from callscore.scoring.answers import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
 from callscore.scoring.cases import Placed, WantedCases, case_positions
 from callscore.scoring.casework import (
     NOT_EXAMINED,
@@ -173,7 +168,11 @@ class Tallying:
 
     def _read(self, placed: Placed, answers: Answers) -> ReadCase:
         """The answers to a case as its task reads them, and what files say about them."""
-        return self._scorer.read(placed.opened, answers, _given(self._index, placed.position))
+        given = _given(self._index, placed.position)
+        if given:
+            task = placed.opened.case.task
+            self._index.unused_verdicts += _unused(given, task, answers)
+        return self._scorer.read(placed.opened, answers, given)
 
     def _score_together(self, cases: Sequence[Placed]) -> None:
         """Measure some cases, those of one task together; add them up in their own order."""
@@ -228,8 +227,14 @@ def _marks(model: str, source: AnswerSource, examiner: Examiner | None) -> Seque
 
 def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
     ids = case_positions(config)
+    if not ids:
+        raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
     if source is None:
-        source = _recorded(config, ids) if config.outputs else EmbeddedAnswers()
+        source = _recorded(config, ids) if config.outputs else _embedded(config)
+    for model in config.cost_per_1000:
+        if model not in source.models:
+            known = ", ".join(source.models)
+            raise UsageError(f"cost of {model!r}: no output is by it; expected one of {known}")
     index = _Index(ids, source)
     if config.verdicts:
         _index_verdicts(config, index)
@@ -243,7 +248,15 @@ def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
         record = read_output_head(line)
         models.add(record.model)
         lines.add(_position(ids, record.case_id, line), line)
+    if not models:
+        raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
     return RecordedAnswers(lines, sorted(models))
+
+
+def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
+    if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
+        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
+    return EmbeddedAnswers()
 
 
 def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
@@ -276,6 +289,18 @@ def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
             place=line.place,
         )
     return position
+
+
+def _unused(given: GivenVerdicts, task: str, answers: Answers) -> int:
+    """Verdicts on a case that fit none of its answers: of another run, or on another task."""
+    runs = {run for of_model in answers.values() for run in of_model} | {1}
+    return sum(
+        len(verdicts)
+        for (model, run), items in given.items()
+        for item, verdicts in items.items()
+        if run not in (runs if model is None else answers.get(model, ()))
+        or item.metric.partition(".")[0] not in (task, "bench")
+    )
 
 
 def _given(index: _Index, position: int) -> GivenVerdicts:

@@ -130,7 +130,7 @@ def _signature(
         for key, value in msgspec.to_builtins(settings).items()
         if value != msgspec.to_builtins(spec.load().settings)[key]
     }
-    weights = ",".join(f"{task}={weight:g}" for task, weight in config.weights.items())
+    weights = ",".join(f"{task}={weight:g}" for task, weight in sorted(config.weights.items()))
     parts = {
         "suite": "calls",
         "framework": spec.load().framework,
@@ -148,8 +148,18 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
     notes = [f"skipped: {problem}" for problem in tallied.skipped]
     if tallied.unused_verdicts:
         notes.append(
-            f"{tallied.unused_verdicts} verdicts name a model without outputs and were not used"
+            f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
+            "without an output, or a metric of another task"
         )
-    if examiner is not None:
-        notes += [*sorted(examiner.caveats), *examiner.answered_by.notes()]
-    return notes
+    notes += [
+        f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
+        "no answer; their cases are the mean of the other runs"
+        for model, tallies in tallied.tallies.items()
+        for task, tally in tallies.items()
+        if tally.missing_runs > 0
+    ]
+    if examiner is None:
+        return notes
+    if examiner.why_failed is not None:
+        notes.append(f"items got no verdict, for example: {examiner.why_failed}")
+    return [*notes, *sorted(examiner.caveats), *examiner.answered_by.notes()]

@@ -76,6 +76,8 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
         labelled.setdefault(group, {}).setdefault(place, {})[record.by] = record.verdict
         given = record.judge if record.judge is not None else words.get(place)
         pairs.setdefault(group, []).append(Pair(record.verdict, given))
+    if not pairs:
+        raise UsageError(f"{', '.join(map(str, labels))}: holds no label")
     alone: dict[tuple[str, str], list[str]] = {}
     for place, word in words.items():
         asked = _rubric_of(place.metric, place.item)

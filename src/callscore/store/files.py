@@ -6,7 +6,7 @@ import os
 import tempfile
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,12 @@ MAX_LINE_BYTES = 50_000_000
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+OTHER_FORMATS = {
+    b"\x1f\x8b": "compressed (gzip)",
+    b"PK\x03\x04": "an archive or a spreadsheet (zip)",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -49,8 +55,10 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
     for number, raw in enumerate(iter(partial(file.readline, MAX_LINE_BYTES + 1), b""), start=1):
         start = offset
         offset += len(raw)
-        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
-            start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
+        if number == 1:
+            if raw.startswith(BYTE_ORDER_MARK):
+                start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
+            _refuse_other_formats(path, raw)
         if len(raw) > MAX_LINE_BYTES:
             raise DataError(
                 f"a line of more than {MAX_LINE_BYTES} bytes; expected at most so many",
@@ -58,6 +66,15 @@ def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
             )
         if not raw.isspace():
             yield Line(path, number, start, raw)
+
+
+def _refuse_other_formats(path: Path, first: bytes) -> None:
+    """One message about a file that is something else, instead of one about every line."""
+    found = next((name for start, name in OTHER_FORMATS.items() if first.startswith(start)), None)
+    if found is None and first.strip() in (b"{", b"["):
+        found = "one JSON document over several lines"
+    if found is not None:
+        raise DataError(f"is {found}; expected one JSON object a line, in UTF-8", place=str(path))
 
 
 def open_for_reading(path: Path) -> BinaryIO:
@@ -138,18 +155,26 @@ def numbered(line: Line) -> Line:
     return msgspec.structs.replace(line, number=number)
 
 
-def check_can_be_written(path: Path) -> None:
-    """StoreError where `written_whole` could not write this file."""
-    handle, temporary = _temporary_beside(path)
-    os.close(handle)
-    temporary.unlink()
+def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> None:
+    """Refuse files that cannot be written, before any work: inputs, folders, one file for two."""
+    taken = {path.resolve(): "is read by this command" for path in inputs}
+    for target in targets:
+        if target is None or is_special(target):
+            continue
+        place = target.resolve()
+        if place in taken:
+            raise UsageError(f"{target}: {taken[place]}; expected another file to write to")
+        taken[place] = "is written by two options"
+        handle, temporary = _temporary_beside(target)
+        os.close(handle)
+        temporary.unlink()
 
 
 def _temporary_beside(path: Path) -> tuple[int, Path]:
     """In the same folder: renaming is one step only within one file system."""
     try:
-        if path.exists() and not path.is_file():
-            raise StoreError(f"{path}: cannot be written: a folder or a device has this name")
+        if path.is_dir():
+            raise StoreError(f"{path}: cannot be written: is a folder")
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:20]}.", dir=path.parent)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
@@ -158,7 +183,20 @@ def _temporary_beside(path: Path) -> tuple[int, Path]:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when everything was written; else not at all."""
+    """A file that appears under its name only when everything was written; else not at all.
+
+    A pipe or a device is written to, not replaced. A link to a file is replaced, so that nothing
+    elsewhere is written (S-05).
+    """
+    try:
+        with path.open("wb") if is_special(path) else _replacing(path) as file:
+            yield file
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
     handle, temporary = _temporary_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -168,8 +206,6 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         temporary.chmod(0o644)
         temporary.replace(path)
         _sync_folder(path.parent)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
@@ -183,3 +219,11 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is a pipe or a device under this name: nothing that can be replaced."""
+    try:
+        return path.exists() and not (path.is_file() or path.is_dir())
+    except OSError:  # no such name can be, as of 300 letters; whoever opens it says so
+        return False

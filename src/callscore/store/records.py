@@ -112,7 +112,10 @@ def _decoded(line: Line) -> Case | None:
 
 def read_output_head(line: Line) -> OutputHead:
     """Whose answer to which case stands on a line."""
-    return _typed(_OUTPUT_HEAD, line)
+    head = _typed(_OUTPUT_HEAD, line)
+    if not head.model.strip():
+        raise DataError("is empty; expected the name of the model", field="model", place=line.place)
+    return head
 
 
 def read_output(line: Line) -> OutputRecord:

@@ -17,8 +17,6 @@ SHARED_RUN = 3
 LEAST_OVERLAP = 0.5
 QUOTE_LIKENESS = 90.0
 """Percent; a quote is often tidied up."""
-SECONDS = 5.0
-"""How far a timestamp may be off (C-39)."""
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,300})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,300})['’](?!\w)")
 _TIME = re.compile(r"\b(?:(\d{1,3}):)?(\d{1,3}):(\d{2})\b")
 
@@ -119,7 +117,7 @@ def _is_right(reason: str, turn: Passage, page: Page, lang: str | None) -> bool:
     """Whether time, numbers and names beside the evidence agree with the call."""
     times = [_seconds(*found) for found in _TIME.findall(reason)]
     if times and turn.start is not None:
-        return any(abs(time - turn.start) <= SECONDS for time in times)
+        return any(abs(time - turn.start) <= page.tolerance_s for time in times)
     untimed = _TIME.sub("", reason)
     found = support(untimed, page, lang).findings
     return not any(finding.doubt in ("number", "name") for finding in found)

@@ -23,7 +23,7 @@ from callscore.judges.offline.likeness import (
     stated_words,
     value_word,
 )
-from callscore.judges.offline.page import Page, Passage, page
+from callscore.judges.offline.page import SECONDS, Page, Passage, page
 from callscore.judges.offline.support import Support, support
 from callscore.judges.offline.wording import Wording
 from callscore.judges.sheet import word_for_nothing
@@ -49,8 +49,9 @@ class OfflineJudge:
 
     name = "offline estimate"
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
+    def __init__(self, embedder: Embedder | None = None, tolerance_s: float = SECONDS) -> None:
         self._embedder = embedder
+        self._tolerance_s = tolerance_s
 
     @cached_property
     def signature(self) -> str:
@@ -60,7 +61,7 @@ class OfflineJudge:
 
     async def judge(self, dossier: Dossier) -> Judged | Failed:
         """An estimate for every question that a rule can say something about."""
-        read = page(dossier)
+        read = page(dossier, self._tolerance_s)
         worded = [_plain(question) for question in dossier.questions if question.offered]
         vain = [word_for_nothing(question) for question in worded]
         asked = [question for question, word in zip(worded, vain, strict=True) if not word]

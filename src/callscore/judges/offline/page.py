@@ -15,6 +15,9 @@ from callscore.judges.offline.lexicon import lexicon
 from callscore.judges.offline.wording import Wording
 from callscore.metrics.facts.fact import Index
 
+SECONDS = 5.0
+"""How far a timestamp may be off, where nothing else is set (C-39)."""
+
 
 class Passage(msgspec.Struct, frozen=True, dict=True):
     """One turn, or one value of the reference; `source` names it as judges do: `t3`, `ref:…`."""
@@ -41,6 +44,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     """The folded words of the speakers' names."""
     fields: frozenset[str]
     """The names of the fields of the reference."""
+    tolerance_s: float = SECONDS
 
     def without_field(self, claim: str) -> str:
         """A claim "field: value" without the name of its field, which claims nothing."""
@@ -80,7 +84,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
         return frozenset(digits).union(*(p.wording.counts for p in self.passages))
 
 
-def page(dossier: Dossier) -> Page:
+def page(dossier: Dossier, tolerance_s: float = SECONDS) -> Page:
     """The page of a dossier."""
     turns = list(_turns(dossier))
     known = [turn.speaker for turn in dossier.turns if turn.speaker]
@@ -90,6 +94,7 @@ def page(dossier: Dossier) -> Page:
         list(_leaves(dossier.expected_outcome, "", dossier.lang)),
         frozenset(speakers),
         frozenset(_fields(dossier.expected_outcome)),
+        tolerance_s,
     )
 
 

@@ -27,6 +27,16 @@ def left_open(questions: Sequence[Question], given: Verdicts) -> list[Question]:
     ]
 
 
+def with_common(own: Verdicts, common: Verdicts) -> Verdicts:
+    """The verdicts on one answer, and those on every model's where it has none of its own.
+
+    What answers more than its own item stays whole: a claim list is not lengthened by another.
+    """
+    settled = {group for item in own if (group := _group(item)) is not None}
+    joined = {item: given for item, given in common.items() if _group(item) not in settled}
+    return {**joined, **own}
+
+
 def _group(item: Item) -> str | None:
     if item.metric in CLAIM_METRICS and item.item.startswith(CLAIM_PREFIX):
         return CLAIM_PREFIX

@@ -187,7 +187,7 @@ def _value(
     if tally.waiting:
         return (
             None,
-            f"not_run: {tally.waiting} of {task.evaluated} answers {WAITING_FOR[spec.needs]}",
+            f"not_run: {tally.waiting} of {task.calls} answers {WAITING_FOR[spec.needs]}",
         )
     if not tally.n:
         return None, _why_none(tally, task)
@@ -205,7 +205,7 @@ def _whole(count: float) -> float:
 
 def _why_none(tally: MetricTally, task: TaskTally) -> str:
     if tally.failed:
-        return f"failed: {tally.failed} of {task.evaluated} answers could not be judged"
+        return f"failed: {tally.failed} of {task.calls} answers could not be judged"
     if not task.evaluated:
         return "not_run: no answer was evaluated"
     if tally.absent:

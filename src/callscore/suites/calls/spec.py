@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -112,6 +112,9 @@ class Benchmarks(msgspec.Struct, frozen=True):
     criteria: Mapping[str, Criterion]
 
 
+OPEN_MAPS = "structure.open_maps"
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings that the clarifications introduce; part of a result's identity (C-126)."""
 
@@ -120,7 +123,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parse: Literal["fenced", "strict"]
     macro_f1: Literal["present_classes", "divide_by_3"]
     weights: Literal["document", "proportional"]
-    open_maps: tuple[str, ...] = msgspec.field(name="structure.open_maps")
+    open_maps: tuple[str, ...] = msgspec.field(name=OPEN_MAPS)
     score_margin_fraction: float = msgspec.field(name="qa.score_margin_fraction")
     timestamp_tolerance_s: float = msgspec.field(name="qa.timestamp_tolerance_s")
     fluency_granularity: Literal["sentence"] = msgspec.field(name="fluency.granularity")
@@ -139,6 +142,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ):
             if not 0 <= value <= 1:
                 raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+        if not 0 <= self.timestamp_tolerance_s < float("inf"):
+            raise ValueError("qa.timestamp_tolerance_s must be a number of seconds, at least 0")
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -208,7 +213,27 @@ def settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     for key in overrides:
         if key not in known:
             raise ConfigError(f"unknown setting {key!r}; expected one of: {', '.join(known)}")
+    given = {key: _as_list(key, value) for key, value in overrides.items()}
     try:
-        return msgspec.convert({**known, **overrides}, Settings, strict=False)
+        return msgspec.convert({**known, **given}, Settings, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
-        raise ConfigError(f"setting {', '.join(overrides)}: {error}") from None
+        wrong = next((key for key in given if f"$.{key}`" in str(error)), None)
+        words = choices().get(wrong or "")
+        problem = f"expected one of {', '.join(words)}" if words else str(error)
+        raise ConfigError(f"setting {wrong or ', '.join(given)}: {problem}") from None
+
+
+def _as_list(key: str, value: Any) -> Any:
+    """Several paths in one text, as a command line gives them, stand apart by spaces."""
+    return tuple(value.split()) if key == OPEN_MAPS and isinstance(value, str) else value
+
+
+@cache
+def choices() -> Mapping[str, tuple[str, ...]]:
+    """The words that a setting may be, by its name; those of numbers and paths are left out."""
+    hints = get_type_hints(Settings)
+    return {
+        field.encode_name: tuple(map(str, words))
+        for field in msgspec.structs.fields(Settings)
+        if (words := get_args(hints[field.name])) and get_origin(hints[field.name]) is Literal
+    }

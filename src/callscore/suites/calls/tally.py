@@ -141,6 +141,13 @@ class TaskTally(msgspec.Struct):
     spend: float = 0.0
     calls: int = 0
     unpriced: int = 0
+    most_runs: int = 0
+    """Runs of the case that has most, failed ones included."""
+
+    @property
+    def missing_runs(self) -> int:
+        """Runs that other cases have: those that failed or were not made."""
+        return self.most_runs * self.evaluated - self.calls
 
     def add_not_run(self) -> None:
         """A case that the model never answered."""
@@ -256,6 +263,7 @@ class TaskTally(msgspec.Struct):
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
+            most_runs=max(self.most_runs, other.most_runs),
         )
 
 

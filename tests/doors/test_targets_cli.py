@@ -1,0 +1,108 @@
+"""What a command writes: never in place of what it reads, and whoever may be listening."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import callscore
+from builders import form, output, qa_case, question
+from eval_files import eval_file, run, start
+
+SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(qa_case([question()], "c1")) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("option", ["--json", "--results", "--records", "--save-verdicts"])
+def test_scoring_writes_over_no_input(cases: Path, option: str) -> None:
+    outputs = cases.with_name("outputs.jsonl")
+    outputs.write_text(json.dumps(output("c1", form(question()))) + "\n", encoding="utf-8")
+    before = outputs.read_bytes()
+    done = run("score", cases, "--outputs", outputs, option, outputs)
+    assert done.returncode == 2
+    assert f"{outputs}: is read by this command" in done.stderr
+    assert outputs.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--json", "--results", "--records", "--log"])
+@pytest.mark.parametrize("name", ["cases.jsonl", "eval.yaml", "kept.db"])
+def test_a_run_writes_over_nothing_it_needs(cases: Path, option: str, name: str) -> None:
+    model = {"name": "m", "provider": "simulated"}
+    path = eval_file(cases.parent, [model], data="cases.jsonl", store="kept.db")
+    assert run("run", path).returncode == 0
+    before = (cases.parent / name).read_bytes()
+    done = run("run", path, option, cases.parent / name)
+    assert done.returncode == 2
+    assert f"{name}: is read by this command" in done.stderr
+    assert (cases.parent / name).read_bytes() == before
+
+
+def test_a_result_of_the_orchestration_suite_replaces_no_recording(tmp_path: Path) -> None:
+    runs = tmp_path / "EN"
+    shutil.copytree(SAMPLES / "outputs" / "sample-large" / "EN", runs)
+    before = (runs / "1_out.json").read_bytes()
+    cards = SAMPLES / "cards" / "EN"
+    done = run("orchestration", "score", runs, "--cards", cards, "--json", runs / "1_out.json")
+    assert done.returncode == 2
+    assert "is read by this command" in done.stderr
+    assert (runs / "1_out.json").read_bytes() == before
+
+
+def test_two_options_do_not_share_a_file(cases: Path) -> None:
+    target = cases.with_name("both.json")
+    done = run("score", cases, "--json", target, "--results", target)
+    assert done.returncode == 2
+    assert f"{target}: is written by two options" in done.stderr
+    assert not target.exists()
+
+
+def test_a_reader_who_leaves_early_costs_neither_the_file_nor_the_exit_code(cases: Path) -> None:
+    gates = [{"of": "qa.question_score_accuracy", "at_most": 0.5}]
+    path = eval_file(cases.parent, [{"name": "m", "provider": "simulated"}], gates=gates)
+    card = cases.with_name("card.json")
+    process = start("run", path, "--json", card)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 1
+    assert card.exists()
+
+
+def test_a_reader_who_leaves_early_is_no_failed_gate() -> None:
+    with start("demo") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_is_stopped_leaves_no_half_written_file(cases: Path, sent: signal.Signals) -> None:
+    case = json.loads(cases.read_text(encoding="utf-8"))
+    many = [{**case, "id": f"c{n}", "model_output": form(question())} for n in range(20_000)]
+    cases.write_text("\n".join(map(json.dumps, many)), encoding="utf-8")
+    with start("score", cases, "--results", cases.with_name("results.jsonl")) as process:
+        while process.poll() is None and len(list(cases.parent.iterdir())) < 2:
+            time.sleep(0.01)
+        process.send_signal(sent)
+        assert process.wait(timeout=60) == 130
+    assert list(cases.parent.iterdir()) == [cases]
+
+
+def test_scoring_again_makes_no_store(cases: Path) -> None:
+    path = eval_file(cases.parent, [{"name": "m", "provider": "simulated"}])
+    store = cases.with_name("none.db")
+    done = run("run", path, "--store", store, "--rescore", 1)
+    assert (done.returncode, store.exists()) == (2, False)
+    assert "none.db: no such store" in done.stderr

@@ -1,0 +1,47 @@
+"""Files that are written: whole, never over an input, never in place of a device."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from callscore.core.errors import StoreError, UsageError
+from callscore.store.files import check_targets, written_whole
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    with written_whole(pipe) as file:
+        file.write(b"new")
+    reader.join(timeout=10)
+    assert read == [b"new"]
+    assert pipe.is_fifo()
+
+
+def test_a_folder_is_not_written_to(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be written"), written_whole(tmp_path):
+        pass
+
+
+def test_an_input_is_not_written_over_by_whatever_name(tmp_path: Path) -> None:
+    cases, link = tmp_path / "cases.jsonl", tmp_path / "link.jsonl"
+    cases.write_text("{}")
+    link.symlink_to(cases)
+    for name in (cases, link, tmp_path / ".." / tmp_path.name / "cases.jsonl"):
+        with pytest.raises(UsageError, match="is read by this command"):
+            check_targets((None, name), (cases,))
+
+
+def test_two_options_do_not_write_one_file(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    with pytest.raises(UsageError, match="is written by two options"):
+        check_targets((target, target), ())
+    nowhere = Path(os.devnull)
+    check_targets((nowhere, nowhere), (nowhere,))

@@ -1,0 +1,116 @@
+"""`callscore.score` with records in memory: what errors call them, which verdicts hold, notes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import callscore
+from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from callscore.core.errors import DataError, UsageError
+
+GOOD = "supported_by_transcript"
+CASES = [qa_case([question()], name) for name in ("a", "b")]
+
+
+def test_a_record_is_named_by_its_number_not_by_a_file_that_is_gone() -> None:
+    outputs = [output("a", form(question())), output("b", form(question()), run=0)]
+    with pytest.raises(DataError, match=r"^outputs: record 2: field run: 0 is no run"):
+        callscore.score(CASES, outputs)
+
+
+def test_a_line_of_a_file_is_named_by_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "outputs.jsonl"
+    file.write_text('{"case_id": "a"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=f"^{file}:1: "):
+        callscore.score(CASES, file)
+
+
+def test_an_output_says_whose_it_is() -> None:
+    with pytest.raises(DataError, match="field model: is empty; expected the name"):
+        callscore.score(CASES, [output("a", form(question()), model=" ")])
+
+
+def test_a_cost_is_of_somebody() -> None:
+    outputs = [output(name, form(question()), model="gpt") for name in "ab"]
+    with pytest.raises(UsageError, match=r"cost of 'gtp': .*expected one of gpt"):
+        callscore.score(CASES, outputs, cost_per_1000={"gtp": 1.0})
+
+
+@pytest.mark.parametrize("second", [{"error": "503"}, None])
+def test_runs_without_an_answer_are_noted(second: dict[str, str] | None) -> None:
+    outputs = [output("a", form(question())), output("b", form(question()))]
+    outputs.append(output("a", form(question()), run=2))
+    if second is not None:
+        outputs.append({"case_id": "b", "model": "m", "run": 2, **second})
+    card = callscore.score(CASES, outputs)
+    assert card.notes == [
+        "m, qa: 1 of 4 runs have no answer; their cases are the mean of the other runs"
+    ]
+    assert callscore.score(CASES, outputs[:2]).notes == []
+
+
+def test_answers_that_wait_are_counted_among_answers() -> None:
+    given = form(question(reason="The agent greeted"))
+    outputs = [output(name, given, run=run) for name in "ab" for run in (1, 2, 3)]
+    metric = callscore.score(CASES, outputs).models[0].tasks["qa"].metrics
+    assert metric["qa.evidence_backed_reasoning"].why == "not_run: 6 of 6 answers await a verdict"
+
+
+def test_the_order_of_weights_is_no_other_series() -> None:
+    outputs = [output(name, form(question())) for name in "ab"]
+    one = callscore.score(CASES, outputs, weights={"qa": 0.5, "text": 0.5})
+    other = callscore.score(CASES, outputs, weights={"text": 0.5, "qa": 0.5})
+    assert one.signature == other.signature
+
+
+def test_the_tolerance_for_times_reaches_the_offline_judge() -> None:
+    call = [{"id": 1, "speaker": "Agent", "start": 0, "text": "Good morning, how can I help you"}]
+    answer = form(question(reason="At 00:03 the agent said 'Good morning, how can I help'"))
+    case, metric = qa_case([question()], "a", transcript=call), "qa.evidence_backed_reasoning"
+    values = [
+        callscore.score([case], [output("a", answer)], judge="offline", settings=settings)
+        .models[0]
+        .tasks["qa"]
+        .metrics[metric]
+        .value
+        for settings in ({}, {"qa.timestamp_tolerance_s": 1})
+    ]
+    assert values == [1.0, 0.5]
+
+
+def judged(item: str, word: str, **extra: object) -> Json:
+    metric = "qa.evidence_backed_reasoning"
+    return {"case_id": "a", "metric": metric, "item": item, "verdict": word, **extra}
+
+
+def test_a_verdict_for_every_model_holds_beside_one_for_a_model() -> None:
+    two = [question("Q1"), question("Q2")]
+    given = [{**q, "reason": f"The agent said so in {q['question_id']}"} for q in two]
+    verdicts = [judged("Q1", "as_described", model="m"), judged("Q2", "as_described")]
+    verdicts.append(judged("Q1", "vague"))
+    card = callscore.score([qa_case(two, "a")], [output("a", form(*given))], verdicts=verdicts)
+    assert card.models[0].tasks["qa"].metrics["qa.evidence_backed_reasoning"].value == 1.0
+
+
+def test_a_claim_list_of_a_model_is_not_lengthened_by_a_common_one() -> None:
+    claim = {"case_id": "c1", "metric": "text.fabrication_free", "verdict": "not_found"}
+    own = [{**claim, "model": "m", "item": "claim:1", "text": "one", "verdict": GOOD}]
+    common = [{**claim, "item": f"claim:{n}", "text": f"claim {n}"} for n in (1, 2, 3)]
+    other = text_outcome()
+    other["summary"] = {**other["summary"], "call_purpose": "Something else"}
+    card = callscore.score([text_case()], [output("c1", other)], verdicts=[*own, *common])
+    assert card.models[0].tasks["text"].metrics["text.fabrication_free"].value == 1.0
+
+
+def test_verdicts_that_fit_no_answer_are_counted() -> None:
+    outputs = [output(name, form(question())) for name in "ab"]
+    verdicts = [
+        judged("Q1", "vague", model="nobody"),
+        judged("Q1", "vague", run=2),
+        {"case_id": "a", "metric": "text.call_intent", "item": "call_purpose", "verdict": "same"},
+        judged("Q1", "vague"),
+    ]
+    (note,) = callscore.score(CASES, outputs, verdicts=verdicts).notes
+    assert note.startswith("verdicts that were not used: 3;")
