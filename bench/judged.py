@@ -31,7 +31,7 @@ FORM = (
     ("Does the agent verify the customer?", "The agent asks for the account number."),
     ("Does the agent say when the money comes?", "The agent names three days."),
 )
-REASONS = tuple(f"The agent says: {text}" for text in (GREETING, VERIFYING, PROMISE))
+REASONS = (GREETING, VERIFYING, PROMISE)
 
 
 def marked(reasons: Iterator[str]) -> dict[str, Any]:
@@ -48,12 +48,12 @@ def marked(reasons: Iterator[str]) -> dict[str, Any]:
 def case(number: int) -> dict[str, Any]:
     """A short call with a form of three questions, whose reasons the model gives otherwise."""
     said = (
-        ("agent", GREETING),
+        ("agent", f"{GREETING} You are caller {number}."),
         ("customer", f"I was charged twice on the third, my order is number {number}."),
-        ("agent", VERIFYING),
+        ("agent", f"{VERIFYING} And order {number}, is it in your name?"),
         ("customer", f"It is {number} and then four zeros, under my own name."),
-        ("agent", PROMISE),
-        ("customer", "All right, that is good to hear. Thank you for sorting it out."),
+        ("agent", f"{PROMISE} Your case is {number}."),
+        ("customer", f"All right, case {number}, that is good to hear. Thank you."),
     )
     turns = [{"id": i, "speaker": who, "text": text} for i, (who, text) in enumerate(said, 1)]
     asked = [{"question_id": f"Q{i}", "question": text} for i, (text, _) in enumerate(FORM, 1)]

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.calling import NEVER_REPEATED, Answered, AttemptFailed, Call, Provider
 from callscore.core.case import Failed, Message, Prompt, Reply
 from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
-from callscore.judges.evidence import sources_of
+from callscore.judges.evidence import Sources, sources_of
 from callscore.judges.framing import LONGEST_TEXT
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.prompt import Composer, Request
@@ -101,7 +101,8 @@ class LLMJudge:
         given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
         void = [v for outcome in outcomes for v in outcome.void]
         flags = {flag for outcome in outcomes for flag in outcome.flags}
-        flags.update(_flags_of(dossier))
+        sources = requests[0].sources if requests else sources_of(dossier)
+        flags.update(_flags_of(dossier, sources))
         if void and not given:
             raised = f" ({', '.join(sorted(flags))})" if flags else ""
             return Failed(STAGE, void[0].why + raised, spent.cost_usd)
@@ -175,8 +176,8 @@ def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Void]:
     ]
 
 
-def _flags_of(dossier: Dossier) -> Iterable[str]:
-    if suspicions(dossier, sources_of(dossier)):
+def _flags_of(dossier: Dossier, sources: Sources) -> Iterable[str]:
+    if suspicions(dossier, sources):
         yield INJECTION_SUSPECTED
     if any(
         len(q.text) > LONGEST_TEXT or len(q.reference) > LONGEST_TEXT for q in dossier.questions

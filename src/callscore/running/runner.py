@@ -86,7 +86,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
     with Journal(config.store) as journal:
         ledger = journal.open_run(header, resume=prepared.options.resume)
         held = _Held(ledger)
-        calls = JudgeCalls(journal, Payer(_engine_options(prepared), ledger.id, on_event))
+        payer = Payer(_engine_options(prepared), ledger.id, on_event)
+        calls = JudgeCalls(ledger.answers, payer)
         try:
             with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
                 calls.check()
@@ -167,8 +168,10 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(f"run {run_id} was made with other data than {prepared.config.path}")
-        calls = JudgeCalls(journal, Payer(sends=False))
-        with RunScoring(prepared, journal, run_id, calls) as scoring:
+        with (
+            journal.open_answers() as answers,
+            RunScoring(prepared, journal, run_id, JudgeCalls(answers, Payer(sends=False))) as scoring,
+        ):
             if not scoring.judge(0.0):
                 return Ran(run_id, RunSummary("interrupted", {}), ())
             return _scored(Ran(run_id, RunSummary("complete", {}), ()), scoring)

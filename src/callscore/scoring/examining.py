@@ -82,7 +82,8 @@ class Examiner:
         self.models = models
         self.spent = Spent()
         self.caveats: set[str] = set()
-        self._at_once = at_once or JUDGED_AT_ONCE
+        self.at_once = at_once or JUDGED_AT_ONCE
+        """Answers that are judged at the same time, at most."""
         self._closing = closing
         self._room: Semaphore | None = None
 
@@ -105,7 +106,7 @@ class Examiner:
 
     def apart(self) -> Examiner:
         """The same judge with an account of its own; nothing is compared."""
-        return Examiner(self.judge, None, self._closing, self.models, self._at_once)
+        return Examiner(self.judge, None, self._closing, self.models, self.at_once)
 
     def is_related(self, model: str) -> bool:
         """Whether a judge is of the family of this model."""
@@ -124,7 +125,7 @@ class Examiner:
         import asyncio  # not before somebody judges
 
         if self._room is None:
-            self._room = asyncio.Semaphore(self._at_once)
+            self._room = asyncio.Semaphore(self.at_once)
         async with self._room:
             judged = await judge.judge(dossier_of(case, questions))
         self.spent.add(judged, len(questions))

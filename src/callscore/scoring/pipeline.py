@@ -41,8 +41,9 @@ from callscore.suites import catalog
 if TYPE_CHECKING:
     from asyncio import Task
 
-CASES_AT_ONCE = 24
-"""So many cases may wait for a judge; results still come in the order of the files."""
+CASES_A_CALL = 4
+"""So many cases may wait for a judge, for each call to it that may be under way: one that takes
+long holds up none of the calls behind it, though results come in the order of the files."""
 
 CASES_TOGETHER = 64
 """So many cases are measured task by task: what one task needs then stays in the processor's cache,
@@ -190,7 +191,7 @@ class Tallying:
             while (placed := self._taken()) is not None:
                 read = self._read(placed)
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
-                if len(waiting) >= CASES_AT_ONCE:
+                if len(waiting) >= CASES_A_CALL * examiner.at_once:
                     await self._settle_first(waiting)
             while waiting:
                 await self._settle_first(waiting)
