@@ -71,7 +71,7 @@ def write_eval(folder: Path, url: str) -> Path:
     lines = "".join(json.dumps(case(number)) + "\n" for number in range(CASES))
     (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
     reached = {"provider": "openai", "base_url": url, "price": {"input": 1, "output": 2}}
-    limits = {"concurrency": AT_ONCE}
+    limits = {"concurrency": AT_ONCE // 2}
     model = {"name": MODEL, "model": MODEL, **reached, "limits": limits}
     judge = {"name": JUDGE, "model": JUDGE, **reached, "limits": limits}
     path = folder / "eval.yaml"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -12,15 +14,16 @@ import msgspec
 
 from callscore.app import opened_outlets
 from callscore.core.case import Case, Failed, Reply
-from callscore.core.run_words import Outcome, Work
+from callscore.core.run_words import ModelSpec, Outcome, Work
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.running.answered_by import AnsweredBy
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
-from callscore.running.session import judge_all
+from callscore.running.session import BETWEEN_S, Judging
 from callscore.scoring.answers import Answers
 from callscore.scoring.casework import OnResult
 from callscore.scoring.examiners import opened_examiner
+from callscore.scoring.examining import Examiner
 from callscore.scoring.judge_calls import JudgeCalls
 from callscore.scoring.pipeline import Tallying
 from callscore.scoring.scorecards import scorecard
@@ -167,16 +170,14 @@ class RunScoring:
         """
         if overtaken:
             self._source.look_into_the_journal()
-        elif isinstance(outcome.answer, Reply) and self._can_go_on:
+        elif isinstance(outcome.answer, Reply) and self._tallying is not None:
             self._source.take(outcome.work, outcome.answer)
 
-    @property
-    def _can_go_on(self) -> bool:
-        """Where somebody judges, all waits: judging needs the loop that the models have now."""
-        return self._tallying is not None and self._examiner is None
-
     def catch_up(self) -> None:
-        """Score for a moment: cases to which every model has answered; the rest is for `card`."""
+        """Score for a moment: cases to which every model has answered; the rest is for `card`.
+
+        Where somebody judges there is nothing to do: cases are scored when they are judged.
+        """
         tallying, until = self._tallying, time.monotonic() + SLICE_S
         if tallying is None:
             return
@@ -184,22 +185,32 @@ class RunScoring:
             if time.monotonic() >= until:
                 return
 
-    def judge(self, spent_usd: float) -> bool:
-        """Put what is open to the judges; so much of the budget is spent. False if interrupted."""
-        if self._examiner is None:
-            return True
-        return judge_all(self._examine, self.calls, spent_usd)
-
-    async def _examine(self) -> None:
+    @property
+    def judging(self) -> Judging | None:
+        """What is put to judges; None where nobody judges."""
         examiner = self._examiner
-        if self._tallying is not None and examiner is not None:
-            await self._tallying.examine_all(examiner)
-        if self._prepared.sets and examiner is not None and examiner.judge is not None:
+        return None if examiner is None else Judging(partial(self._examine, examiner), self.calls)
+
+    async def _examine(self, examiner: Examiner, answered: asyncio.Event) -> None:
+        """Cases as soon as all models have answered them, scenarios when all is `answered`."""
+        if not isinstance(self._prepared.config.scoring.embedder, ModelSpec):
+            examiner.until_quiet = answered.wait
+        if self._tallying is not None:
+            await self._tallying.examine_all(examiner, partial(self._until_ready, answered))
+        if self._prepared.sets and examiner.judge is not None:
             from callscore.running.scenarios import judge_scenarios
 
+            await answered.wait()
             self._judged = await judge_scenarios(
                 self._scenario_answers(self._source.of_model), examiner
             )
+
+    async def _until_ready(self, answered: asyncio.Event, case_id: str) -> None:
+        """What is no model judges in this process, and leaves the loop to the models until then."""
+        asks_models = bool(self.calls.seats)
+        await asyncio.sleep(0)
+        while not answered.is_set() and not (asks_models and self._source.is_ready(case_id)):
+            await asyncio.sleep(BETWEEN_S)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""

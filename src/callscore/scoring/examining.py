@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 JUDGED_AT_ONCE = 16
 NEVER_SHOWN = frozenset({"critical_facts"})
 """The judge gets its facts as questions; the list itself would answer them (C-123)."""
+UNITS_A_DOLLAR = 2**1074
+"""Any amount is a whole number of these: sums are exact, in whichever order answers come."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -38,7 +40,7 @@ class Spent(msgspec.Struct):
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = None
+    cost_units: int | None = None
     disputed: int = 0
     rejudged: int = 0
     flipped: int = 0
@@ -51,7 +53,8 @@ class Spent(msgspec.Struct):
         """Take in one dossier."""
         self.items += items
         if judged.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + judged.cost_usd
+            above, below = judged.cost_usd.as_integer_ratio()
+            self.cost_units = (self.cost_units or 0) + above * (UNITS_A_DOLLAR // below)
         if isinstance(judged, Failed):
             self.failed += 1
             return
@@ -64,6 +67,11 @@ class Spent(msgspec.Struct):
         self.flipped += judged.flipped
         for flag in judged.flags:
             self.flags[flag] = self.flags.get(flag, 0) + 1
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The known part of what judging cost; None where nothing is known."""
+        return None if self.cost_units is None else self.cost_units / UNITS_A_DOLLAR
 
 
 class Examiner:
@@ -84,6 +92,8 @@ class Examiner:
         self.caveats: set[str] = set()
         self.at_once = at_once or JUDGED_AT_ONCE
         """Answers that are judged at the same time, at most."""
+        self.until_quiet: Callable[[], Awaitable[object]] | None = None
+        """Waited for before sentences are compared: what computes here holds up all who wait."""
         self._closing = closing
         self._room: Semaphore | None = None
 
@@ -95,6 +105,8 @@ class Examiner:
         if worded and self.judge is not None:
             parts.append(await self._judged(self.judge, case, worded))
         if compared and self.embedder is not None:
+            if self.until_quiet is not None:
+                await self.until_quiet()
             parts.append(await self._compared(self.embedder, case, compared))
         if len(parts) == 1:
             return parts[0]

@@ -20,6 +20,7 @@ from callscore.core.run_words import (
     Work,
 )
 from callscore.engine.asking import Asker, stopped
+from callscore.engine.budget import Budget
 from callscore.engine.lane import Lane
 from callscore.engine.limits import Pause
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
@@ -70,10 +71,9 @@ class JudgeCalls:
         """Refuse a budget that cannot be kept to, before the first call."""
         Plan({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
 
-    def begin(self, stop: Stop, spent_usd: float = 0.0) -> Asker:
-        """Begin in the running loop; so much of the budget is spent already."""
-        options = msgspec.structs.replace(self.payer.options, already_spent_usd=spent_usd)
-        self._asker = Asker(options, stop, self._heard)
+    def begin(self, stop: Stop, budget: Budget | None = None) -> Asker:
+        """Begin in the running loop; the budget is the payer's own, or shared with the models."""
+        self._asker = Asker(self.payer.options, stop, self._heard, budget)
         return self._asker
 
     @property

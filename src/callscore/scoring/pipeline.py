@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -50,10 +50,16 @@ CASES_TOGETHER = 64
 and scoring takes an eighth less."""
 
 Progress = Callable[[int, int], None]
+UntilReady = Callable[[str], Awaitable[object]]
+"""Returns when the case of an id may be examined: its answers are there, or never will be."""
 
 
 def no_progress(done: int, total: int) -> None:
     """Progress nobody watches."""
+
+
+async def always_ready(case_id: str) -> None:
+    """The answers are there before anything is examined."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -182,13 +188,15 @@ class Tallying:
         for position, _ in cases:
             self._progress(position + 1, len(self._index.ids))
 
-    async def examine_all(self, examiner: Examiner) -> None:
-        """All cases, some of them at once, settled in the order of the files."""
+    async def examine_all(self, examiner: Examiner, until_ready: UntilReady = always_ready) -> None:
+        """All cases, some of them at once, begun and settled in the order of the files."""
         import asyncio
 
         waiting: deque[Waiting] = deque()
         try:
-            while (placed := self._taken()) is not None:
+            while (placed := self._next) is not None:
+                await until_ready(placed.opened.case.id)
+                self._taken()
                 read = self._read(placed)
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
                 if len(waiting) >= CASES_A_CALL * examiner.at_once:
