@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -80,11 +81,11 @@ def sources_of(dossier: Dossier) -> Sources:
         time = "" if turn.start is None else f" {_clock(turn.start)}"
         lines.append(f"{name}{time}{_speaker(turn.speaker)} {shown(turn.text)}")
     spoken = set(turns.values())
-    known = [leaf for leaf in _leaves(dossier.config, "") if not leaf[0].endswith(_IDS)]
+    known = [leaf for leaf in _leaves(dossier.config) if not leaf[0].endswith(_IDS)]
     told = set(known)
     expected = [
         (path, value)
-        for path, value in _leaves(dossier.expected_outcome, "")
+        for path, value in _leaves(dossier.expected_outcome)
         if not path.endswith(_IDS) and value not in spoken and (path, value) not in told
     ]
     return Sources(turns, _named(_FIELD, _unrepeated(expected)), _named(_CONFIG, known), lines)
@@ -118,32 +119,42 @@ def _unrepeated(leaves: Sequence[Leaf]) -> Sequence[Leaf]:
 def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
     """The leaves; short values of one list, of one key throughout it, or of one object together."""
     columns: dict[str, list[str]] = {}
-    for path, value in leaves:
-        columns.setdefault(_OF_LIST.sub("[]", path), []).append(value)
+    names = [_OF_LIST.sub("[]", path) for path, _ in leaves]
+    for column, (_, value) in zip(names, leaves, strict=True):
+        columns.setdefault(column, []).append(value)
+    long = {name for name, values in columns.items() if max(map(len, values)) > LONGEST_LABEL}
     lines: dict[str, list[str]] = {}
-    for path, value in leaves:
-        column = _OF_LIST.sub("[]", path)
-        parent, _, key = path.rpartition(".")
-        if max(map(len, columns[column])) > LONGEST_LABEL:
+    for column, (path, value) in zip(names, leaves, strict=True):
+        if column in long:
             lines[path] = [value]
         elif column != path:
             lines[column] = columns[column]
-        elif parent:
-            lines.setdefault(parent, []).append(f"{key}: {value}")
+        elif parent := path.rpartition(".")[0]:
+            lines.setdefault(parent, []).append(f"{path[len(parent) + 1 :]}: {value}")
         else:
             lines[path] = [value]
     return ((name, ", ".join(values)) for name, values in lines.items())
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+def _leaves(value: Any) -> list[Leaf]:
+    """Every text and number within a value, by its path."""
+    leaves: list[Leaf] = []
+    _gather_leaves(value, "", leaves)
+    return leaves
+
+
+def _gather_leaves(value: Any, path: str, leaves: list[Leaf]) -> None:
+    # Texts first, and known types before general ones: a reference is mostly texts, read from JSON.
+    if isinstance(value, str):
+        leaves.append((path, value))
     elif isinstance(value, (list, tuple)):
         for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}[{index}]")
+            _gather_leaves(inner, f"{path}[{index}]", leaves)
+    elif isinstance(value, (dict, Mapping)):
+        for key, inner in value.items():
+            _gather_leaves(inner, f"{path}.{key}" if path else str(key), leaves)
     else:
-        yield path, value if isinstance(value, str) else json.dumps(value)
+        leaves.append((path, json.dumps(value)))
 
 
 def _mismatch(quote: str, text: str, source: str, *, strict: bool) -> str:
@@ -160,6 +171,7 @@ def _listed(places: Sequence[Place]) -> str:
     return " or ".join(_NAMES[place] for place in places)
 
 
+@lru_cache(maxsize=256)
 def _speaker(name: str | None) -> str:
     """A role as a bare word; anything longer is text like any other."""
     if name is None:

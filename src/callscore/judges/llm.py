@@ -94,9 +94,7 @@ class LLMJudge:
         if found.without_rubric:
             return Failed(STAGE, f"no rubric for {', '.join(found.without_rubric)}")
         requests = self._composer.requests(dossier, found.asked)
-        outcomes = await asyncio.gather(
-            *(self._outcome(request, dossier.repeat) for request in requests)
-        )
+        outcomes = await self._outcomes(requests, dossier.repeat)
         spent = sum((outcome.spent for outcome in outcomes), Spent())
         given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
         void = [v for outcome in outcomes for v in outcome.void]
@@ -115,6 +113,11 @@ class LLMJudge:
             spent.cost_usd,
             void,
         )
+
+    async def _outcomes(self, requests: Sequence[Request], repeat: int) -> Sequence[Outcome]:
+        if len(requests) == 1:
+            return [await self._outcome(requests[0], repeat)]
+        return await asyncio.gather(*(self._outcome(request, repeat) for request in requests))
 
     async def _outcome(self, request: Request, repeat: int) -> Outcome:
         """One request and, where the answer is faulty, one more with the validator's words."""
