@@ -108,8 +108,7 @@ def check(store: str, found: Mapping[str, Any]) -> None:
     """Every case was asked, and every item of it got its verdict."""
     asked = found["requests"]
     assert asked[MODEL] == CASES and asked["preflight"] == 2, found
-    with open(f"{store}.json", encoding="utf-8") as file:
-        card = json.load(file)
+    card = json.loads(Path(f"{store}.json").read_text(encoding="utf-8"))
     judging, qa = card["judging"], card["models"][0]["tasks"]["qa"]
     assert judging["requests"] == asked[JUDGE] >= CASES and not judging["failed"], (judging, found)
     assert judging["items"] == CASES * len(FORM), judging

@@ -28,7 +28,7 @@ _GOOD = (
     r"(?:supported(?:_by_\w+)?|preserved|as_described|stated|native|same_name|followed|verified|"
     r"correct|passe?d?|right|true)"
 )
-_OVERRIDE = re.compile(
+OVERRIDE = re.compile(
     r"\b(?:ignor\w*|disregard|forget|override|bypass)\b[^.\n]{0,40}"
     r"\b(?:instruc|instruk|istruz|rule|rubric|prompt|guideline|criteri|anweisung|regel|regla|directive)"
     r"|(?:игнориру|забудь)\w*[^.\n]{0,40}(?:инструкц|правил)|(?:指令|指示|规则|規則)[^。\n]{0,12}(?:忽略|无视|無視)"
@@ -36,7 +36,7 @@ _OVERRIDE = re.compile(
     r"|निर्देश[^।\n]{0,24}(?:अनदेख|नज़रअंदाज़|उपेक्षा)|تجاهل[^.\n]{0,30}تعليمات",
     re.IGNORECASE,
 )
-_MARKS: Mapping[str, re.Pattern[str]] = {
+MARKS: Mapping[str, re.Pattern[str]] = {
     "addresses_the_judge": re.compile(
         r"\b(?:note|message|memo|attention|dear)\b[^.\n]{0,12}\b(?:graders?|judges?|evaluators?|raters?)\b"
         r"|\bif you (?:mark|rate|grade|judge|score|fail)\b|\bjudge malfunction\b"
@@ -73,9 +73,9 @@ _MARKS: Mapping[str, re.Pattern[str]] = {
     ),
     "floods": re.compile(r"(.)\1{63}"),
 }
-_ALWAYS_SOUGHT = {"floods": _MARKS["floods"]}
-_SOUGHT_IN_FOREIGN_TEXT = {
-    name: _MARKS[name] for name in ("hides_characters", "mixes_alphabets", "floods")
+_ALWAYS_SOUGHT = {"floods": MARKS["floods"]}
+_SOUGHT_BEYOND_ASCII = {
+    name: MARKS[name] for name in ("hides_characters", "mixes_alphabets", "floods")
 }
 _HINTS = re.compile(
     # overriding, plain or with digits for letters; in rot13; in other alphabets
@@ -127,11 +127,11 @@ def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
 def suspicions_in(text: str) -> tuple[str, ...]:
     """What looks wrong in one text, whoever wrote it."""
     hinted = has_hint(text)
-    marks = _MARKS if hinted else _ALWAYS_SOUGHT if text.isascii() else _SOUGHT_IN_FOREIGN_TEXT
+    marks = MARKS if hinted else _ALWAYS_SOUGHT if text.isascii() else _SOUGHT_BEYOND_ASCII
     found = [name for name, mark in marks.items() if mark.search(text)]
-    if hinted and _OVERRIDE.search(text):
+    if hinted and OVERRIDE.search(text):
         found.append("overrides_rules")
-    elif any(_OVERRIDE.search(hidden) for hidden in _decoded(text, hinted=hinted)):
+    elif any(OVERRIDE.search(hidden) for hidden in _decoded(text, hinted=hinted)):
         found.append("hides_instructions")
     if _is_repetitive(text):
         found.append("floods")

@@ -62,22 +62,22 @@ class JournalAnswers:
         self._found: dict[str, Answers] = {}
         """Every answer to the cases that are about to be scored."""
 
-    def take(self, work: Work, reply: Reply) -> None:
-        """A reply that the journal holds, too: its case is scored without asking the journal."""
+    def take(self, work: Work, answer: Reply | Failed) -> None:
+        """An answer that the journal gets, too: its case is scored without asking the journal."""
         if self._number_at_hand >= MOST_AT_HAND:
             self.look_into_the_journal()
         else:
             self._number_at_hand += 1
-            self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = reply
+            self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = answer
 
     def look_into_the_journal(self) -> None:
-        """From now on not every reply is at hand."""
+        """From now on not every answer is at hand."""
         self._all_at_hand = False
 
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
         answers = self._found.pop(case.id, None) or self._kept(case.id) or self.to_case(case.id)
-        self._number_at_hand -= _replies(self._at_hand.pop(case.id, {}))
+        self._number_at_hand -= _number(self._at_hand.pop(case.id, {}))
         for model, runs in answers.items():
             self._count(model, runs)
         return answers
@@ -102,9 +102,9 @@ class JournalAnswers:
         return self._journal.answers_to(self._run_id, case_id)
 
     def is_ready(self, case_id: str) -> bool:
-        """Whether every reply to a case is there; if so, they are found for `answers`.
+        """Whether every answer to a case is there; if so, they are found for `answers`.
 
-        A failure is no reply: a resumed run still asks again.
+        A failure is one where it has just come; one in the journal may be asked again.
         """
         found = self._kept(case_id)
         if found is None and not self._all_at_hand:
@@ -116,14 +116,18 @@ class JournalAnswers:
         return found is not None
 
     def _kept(self, case_id: str) -> Answers | None:
-        """The replies to a case, where all are at hand; no longer at hand then."""
-        if _replies(self._at_hand.get(case_id, {})) != self._answers_a_case:
+        """The answers to a case, where all are at hand; no longer at hand then."""
+        if _number(self._at_hand.get(case_id, {})) != self._answers_a_case:
             return None
         self._number_at_hand -= self._answers_a_case
         return self._at_hand.pop(case_id)
 
     def close(self) -> None:
         """The journal is closed by whoever opened it."""
+
+
+def _number(found: Answers) -> int:
+    return sum(map(len, found.values()))
 
 
 def _replies(found: Answers) -> int:
@@ -164,13 +168,13 @@ class RunScoring:
         self._stack.__exit__(kind, error, trace)
 
     def take(self, outcome: Outcome, *, overtaken: bool) -> None:
-        """Keep a reply at hand that was told of after it was durable.
+        """Keep an answer at hand that was told of; a reply is durable by then.
 
         Where the journal may hold another one instead, that one counts.
         """
         if overtaken:
             self._source.look_into_the_journal()
-        elif isinstance(outcome.answer, Reply) and self._tallying is not None:
+        elif self._tallying is not None:
             self._source.take(outcome.work, outcome.answer)
 
     def catch_up(self) -> None:
