@@ -1,4 +1,4 @@
-"""The calls of judges: how far they are is told now and then, and once more at the end."""
+"""The calls of judges: what they share with models, and how far they are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import asyncio
 
 from callscore.core.calling import Answered
 from callscore.core.run_words import Event, Limits, ModelSpec, Outcome, Progress
+from callscore.engine.commons import Commons
+from callscore.engine.plan import EngineOptions
+from callscore.engine.stopping import Stop
 from callscore.providers.scripted import ScriptedProvider
 from callscore.scoring.judge_calls import JudgeCalls, Payer
 from run_cases import work_for
@@ -31,3 +34,18 @@ def test_progress_is_told_now_and_then_and_at_the_end() -> None:
     assert sum(isinstance(event, Outcome) for event in told) == CALLS
     assert len(progress) < CALLS / 2
     assert (progress[-1].done, progress[-1].total) == (CALLS, CALLS)
+
+
+def test_a_judge_waits_while_its_account_is_paused() -> None:
+    async def answered_after_s() -> float:
+        loop = asyncio.get_running_loop()
+        model = ModelSpec("m", "scripted", "m", api_key_env="KEY")
+        judge = ModelSpec("j", "scripted", "j", api_key_env="KEY")
+        calls, commons, provider = JudgeCalls(None), Commons.of(EngineOptions()), ScriptedProvider()
+        calls.begin(Stop(), commons)
+        began = loop.time()
+        commons.pause(model).hold(0.1, began, began)
+        await calls.seat(judge, provider).carry_out(provider, work_for(1).call)
+        return loop.time() - began
+
+    assert asyncio.run(answered_after_s()) >= 0.09

@@ -33,13 +33,12 @@ class Asker:
     """Makes attempts within limits, budget and deadlines."""
 
     def __init__(
-        self, options: EngineOptions, stop: Stop, on_event: OnEvent, budget: Budget | None = None
+        self, options: EngineOptions, budget: Budget, stop: Stop, on_event: OnEvent
     ) -> None:
-        """The budget is that of the options, unless it is shared with others."""
         self._options = options
         self._stop = stop
         self._on_event = on_event
-        self._budget = budget or Budget(options.budget_usd, options.already_spent_usd)
+        self._budget = budget
         self._rng = Random(options.seed)
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(options.attempt_s)

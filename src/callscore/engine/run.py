@@ -18,9 +18,8 @@ from callscore.core.run_words import (
     Work,
 )
 from callscore.engine.asking import Asker, stopped
-from callscore.engine.budget import Budget
+from callscore.engine.commons import Commons
 from callscore.engine.lane import Lane
-from callscore.engine.limits import Pause
 from callscore.engine.plan import EngineOptions, Plan
 from callscore.engine.stopping import Stop
 
@@ -28,19 +27,17 @@ Settled = Reply | Failed | None
 
 
 async def generate(
-    plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop, budget: Budget | None = None
+    plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop, commons: Commons | None = None
 ) -> RunSummary:
     """Carry out a plan. Raises only what ends a run: no place to keep answers, or bad data.
 
-    The budget is that of the plan, unless it is shared with others.
+    The budget is that of the plan, unless something is shared with others.
     """
     plan.check()
-    pauses: dict[tuple[str, str, str], Pause] = {}
-    lanes = [
-        Lane(planned, pauses.setdefault(planned.spec.account, Pause()))
-        for planned in plan.models.values()
-    ]
-    run = _Run(plan.options, ledger, Asker(plan.options, stop, on_event, budget), on_event, stop)
+    commons = commons or Commons.of(plan.options)
+    lanes = [Lane(planned, commons.pause(planned.spec)) for planned in plan.models.values()]
+    asker = Asker(plan.options, commons.budget, stop, on_event)
+    run = _Run(plan.options, ledger, asker, on_event, stop)
     await run.carry_out(lanes)
     await ledger.settle()
     run.tell_progress(lanes)

@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import OnEvent, RunSummary
 from callscore.engine import loop
-from callscore.engine.budget import Budget
+from callscore.engine.commons import Commons
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
@@ -85,17 +85,19 @@ async def _ask_all(session: _Session, first: Mapping[str, Reached], beside: Besi
 
 
 async def _generate_and_judge(session: _Session, judging: Judging | None) -> RunSummary:
-    """Models and judges at the same time, on one budget."""
+    """Models and judges at the same time, on one budget, pausing together."""
     plan, ledger, on_event, stop = session
     if judging is None:
         return await generate(plan, ledger, on_event, stop)
     calls, answered = judging.calls, asyncio.Event()
-    budget = Budget(calls.payer.options.budget_usd, plan.options.already_spent_usd)
-    judged = asyncio.create_task(_judge_all(judging, answered, stop, budget))
+    spent_usd = plan.options.already_spent_usd
+    options = msgspec.structs.replace(calls.payer.options, already_spent_usd=spent_usd)
+    commons = Commons.of(options)
+    judged = asyncio.create_task(_judge_all(judging, answered, stop, commons))
     try:
-        # Models that can cost nothing have no budget to be held to.
-        shared = None if plan.options.budget_usd is None else budget
-        summary = await generate(plan, ledger, on_event, stop, shared)
+        if plan.options.budget_usd is None:
+            commons = commons.without_budget()
+        summary = await generate(plan, ledger, on_event, stop, commons)
         answered.set()
         status = summary.status
         if not await judged:
@@ -119,14 +121,14 @@ def judge_all(judging: Judging) -> bool:
 
 
 async def _judge_all(
-    judging: Judging, answered: asyncio.Event, stop: Stop, budget: Budget | None = None
+    judging: Judging, answered: asyncio.Event, stop: Stop, commons: Commons | None = None
 ) -> bool:
     """False where an interrupt came first.
 
     What is in the air then may still be answered and kept, within the grace of the engine.
     """
     calls = judging.calls
-    calls.begin(stop, budget)
+    calls.begin(stop, commons)
     work = asyncio.create_task(judging.examine(answered))
     others = [asyncio.create_task(stop.wait())]
     try:

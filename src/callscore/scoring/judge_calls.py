@@ -20,9 +20,8 @@ from callscore.core.run_words import (
     Work,
 )
 from callscore.engine.asking import Asker, stopped
-from callscore.engine.budget import Budget
+from callscore.engine.commons import Commons
 from callscore.engine.lane import Lane
-from callscore.engine.limits import Pause
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.engine.stopping import Stop
 from callscore.providers.prices import price_for
@@ -58,6 +57,7 @@ class JudgeCalls:
         self.seats: list[JudgeSeat] = []
         self.under_way: dict[bytes, asyncio.Future[Settled]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
+        self.commons = Commons.of(self.payer.options)
         self._asker: Asker | None = None
 
     def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
@@ -71,9 +71,10 @@ class JudgeCalls:
         """Refuse a budget that cannot be kept to, before the first call."""
         Plan({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
 
-    def begin(self, stop: Stop, budget: Budget | None = None) -> Asker:
-        """Begin in the running loop; the budget is the payer's own, or shared with the models."""
-        self._asker = Asker(self.payer.options, stop, self._heard, budget)
+    def begin(self, stop: Stop, commons: Commons | None = None) -> Asker:
+        """Begin in the running loop; budget and pauses are our own, or shared with the models."""
+        self.commons = commons or Commons.of(self.payer.options)
+        self._asker = Asker(self.payer.options, self.commons.budget, stop, self._heard)
         return self._asker
 
     @property
@@ -121,7 +122,7 @@ class JudgeSeat:
     async def carry_out(self, provider: Provider, call: Call) -> Settled:
         """The kept answer to this request, else a new one, kept before it is used."""
         if self.lane is None:
-            self.lane = Lane(self.planned, Pause())
+            self.lane = Lane(self.planned, self._calls.commons.pause(self.planned.spec))
         lane, answers, under_way = self.lane, self._calls.answers, self._calls.under_way
         lane.total += 1
         stored = answers.stored(call.key) if answers is not None else None
