@@ -77,25 +77,26 @@ _ALWAYS_SOUGHT = {"floods": MARKS["floods"]}
 _SOUGHT_BEYOND_ASCII = {
     name: MARKS[name] for name in ("hides_characters", "mixes_alphabets", "floods")
 }
+_ORDERS = ("mark", "treat", "rate", "grade", "classify", "answer", "label", "count")
 _HINTS = re.compile(
     # overriding, plain or with digits for letters; in rot13; in other alphabets
-    r"[i1]gn[o0]r|d[i1][s5]r[e3]g[a4]rd|f[o0]rg[e3][t7]|[o0]v[e3]rr[i1]d[e3]|byp[a4][s5][s5]"
-    r"|vtabe|qvfertneq|sbetrg|bireevqr|olcnff"
+    r"ign[o0]r|1gn[o0]r|d[i1][s5]r[e3]g[a4]rd|f[o0]rg[e3][t7]|ov[e3]rr[i1]d[e3]|0v[e3]rr[i1]d[e3]"
+    r"|byp[a4][s5][s5]|vtabe|qvfertneq|sbetrg|bireevqr|olcnff"
     r"|игнориру|забудь|忽略|无视|無視|무시|अनदेख|नज़रअंदाज़|उपेक्षा|تجاهل"
     # addressing the judge
     r"|grader|judge|evaluator|rater|if you (?:mark|rate|grade|score|fail)|same model as|do not re"
     r"|thought process:|step by step|you are now|respond with|new instruction"
-    r"|always (?:pass|answer|say)"
+    r"|always (?:pass|answer|say)|"
     # giving verdicts
-    r"|(?:mark|treat|rate|grade|classify|answer|label|count)\b[^.\n]{0,12}"
-    r"\b(?:every|all|each|following|item)"
-    rf"|answer\s+['\"]?{_GOOD}|verdict|a:\s*{_GOOD}|each\s+['\"]|['\"]\s+means"
+    + "|".join(rf"{w}\b[^.\n]{{0,12}}\b(?:every|all|each|following|item)" for w in _ORDERS)
+    + rf"|answer\s+['\"]?{_GOOD}|verdict|a:\s*{_GOOD}|each\s+['\"]|'\s+means|\"\s+means"
     r"|\"(?:score|items|metric)\"|set_score|__proto__|call the function|threshold"
     # imitating the prompt, baiting
-    r"|[<\[]|expected_outcome|model_output|the data has ended|\(source:|how to (?:build|make)"
+    r"|<|\[|expected_outcome|model_output|the data has ended|\(source:|how to (?:build|make)"
 )
 """Something of every mark and of what overrides rules, in small letters. A text without any of it
-has none of them: nearly every text of a call is settled by this one look."""
+has none of them: nearly every text of a call is settled by this one look. Each alternative begins
+with a letter, so that `re` tries only the places where one of these letters stands."""
 _SAME_LETTER = str.maketrans("\u0130\u0131\u017f", "iis")
 """Letters that count as others where the case of letters does not, and have no such small form."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
