@@ -22,22 +22,7 @@ from bench.measuring import usage_of
 MOCK = Path(__file__).parents[2] / "shared" / "tools" / "mock_server.py"
 WALL_LIMIT, CPU_LIMIT = 1.3, 2.0
 TURNS = 5
-FLOOR = """
-import asyncio, json, sys, aiohttp
-url, total, at_once, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-async def main():
-    numbers = iter(range(total))
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(connector=connector) as session:
-        async def worker():
-            for n in numbers:
-                text = f"CASE-{n} " + "x" * size
-                body = {"model": "m", "messages": [{"role": "user", "content": text}]}
-                async with session.post(url + "/chat/completions", json=body) as answer:
-                    (await answer.json())["choices"][0]["message"]["content"]
-        await asyncio.gather(*(worker() for _ in range(at_once)))
-asyncio.run(main())
-"""
+BARE_CLIENT = Path(__file__).with_name("bare_client.py")
 
 
 @contextmanager
@@ -107,14 +92,19 @@ def ours(path: Path, store: str) -> list[str]:
     ]
 
 
+def floor_of(url: str, at_once: int, *kinds: str) -> list[str]:
+    """The bare client, with so many requests of a size a model: `model:requests:bytes`."""
+    return [sys.executable, str(BARE_CLIENT), url, str(at_once), *kinds]
+
+
 def compare(folder: Path, url: str) -> None:
     path = write_eval(folder, url, 2_000, 2, 50)
     size = 2_600  # bytes of one of our requests
     floors, runs = [], []
     usage_of([*ours(path, str(folder / "warm.db")), "--limit", "1"])
-    usage_of([sys.executable, "-c", FLOOR, url, "1", "1", str(size)])
+    usage_of(floor_of(url, 1, f"m:1:{size}"))
     for turn in range(TURNS):
-        floor = usage_of([sys.executable, "-c", FLOOR, url, "4000", "100", str(size)])
+        floor = usage_of(floor_of(url, 100, f"m:4000:{size}"))
         stats(url)
         spent = usage_of(ours(path, str(folder / f"{turn}.db")))
         found = stats(url)
@@ -130,13 +120,13 @@ def compare(folder: Path, url: str) -> None:
     # the least of the floor, never the luckiest pair.
     wall = min(run.wall_seconds for run in runs) / min(floor.wall_seconds for floor in floors)
     cpu = min(run.cpu_seconds for run in runs) / min(floor.cpu_seconds for floor in floors)
-    print(f"wall / floor   {wall:5.2f}  (limit {WALL_LIMIT}): {_verdict(wall, WALL_LIMIT)}")
-    print(f"CPU / floor    {cpu:5.2f}  (limit {CPU_LIMIT}): {_verdict(cpu, CPU_LIMIT)}")
+    print(f"wall / floor   {wall:5.2f}  (limit {WALL_LIMIT}): {verdict(wall, WALL_LIMIT)}")
+    print(f"CPU / floor    {cpu:5.2f}  (limit {CPU_LIMIT}): {verdict(cpu, CPU_LIMIT)}")
     again = usage_of(ours(path, str(folder / "0.db")))
     print(f"the same again {again.wall_seconds:5.2f} s, {stats(url)['requests']} requests")
 
 
-def _verdict(ratio: float, limit: float) -> str:
+def verdict(ratio: float, limit: float) -> str:
     return "met" if ratio <= limit else "MISSED"
 
 

@@ -1,6 +1,7 @@
 """Whose event loop a run has: uvloop's where that is installed, else Python's own."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 
@@ -24,6 +25,15 @@ async def _module_of_loop(stop: Stop) -> str:
 def test_uvloop_is_used_where_it_is_installed() -> None:
     expected = "asyncio" if sys.platform == "win32" else "uvloop"
     assert loop.run(_module_of_loop).startswith(expected)
+
+
+def test_python_looks_for_cycles_less_often_in_a_run_and_as_before_after_it() -> None:
+    async def threshold(stop: Stop) -> int:
+        return gc.get_threshold()[0]
+
+    before = gc.get_threshold()
+    assert loop.run(threshold) == loop.YOUNG_OBJECTS > before[0]
+    assert gc.get_threshold() == before
 
 
 def test_a_run_does_without_uvloop() -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from callscore.core.case import Case, Failed, Message, Turn
 from callscore.core.judging import Dossier, Judged, Question
 from callscore.core.transcript import turns
 from callscore.judges.evidence import sources_of
-from callscore.judges.injection import suspicions, suspicions_in
+from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import GullibleModel, LiteralModel, ObedientModel
@@ -26,6 +31,7 @@ SHARED = Path(__file__).parents[3] / "shared"
 CORPUS = SHARED / "spec" / "injection_corpus.jsonl"
 PLACES = ("transcript", "output", "answer alone", "reference", "config")
 WITHOUT_WORDS = ":"
+DIGITS = {"o": "0", "i": "1", "e": "3", "a": "4", "s": "5", "t": "7"}
 
 
 class Attack(NamedTuple):
@@ -179,6 +185,20 @@ def test_no_text_takes_long_to_look_at(part: str) -> None:
     start = time.process_time()
     suspicions_in(part * (20_000 // len(part)))
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("mark", [*MARKS.values(), OVERRIDE], ids=[*MARKS, "overrides_rules"])
+@given(data=st.data())
+def test_no_mark_is_missed_for_want_of_a_hint(mark: re.Pattern[str], data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(mark))
+    name = next((name for name in MARKS if MARKS[name] is mark), "overrides_rules")
+    assert name in suspicions_in(text)
+
+
+@given(text=st.from_regex(OVERRIDE), rng=st.randoms(use_true_random=False))
+def test_no_disguise_is_missed_for_want_of_a_hint(text: str, rng: Random) -> None:
+    assert has_hint(codecs.encode(text, "rot13"))
+    assert has_hint("".join(rng.choice((char, DIGITS.get(char, char))) for char in text.lower()))
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="real calls are not beside the repository")

@@ -9,7 +9,7 @@ from callscore.core.errors import StoreError
 from callscore.core.run_words import Limits
 from callscore.engine.plan import Plan
 from callscore.providers.scripted import ScriptedProvider
-from callscore.running.session import Asked, ask_all
+from callscore.running.session import Asked, Beside, ask_all
 from callscore.store.journal import Journal
 from engine_runs import planned
 from run_cases import HEADER
@@ -20,7 +20,7 @@ def asked_with(folder: Path, meanwhile: Callable[[], None]) -> Asked:
     with Journal(folder / "journal.db") as journal:
         run = journal.open_run(HEADER)
         try:
-            return ask_all(plan, run, {}, lambda event: None, meanwhile)
+            return ask_all(plan, run, {}, lambda event: None, Beside(meanwhile))
         finally:
             run.end("complete")
 

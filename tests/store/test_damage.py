@@ -200,9 +200,14 @@ def judged_journal(path: Path) -> Path:
     """Two runs, each of which paid for its preflight and for every other answer of a judge."""
     with Journal(path) as journal:
         runs = [journal.open_run(HEADER), journal.open_run(OTHER)]
-        for number in range(JUDGED):
-            journal.keep_answer(judged(number), runs[number % 2].id)
-        journal.keep_answer(judged(JUDGED))  # on nobody's account
+        with journal.open_answers() as answers:
+
+            async def keep_all() -> None:
+                paid = [answers.keep_judged(judged(n), runs[n % 2].id) for n in range(JUDGED)]
+                await asyncio.gather(*paid)
+                await answers.keep_judged(judged(JUDGED))  # on nobody's account
+
+            asyncio.run(keep_all())
         for run in runs:
             run.charge_preflight(0.125 * run.id)
             run.end("complete")

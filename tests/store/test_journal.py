@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
-from callscore.store.journal import Journal, OpenRun
+from callscore.store.journal import Journal, OpenAnswers, OpenRun
 from callscore.store.kept_reply import from_bytes, to_bytes
 from callscore.store.known_keys import KnownKeys
 from run_cases import HEADER, item_for, stored_for, work_for
@@ -77,6 +78,57 @@ def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -
     other.end("complete")
     run.end("complete")
     assert journal.stored(work_for(1).call.key) == stored_for(1)
+
+
+def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -> None:
+    run = journal.open_run(HEADER)
+
+    async def all_at_once() -> None:
+        kept = await asyncio.gather(
+            *(run.answers.keep_judged(stored_for(n), run.id) for n in (1, 2))
+        )
+        assert kept == [stored_for(1), stored_for(2)]
+
+    asyncio.run(all_at_once())
+    with Journal(journal.path) as other:
+        assert other.stored(work_for(2).call.key) == stored_for(2)
+        assert (other.run(run.id).judge_usd, other.run(run.id).cost_usd) == (1.0, 0.0)
+    run.end("complete")
+
+
+def test_judges_that_work_for_no_run_keep_their_answers_too(journal: Journal) -> None:
+    with journal.open_answers() as answers:
+        assert asyncio.run(answers.keep_judged(stored_for(1))) == stored_for(1)
+        assert answers.stored(work_for(1).call.key) == stored_for(1)
+    assert journal.runs() == []
+
+
+def test_a_judge_goes_by_the_answer_that_was_there_first(journal: Journal) -> None:
+    with journal.open_answers() as slow, journal.open_answers() as fast:
+        asyncio.run(fast.keep_judged(stored_for(1)))
+        later = stored_for(1, text="a second answer")
+        assert asyncio.run(slow.keep_judged(later)) == stored_for(1)
+
+
+class CountingConnection(sqlite3.Connection):
+    commits = 0
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        CountingConnection.commits += sql == "COMMIT"
+        return super().execute(sql, *parameters)
+
+
+def test_many_answers_of_judges_share_a_commit(tmp_path: Path) -> None:
+    async def all_at_once(answers: OpenAnswers) -> None:
+        await asyncio.gather(*(answers.keep_judged(stored_for(n)) for n in range(50)))
+
+    with (
+        Journal(tmp_path / "journal.db", CountingConnection) as journal,
+        journal.open_answers() as answers,
+    ):
+        before = CountingConnection.commits
+        asyncio.run(all_at_once(answers))
+        assert CountingConnection.commits - before <= 3
 
 
 def test_a_damaged_answer_counts_as_none_and_is_replaced(journal: Journal) -> None:

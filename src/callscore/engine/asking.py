@@ -32,11 +32,13 @@ MAY_BE_BILLED: frozenset[FailureKind] = frozenset({"timeout", "unreadable"})
 class Asker:
     """Makes attempts within limits, budget and deadlines."""
 
-    def __init__(self, options: EngineOptions, stop: Stop, on_event: OnEvent) -> None:
+    def __init__(
+        self, options: EngineOptions, budget: Budget, stop: Stop, on_event: OnEvent
+    ) -> None:
         self._options = options
         self._stop = stop
         self._on_event = on_event
-        self._budget = Budget(options.budget_usd, options.already_spent_usd)
+        self._budget = budget
         self._rng = Random(options.seed)
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(options.attempt_s)

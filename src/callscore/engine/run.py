@@ -18,23 +18,26 @@ from callscore.core.run_words import (
     Work,
 )
 from callscore.engine.asking import Asker, stopped
+from callscore.engine.commons import Commons
 from callscore.engine.lane import Lane
-from callscore.engine.limits import Pause
-from callscore.engine.plan import Plan
+from callscore.engine.plan import EngineOptions, Plan
 from callscore.engine.stopping import Stop
 
 Settled = Reply | Failed | None
 
 
-async def generate(plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop) -> RunSummary:
-    """Carry out a plan. Raises only what ends a run: no place to keep answers, or bad data."""
+async def generate(
+    plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop, commons: Commons | None = None
+) -> RunSummary:
+    """Carry out a plan. Raises only what ends a run: no place to keep answers, or bad data.
+
+    The budget is that of the plan, unless something is shared with others.
+    """
     plan.check()
-    pauses: dict[tuple[str, str, str], Pause] = {}
-    lanes = [
-        Lane(planned, pauses.setdefault(planned.spec.account, Pause()))
-        for planned in plan.models.values()
-    ]
-    run = _Run(plan, ledger, on_event, stop)
+    commons = commons or Commons.of(plan.options)
+    lanes = [Lane(planned, commons.pause(planned.spec)) for planned in plan.models.values()]
+    asker = Asker(plan.options, commons.budget, stop, on_event)
+    run = _Run(plan.options, ledger, asker, on_event, stop)
     await run.carry_out(lanes)
     await ledger.settle()
     run.tell_progress(lanes)
@@ -48,12 +51,14 @@ def _status(lanes: Sequence[Lane], stop: Stop) -> RunStatus:
 
 
 class _Run:
-    def __init__(self, plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop) -> None:
-        self._options = plan.options
+    def __init__(
+        self, options: EngineOptions, ledger: Ledger, asker: Asker, on_event: OnEvent, stop: Stop
+    ) -> None:
+        self._options = options
         self._ledger = ledger
+        self._asker = asker
         self._on_event = on_event
         self._stop = stop
-        self._asker = Asker(plan.options, stop, on_event)
         self._asked: dict[bytes, asyncio.Future[Settled]] = {}
 
     async def carry_out(self, lanes: Sequence[Lane]) -> None:

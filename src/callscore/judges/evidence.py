@@ -82,11 +82,11 @@ def sources_of(dossier: Dossier) -> Sources:
     """
     turns = {f"{_TURN}{n}": turn.text for n, turn in enumerate(dossier.turns, start=1)}
     spoken = set(turns.values())
-    config = [leaf for leaf in _leaves(dossier.config, "") if not leaf[0].endswith(_IDS)]
+    config = [leaf for leaf in _leaves(dossier.config) if not leaf[0].endswith(_IDS)]
     told = set(config)
     expected = [
         (path, value)
-        for path, value in _leaves(dossier.expected_outcome, "")
+        for path, value in _leaves(dossier.expected_outcome)
         if not path.endswith(_IDS) and value not in spoken and (path, value) not in told
     ]
     is_set = [leaf for leaf in config if leaf[1] != _NOT_SET]
@@ -131,18 +131,18 @@ def _unrepeated(leaves: Sequence[Leaf]) -> Sequence[Leaf]:
 def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
     """The leaves; short values of one list, of one key throughout it, or of one object together."""
     columns: dict[str, list[str]] = {}
-    for path, value in leaves:
-        columns.setdefault(column_of(path), []).append(value)
+    names = [column_of(path) for path, _ in leaves]
+    for column, (_, value) in zip(names, leaves, strict=True):
+        columns.setdefault(column, []).append(value)
+    long = {name for name, values in columns.items() if max(map(len, values)) > LONGEST_LABEL}
     lines: dict[str, list[str]] = {}
-    for path, value in leaves:
-        column = column_of(path)
-        parent, _, key = path.rpartition(".")
-        if max(map(len, columns[column])) > LONGEST_LABEL:
+    for column, (path, value) in zip(names, leaves, strict=True):
+        if column in long:
             lines[path] = [value]
         elif column != path:
             lines[column] = columns[column]
-        elif parent:
-            lines.setdefault(parent, []).append(f"{key}: {value}")
+        elif parent := path.rpartition(".")[0]:
+            lines.setdefault(parent, []).append(f"{path[len(parent) + 1 :]}: {value}")
         else:
             lines[path] = [value]
     return ((name, together(values)) for name, values in lines.items())
@@ -155,15 +155,25 @@ def together(values: Sequence[str]) -> str:
     return ", ".join(values)
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+def _leaves(value: Any) -> list[Leaf]:
+    """Every text and number within a value, by its path."""
+    leaves: list[Leaf] = []
+    _gather_leaves(value, "", leaves)
+    return leaves
+
+
+def _gather_leaves(value: Any, path: str, leaves: list[Leaf]) -> None:
+    # Texts first, and known types before general ones: a reference is mostly texts, read from JSON.
+    if isinstance(value, str):
+        leaves.append((path, value))
     elif isinstance(value, (list, tuple)):
         for index, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}[{index}]")
+            _gather_leaves(inner, f"{path}[{index}]", leaves)
+    elif isinstance(value, (dict, Mapping)):
+        for key, inner in value.items():
+            _gather_leaves(inner, f"{path}.{key}" if path else str(key), leaves)
     else:
-        yield path, value if isinstance(value, str) else json.dumps(value)
+        leaves.append((path, json.dumps(value)))
 
 
 def _mismatch(quote: str, text: str, source: str, *, strict: bool) -> str:

@@ -22,6 +22,8 @@ _LETTERS = "BCDFGHKLMNPRSTVW"
 """Without vowels, so that no id is a word; without rare letters, which cost more tokens."""
 _ID_LENGTH = 4
 
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
+_ascii = json.JSONEncoder(default=str).encode
 _DANGEROUS = re.compile(
     "[<>`\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
@@ -33,7 +35,7 @@ def shown(text: str) -> str:
     """A text as one JSON string on one line, with nothing in it that acts."""
     if len(text) > LONGEST_TEXT:
         text = text[:LONGEST_TEXT] + CUT
-    return _DANGEROUS.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    return _DANGEROUS.sub(_escaped, _quoted(text))
 
 
 def block(name: str, mark: str, lines: Iterable[str]) -> str:
@@ -46,7 +48,7 @@ def fingerprint(*content: object) -> bytes:
 
     A text that wanted to hold the nonce of its own request would have to hold its own hash.
     """
-    data = json.dumps(content, ensure_ascii=True, default=str).encode()
+    data = _ascii(content).encode()
     return hashlib.blake2b(data, digest_size=NONCE_BYTES, key=_KEY).digest()
 
 

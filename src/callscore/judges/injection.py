@@ -28,7 +28,7 @@ _GOOD = (
     r"(?:supported(?:_by_\w+)?|preserved|as_described|stated|native|same_name|followed|verified|"
     r"correct|passe?d?|right|true)"
 )
-_OVERRIDE = re.compile(
+OVERRIDE = re.compile(
     r"\b(?:ignor\w*|disregard|forget|override|bypass)\b[^.\n]{0,40}"
     r"\b(?:instruc|instruk|istruz|rule|rubric|prompt|guideline|criteri|anweisung|regel|regla|directive)"
     r"|(?:игнориру|забудь)\w*[^.\n]{0,40}(?:инструкц|правил)|(?:指令|指示|规则|規則)[^。\n]{0,12}(?:忽略|无视|無視)"
@@ -36,7 +36,7 @@ _OVERRIDE = re.compile(
     r"|निर्देश[^।\n]{0,24}(?:अनदेख|नज़रअंदाज़|उपेक्षा)|تجاهل[^.\n]{0,30}تعليمات",
     re.IGNORECASE,
 )
-_MARKS: Mapping[str, re.Pattern[str]] = {
+MARKS: Mapping[str, re.Pattern[str]] = {
     "addresses_the_judge": re.compile(
         r"\b(?:note|message|memo|attention|dear)\b[^.\n]{0,12}\b(?:graders?|judges?|evaluators?|raters?)\b"
         r"|\bif you (?:mark|rate|grade|judge|score|fail)\b|\bjudge malfunction\b"
@@ -73,8 +73,37 @@ _MARKS: Mapping[str, re.Pattern[str]] = {
     ),
     "floods": re.compile(r"(.)\1{63}"),
 }
+_ALWAYS_SOUGHT = {"floods": MARKS["floods"]}
+_SOUGHT_BEYOND_ASCII = {
+    name: MARKS[name] for name in ("hides_characters", "mixes_alphabets", "floods")
+}
+_ORDERS = ("mark", "treat", "rate", "grade", "classify", "answer", "label", "count")
+_HINTS = re.compile(
+    # overriding, plain or with digits for letters; in rot13; in other alphabets
+    r"ign[o0]r|1gn[o0]r|d[i1][s5]r[e3]g[a4]rd|f[o0]rg[e3][t7]|ov[e3]rr[i1]d[e3]|0v[e3]rr[i1]d[e3]"
+    r"|byp[a4][s5][s5]|vtabe|qvfertneq|sbetrg|bireevqr|olcnff"
+    r"|игнориру|забудь|忽略|无视|無視|무시|अनदेख|नज़रअंदाज़|उपेक्षा|تجاهل"
+    # addressing the judge
+    r"|grader|judge|evaluator|rater|if you (?:mark|rate|grade|score|fail)|same model as|do not re"
+    r"|thought process:|step by step|you are now|respond with|new instruction"
+    r"|always (?:pass|answer|say)|"
+    # giving verdicts
+    + "|".join(rf"{w}\b[^.\n]{{0,12}}\b(?:every|all|each|following|item)" for w in _ORDERS)
+    + rf"|answer\s+['\"]?{_GOOD}|verdict|a:\s*{_GOOD}|each\s+['\"]|'\s+means|\"\s+means"
+    r"|\"(?:score|items|metric)\"|set_score|__proto__|call the function|threshold"
+    # imitating the prompt, baiting
+    r"|<|\[|expected_outcome|model_output|the data has ended|\(source:|how to (?:build|make)"
+)
+"""Something of every mark and of what overrides rules, in small letters. A text without any of it
+has none of them: nearly every text of a call is settled by this one look. Each alternative begins
+with a letter, so that `re` tries only the places where one of these letters stands."""
+_SAME_LETTER = str.maketrans("\u0130\u0131\u017f", "iis")
+"""Letters that count as others where the case of letters does not, and have no such small form."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _DEBRIS = re.compile(r"\\(?=[ !+*])|\]\(|\*\*|--|(?<=[a-z])(?=[A-Z])| \+ |\\n|\}\{|~~|\|\|")
+_DEBRIS_SIGNS = ("\\", "](", "**", "--", " + ", "}{", "~~", "||")
+FEWEST_SIGNS = 2
+"""Signs without which a text cannot hold so many kinds of debris."""
 _LEET = str.maketrans("013457", "oieast")
 
 
@@ -87,19 +116,23 @@ def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
     found: dict[str, None] = {}
     for text in (*trusted, *answers, *_strings(dossier.config)):
         found.update(dict.fromkeys(suspicions_in(text[:LONGEST_TEXT])))
-    known = _alphabets(" ".join(trusted))
-    if any(_alphabets(text) - known for text in answers):
-        found["switches_language"] = None
+    foreign = [alphabets for text in answers if (alphabets := _alphabets(text))]
+    if foreign:
+        known = _alphabets(" ".join(trusted))
+        if any(alphabets - known for alphabets in foreign):
+            found["switches_language"] = None
     return list(found)
 
 
 @lru_cache(maxsize=4096)
 def suspicions_in(text: str) -> tuple[str, ...]:
     """What looks wrong in one text, whoever wrote it."""
-    found = [name for name, mark in _MARKS.items() if mark.search(text)]
-    if _OVERRIDE.search(text):
+    hinted = has_hint(text)
+    marks = MARKS if hinted else _ALWAYS_SOUGHT if text.isascii() else _SOUGHT_BEYOND_ASCII
+    found = [name for name, mark in marks.items() if mark.search(text)]
+    if hinted and OVERRIDE.search(text):
         found.append("overrides_rules")
-    elif any(_OVERRIDE.search(hidden) for hidden in _decoded(text)):
+    elif any(OVERRIDE.search(hidden) for hidden in _decoded(text, hinted=hinted)):
         found.append("hides_instructions")
     if _is_repetitive(text):
         found.append("floods")
@@ -108,10 +141,16 @@ def suspicions_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _decoded(text: str) -> Iterable[str]:
-    """The text as it would read under the usual disguises."""
-    yield codecs.encode(text, "rot13")
-    if any(char.isdigit() for char in text):
+def has_hint(text: str) -> bool:
+    """Whether a text holds anything without which it cannot speak to a judge."""
+    folded = text if text.isascii() else text.translate(_SAME_LETTER)
+    return _HINTS.search(folded.lower()) is not None
+
+
+def _decoded(text: str, *, hinted: bool) -> Iterable[str]:
+    """The text as it would read under the usual disguises; without a hint only the last is one."""
+    if hinted:
+        yield codecs.encode(text, "rot13")
         yield text.translate(_LEET)
     for match in _BASE64.finditer(text):
         try:
@@ -129,6 +168,8 @@ def _is_repetitive(text: str) -> bool:
 
 def _is_symbol_soup(text: str) -> bool:
     """Debris of several notations in one text, as suffixes have it that were found by search."""
+    if sum(sign in text for sign in _DEBRIS_SIGNS) < FEWEST_SIGNS:
+        return False
     return len(set(_DEBRIS.findall(text))) >= DEBRIS_KINDS
 
 

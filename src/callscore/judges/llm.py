@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.calling import NEVER_REPEATED, Answered, AttemptFailed, Call, Provider
 from callscore.core.case import Failed, Message, Prompt, Reply
 from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
-from callscore.judges.evidence import sources_of
+from callscore.judges.evidence import Sources, sources_of
 from callscore.judges.framing import LONGEST_TEXT
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.prompt import Composer, Request
@@ -94,14 +94,13 @@ class LLMJudge:
         if found.without_rubric:
             return Failed(STAGE, f"no rubric for {', '.join(found.without_rubric)}")
         requests = self._composer.requests(dossier, found.asked)
-        outcomes = await asyncio.gather(
-            *(self._outcome(request, dossier.repeat) for request in requests)
-        )
+        outcomes = await self._outcomes(requests, dossier.repeat)
         spent = sum((outcome.spent for outcome in outcomes), Spent())
         given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
         void = [v for outcome in outcomes for v in outcome.void]
         flags = {flag for outcome in outcomes for flag in outcome.flags}
-        flags.update(_flags_of(dossier))
+        sources = requests[0].sources if requests else sources_of(dossier)
+        flags.update(_flags_of(dossier, sources))
         if void and not given:
             raised = f" ({', '.join(sorted(flags))})" if flags else ""
             return Failed(STAGE, void[0].why + raised, spent.cost_usd)
@@ -114,6 +113,11 @@ class LLMJudge:
             spent.cost_usd,
             void,
         )
+
+    async def _outcomes(self, requests: Sequence[Request], repeat: int) -> Sequence[Outcome]:
+        if len(requests) == 1:
+            return [await self._outcome(requests[0], repeat)]
+        return await asyncio.gather(*(self._outcome(request, repeat) for request in requests))
 
     async def _outcome(self, request: Request, repeat: int) -> Outcome:
         """One request and, where the answer is faulty, one more with the validator's words."""
@@ -175,8 +179,8 @@ def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Void]:
     ]
 
 
-def _flags_of(dossier: Dossier) -> Iterable[str]:
-    if suspicions(dossier, sources_of(dossier)):
+def _flags_of(dossier: Dossier, sources: Sources) -> Iterable[str]:
+    if suspicions(dossier, sources):
         yield INJECTION_SUSPECTED
     if any(
         len(q.text) > LONGEST_TEXT or len(q.reference) > LONGEST_TEXT for q in dossier.questions

@@ -18,7 +18,7 @@ from callscore.running.models import Reached, price_of
 from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
-from callscore.running.session import ask_all
+from callscore.running.session import Beside, ask_all, judge_all
 from callscore.running.sharing import SharedStream
 from callscore.scoring.judge_calls import JudgeCalls, Payer
 from callscore.store.journal import Journal, OpenRun
@@ -86,16 +86,16 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
     with Journal(config.store) as journal:
         ledger = journal.open_run(header, resume=prepared.options.resume)
         held = _Held(ledger)
-        calls = JudgeCalls(journal, Payer(_engine_options(prepared), ledger.id, on_event))
+        payer = Payer(_engine_options(prepared), ledger.id, on_event)
+        calls = JudgeCalls(ledger.answers, payer)
         try:
             with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
                 calls.check()
                 plan = _counting(plan, journal.run(ledger.id).spent_usd)
                 first = _first(prepared, journal, calls) if prepared.options.preflight else {}
                 told = _also_scored(ledger, scoring, on_event)
-                preflights, summary = ask_all(plan, ledger, first, told, scoring.catch_up)
-                if summary.status != "interrupted":
-                    summary = _judged(scoring, summary, journal.run(ledger.id).spent_usd)
+                beside = Beside(scoring.catch_up, scoring.judging)
+                preflights, summary = ask_all(plan, ledger, first, told, beside)
                 ran = Ran(ledger.id, summary, preflights)
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
@@ -104,17 +104,6 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
                 return ran
         except _Interrupted as interrupted:
             return interrupted.ran
-
-
-def _judged(scoring: RunScoring, summary: RunSummary, spent_usd: float) -> RunSummary:
-    """Put what is open to the judges, within what the models have left of the budget."""
-    status = summary.status
-    spent_usd += sum(model.uncertain_usd for model in summary.models.values())
-    if not scoring.judge(spent_usd):
-        status = "interrupted"
-    elif scoring.calls.out_of_budget:
-        status = "budget"
-    return RunSummary(status, summary.models, scoring.calls.summaries())
 
 
 class _Held:
@@ -173,9 +162,13 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
                 f"run {run_id} was made with other data than {prepared.config.path} names now, "
                 "or with another --limit"
             )
-        calls = JudgeCalls(journal, Payer(sends=False))
-        with RunScoring(prepared, journal, run_id, calls) as scoring:
-            if not scoring.judge(0.0):
+        with (
+            journal.open_answers() as answers,
+            RunScoring(
+                prepared, journal, run_id, JudgeCalls(answers, Payer(sends=False))
+            ) as scoring,
+        ):
+            if scoring.judging is not None and not judge_all(scoring.judging):
                 return Ran(run_id, RunSummary("interrupted", {}), ())
             return _scored(Ran(run_id, RunSummary("complete", {}), ()), scoring)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -12,15 +14,16 @@ import msgspec
 
 from callscore.app import opened_outlets
 from callscore.core.case import Case, Failed, Reply
-from callscore.core.run_words import Outcome, Work
+from callscore.core.run_words import ModelSpec, Outcome, Work
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.running.models import Reached
 from callscore.running.preparing import Prepared
-from callscore.running.session import judge_all
+from callscore.running.session import BETWEEN_S, Judging
 from callscore.scoring.answered_by import AnsweredBy
 from callscore.scoring.answers import Answers
 from callscore.scoring.casework import OnResult
 from callscore.scoring.examiners import opened_examiner
+from callscore.scoring.examining import Examiner
 from callscore.scoring.judge_calls import JudgeCalls
 from callscore.scoring.pipeline import Tallying
 from callscore.scoring.scorecards import scorecard
@@ -59,22 +62,22 @@ class JournalAnswers:
         self._found: dict[str, Answers] = {}
         """Every answer to the cases that are about to be scored."""
 
-    def take(self, work: Work, reply: Reply) -> None:
-        """A reply that the journal holds, too: its case is scored without asking the journal."""
+    def take(self, work: Work, answer: Reply | Failed) -> None:
+        """An answer that the journal gets, too: its case is scored without asking the journal."""
         if self._number_at_hand >= MOST_AT_HAND:
             self.look_into_the_journal()
         else:
             self._number_at_hand += 1
-            self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = reply
+            self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = answer
 
     def look_into_the_journal(self) -> None:
-        """From now on not every reply is at hand."""
+        """From now on not every answer is at hand."""
         self._all_at_hand = False
 
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case."""
         answers = self._found.pop(case.id, None) or self._kept(case.id) or self.to_case(case.id)
-        self._number_at_hand -= _replies(self._at_hand.pop(case.id, {}))
+        self._number_at_hand -= _number(self._at_hand.pop(case.id, {}))
         for model, runs in answers.items():
             self._count(model, runs)
         return answers
@@ -99,9 +102,9 @@ class JournalAnswers:
         return self._journal.answers_to(self._run_id, case_id)
 
     def is_ready(self, case_id: str) -> bool:
-        """Whether every reply to a case is there; if so, they are found for `answers`.
+        """Whether every answer to a case is there; if so, they are found for `answers`.
 
-        A failure is no reply: a resumed run still asks again.
+        A failure is one where it has just come; one in the journal may be asked again.
         """
         found = self._kept(case_id)
         if found is None and not self._all_at_hand:
@@ -113,14 +116,18 @@ class JournalAnswers:
         return found is not None
 
     def _kept(self, case_id: str) -> Answers | None:
-        """The replies to a case, where all are at hand; no longer at hand then."""
-        if _replies(self._at_hand.get(case_id, {})) != self._answers_a_case:
+        """The answers to a case, where all are at hand; no longer at hand then."""
+        if _number(self._at_hand.get(case_id, {})) != self._answers_a_case:
             return None
         self._number_at_hand -= self._answers_a_case
         return self._at_hand.pop(case_id)
 
     def close(self) -> None:
         """The journal is closed by whoever opened it."""
+
+
+def _number(found: Answers) -> int:
+    return sum(map(len, found.values()))
 
 
 def _replies(found: Answers) -> int:
@@ -165,22 +172,20 @@ class RunScoring:
         self._stack.__exit__(kind, error, trace)
 
     def take(self, outcome: Outcome, *, overtaken: bool) -> None:
-        """Keep a reply at hand that was told of after it was durable.
+        """Keep an answer at hand that was told of; a reply is durable by then.
 
         Where the journal may hold another one instead, that one counts.
         """
         if overtaken:
             self._source.look_into_the_journal()
-        elif isinstance(outcome.answer, Reply) and self._can_go_on:
+        elif self._tallying is not None:
             self._source.take(outcome.work, outcome.answer)
 
-    @property
-    def _can_go_on(self) -> bool:
-        """Where somebody judges, all waits: judging needs the loop that the models have now."""
-        return self._tallying is not None and self._examiner is None
-
     def catch_up(self) -> None:
-        """Score for a moment: cases to which every model has answered; the rest is for `card`."""
+        """Score for a moment: cases to which every model has answered; the rest is for `card`.
+
+        Where somebody judges there is nothing to do: cases are scored when they are judged.
+        """
         tallying, until = self._tallying, time.monotonic() + SLICE_S
         if tallying is None:
             return
@@ -188,22 +193,32 @@ class RunScoring:
             if time.monotonic() >= until:
                 return
 
-    def judge(self, spent_usd: float) -> bool:
-        """Put what is open to the judges; so much of the budget is spent. False if interrupted."""
-        if self._examiner is None:
-            return True
-        return judge_all(self._examine, self.calls, spent_usd)
-
-    async def _examine(self) -> None:
+    @property
+    def judging(self) -> Judging | None:
+        """What is put to judges; None where nobody judges."""
         examiner = self._examiner
-        if self._tallying is not None and examiner is not None:
-            await self._tallying.examine_all(examiner)
-        if self._prepared.sets and examiner is not None and examiner.judge is not None:
+        return None if examiner is None else Judging(partial(self._examine, examiner), self.calls)
+
+    async def _examine(self, examiner: Examiner, answered: asyncio.Event) -> None:
+        """Cases as soon as all models have answered them, scenarios when all is `answered`."""
+        if not isinstance(self._prepared.config.scoring.embedder, ModelSpec):
+            examiner.until_quiet = answered.wait
+        if self._tallying is not None:
+            await self._tallying.examine_all(examiner, partial(self._until_ready, answered))
+        if self._prepared.sets and examiner.judge is not None:
             from callscore.running.scenarios import judge_scenarios
 
+            await answered.wait()
             self._judged = await judge_scenarios(
                 self._scenario_answers(self._source.of_model), examiner
             )
+
+    async def _until_ready(self, answered: asyncio.Event, case_id: str) -> None:
+        """What is no model judges in this process, and leaves the loop to the models until then."""
+        asks_models = bool(self.calls.seats)
+        await asyncio.sleep(0)
+        while not answered.is_set() and not (asks_models and self._source.is_ready(case_id)):
+            await asyncio.sleep(BETWEEN_S)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""

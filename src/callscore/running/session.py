@@ -1,4 +1,4 @@
-"""The parts of a run that await: preflight and the engine; then the judges."""
+"""The parts of a run that await: preflight; then the engine, and beside it the judges."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import OnEvent, RunSummary
 from callscore.engine import loop
+from callscore.engine.commons import Commons
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
@@ -25,18 +26,31 @@ BETWEEN_S = 0.004
 Asked = tuple[Sequence[Preflight], RunSummary]
 
 
+class Judging(NamedTuple):
+    """What is put to judges, begun while models still answer, and who carries out the calls."""
+
+    examine: Callable[[asyncio.Event], Coroutine[Any, Any, None]]
+    """Is given what is set when all models have answered."""
+    calls: JudgeCalls
+
+
+class Beside(NamedTuple):
+    """What goes on while the models are asked."""
+
+    meanwhile: Callable[[], None]
+    """Called now and then: short work for the time that answers take."""
+    judging: Judging | None = None
+
+
 def ask_all(
     plan: Plan,
     ledger: OpenRun,
     first: Mapping[str, Reached],
     on_event: OnEvent,
-    meanwhile: Callable[[], None],
+    beside: Beside,
 ) -> Asked:
-    """Ask the models and judges in `first` whether they answer at all; then carry out the plan.
-
-    `meanwhile` is called now and then: short work for the time that answers take.
-    """
-    return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, meanwhile))
+    """Ask the models and judges in `first` whether they answer at all; then carry out the plan."""
+    return loop.run(lambda stop: _ask_all(_Session(plan, ledger, on_event, stop), first, beside))
 
 
 class _Session(NamedTuple):
@@ -46,11 +60,9 @@ class _Session(NamedTuple):
     stop: Stop
 
 
-async def _ask_all(
-    session: _Session, first: Mapping[str, Reached], meanwhile: Callable[[], None]
-) -> Asked:
-    plan, ledger, on_event, stop = session
-    beside = asyncio.create_task(_now_and_then(meanwhile))
+async def _ask_all(session: _Session, first: Mapping[str, Reached], beside: Beside) -> Asked:
+    plan, ledger, _, stop = session
+    helper = asyncio.create_task(_now_and_then(beside.meanwhile))
     try:
         timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
         providers = {name: model.provider for name, model in _affordable(plan, first)}
@@ -60,50 +72,84 @@ async def _ask_all(
         _refuse(preflights)
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
-        summary = await generate(plan, ledger, on_event, stop)
-        if beside.done():
-            beside.result()  # raises what went wrong beside: something is not scored
+        summary = await _generate_and_judge(session._replace(plan=plan), beside.judging)
+        if helper.done():
+            helper.result()  # raises what went wrong beside: something is not scored
         return preflights, summary
     finally:
-        beside.cancel()
-        await asyncio.gather(beside, return_exceptions=True)
+        await _ended(helper)
         planned = [model.provider for model in plan.models.values()]
         tried = [model.provider for model in first.values()]
         for provider in dict.fromkeys([*planned, *tried]):
             await provider.close()
 
 
-def judge_all(
-    examine: Callable[[], Coroutine[Any, Any, None]], calls: JudgeCalls, spent_usd: float
-) -> bool:
-    """Put what is open to the judges; False where an interrupt came first.
+async def _generate_and_judge(session: _Session, judging: Judging | None) -> RunSummary:
+    """Models and judges at the same time, on one budget, pausing together."""
+    plan, ledger, on_event, stop = session
+    if judging is None:
+        return await generate(plan, ledger, on_event, stop)
+    calls, answered = judging.calls, asyncio.Event()
+    spent_usd = plan.options.already_spent_usd
+    options = msgspec.structs.replace(calls.payer.options, already_spent_usd=spent_usd)
+    commons = Commons.of(options)
+    judged = asyncio.create_task(_judge_all(judging, answered, stop, commons))
+    try:
+        if plan.options.budget_usd is None:
+            commons = commons.without_budget()
+        summary = await generate(plan, ledger, on_event, stop, commons)
+        answered.set()
+        status = summary.status
+        if not await judged:
+            status = "interrupted"
+        elif calls.out_of_budget and status == "complete":
+            status = "budget"
+        return RunSummary(status, summary.models, calls.summaries())
+    finally:
+        await _ended(judged)
 
-    What is in the air then may still be answered and kept, within the grace of the engine.
-    """
-    return loop.run(lambda stop: _judge_all(examine, calls, spent_usd, stop))
+
+def judge_all(judging: Judging) -> bool:
+    """Put what is open to the judges where no model is asked; False if interrupted."""
+
+    async def judge(stop: Stop) -> bool:
+        answered = asyncio.Event()
+        answered.set()
+        return await _judge_all(judging, answered, stop)
+
+    return loop.run(judge)
 
 
 async def _judge_all(
-    examine: Callable[[], Coroutine[Any, Any, None]],
-    calls: JudgeCalls,
-    spent_usd: float,
-    stop: Stop,
+    judging: Judging, answered: asyncio.Event, stop: Stop, commons: Commons | None = None
 ) -> bool:
-    calls.begin(stop, spent_usd)
-    work, asked = asyncio.create_task(examine()), asyncio.create_task(stop.wait())
-    tasks = [work, asked]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    ended = work.done()
-    if not ended:
-        tasks.append(asyncio.create_task(calls.idle()))
-        tasks.append(asyncio.create_task(stop.grace(calls.payer.options.grace_s)))
-        await asyncio.wait((work, *tasks[2:]), return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """False where an interrupt came first.
+
+    What is in the air then may still be answered and kept, within the grace of the engine.
+    """
+    calls = judging.calls
+    calls.begin(stop, commons)
+    work = asyncio.create_task(judging.examine(answered))
+    others = [asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
+        ended = work.done()
+        if not ended:
+            grace = stop.grace(calls.payer.options.grace_s)
+            others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
+            await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _ended(work, *others)
+    calls.tell_progress()
     if not work.cancelled():
         work.result()
     return ended
+
+
+async def _ended(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _affordable(plan: Plan, first: Mapping[str, Reached]) -> Iterator[tuple[str, Reached]]:
@@ -142,9 +188,7 @@ async def _unless_stopped(
     """What the models said; nothing where an interrupt came first."""
     asked, stopped = asyncio.create_task(asking), asyncio.create_task(stop.wait())
     await asyncio.wait((asked, stopped), return_when=asyncio.FIRST_COMPLETED)
-    for task in (asked, stopped):
-        task.cancel()
-    await asyncio.gather(asked, stopped, return_exceptions=True)
+    await _ended(asked, stopped)
     return [] if asked.cancelled() else asked.result()
 
 

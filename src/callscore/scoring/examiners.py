@@ -85,7 +85,10 @@ def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
     from callscore.scoring.judge_calls import JudgeCalls
     from callscore.store.journal import Journal
 
-    return JudgeCalls(None if store is None else stack.enter_context(Journal(store)))
+    if store is None:
+        return JudgeCalls(None)
+    journal = stack.enter_context(Journal(store))
+    return JudgeCalls(stack.enter_context(journal.open_answers()))
 
 
 def _embedder(choice: str | Embedder | ModelSpec, online: Online) -> Embedder | None:

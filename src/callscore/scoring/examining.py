@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 JUDGED_AT_ONCE = 16
 NEVER_SHOWN = frozenset({"critical_facts"})
 """The judge gets its facts as questions; the list itself would answer them (C-123)."""
+UNITS_A_DOLLAR = 2**1074
+"""Any amount is a whole number of these: sums are exact, in whichever order answers come."""
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -39,7 +41,7 @@ class Spent(msgspec.Struct):
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = None
+    cost_units: int | None = None
     disputed: int = 0
     rejudged: int = 0
     flipped: int = 0
@@ -52,7 +54,8 @@ class Spent(msgspec.Struct):
         """Take in one dossier."""
         self.items += items
         if judged.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + judged.cost_usd
+            above, below = judged.cost_usd.as_integer_ratio()
+            self.cost_units = (self.cost_units or 0) + above * (UNITS_A_DOLLAR // below)
         if isinstance(judged, Failed):
             self.failed += 1
             return
@@ -65,6 +68,11 @@ class Spent(msgspec.Struct):
         self.flipped += judged.flipped
         for flag in judged.flags:
             self.flags[flag] = self.flags.get(flag, 0) + 1
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The known part of what judging cost; None where nothing is known."""
+        return None if self.cost_units is None else self.cost_units / UNITS_A_DOLLAR
 
 
 class Examiner:
@@ -87,7 +95,10 @@ class Examiner:
         """Under which names the judging models answered."""
         self.why_failed: str | None = None
         """One cause of verdicts that did not come: of several, the first in the alphabet."""
-        self._at_once = at_once or JUDGED_AT_ONCE
+        self.at_once = at_once or JUDGED_AT_ONCE
+        """Answers that are judged at the same time, at most."""
+        self.until_quiet: Callable[[], Awaitable[object]] | None = None
+        """Waited for before sentences are compared: what computes here holds up all who wait."""
         self._closing = closing
         self._room: Semaphore | None = None
 
@@ -99,6 +110,8 @@ class Examiner:
         if worded and self.judge is not None:
             parts.append(await self._judged(self.judge, case, worded))
         if compared and self.embedder is not None:
+            if self.until_quiet is not None:
+                await self.until_quiet()
             parts.append(await self._compared(self.embedder, case, compared))
         if len(parts) == 1:
             return parts[0]
@@ -110,7 +123,7 @@ class Examiner:
 
     def apart(self) -> Examiner:
         """The same judge with an account of its own; nothing is compared."""
-        own = Examiner(self.judge, None, self._closing, self.models, self._at_once)
+        own = Examiner(self.judge, None, self._closing, self.models, self.at_once)
         own.answered_by = self.answered_by
         return own
 
@@ -139,7 +152,7 @@ class Examiner:
         import asyncio  # not before somebody judges
 
         if self._room is None:
-            self._room = asyncio.Semaphore(self._at_once)
+            self._room = asyncio.Semaphore(self.at_once)
         async with self._room:
             judged = await judge.judge(dossier_of(case, questions))
         self.spent.add(judged, len(questions))

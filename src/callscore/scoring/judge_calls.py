@@ -20,13 +20,13 @@ from callscore.core.run_words import (
     Work,
 )
 from callscore.engine.asking import Asker, stopped
+from callscore.engine.commons import Commons
 from callscore.engine.lane import Lane
-from callscore.engine.limits import Pause
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.engine.stopping import Stop
 from callscore.providers.prices import price_for
 from callscore.scoring.answered_by import AnsweredBy
-from callscore.store.journal import Journal
+from callscore.store.journal import OpenAnswers
 
 TASK = "judge"
 LOOK_S = 0.02
@@ -52,13 +52,14 @@ class Payer(msgspec.Struct, frozen=True):
 class JudgeCalls:
     """Carries out the calls of all judges of a job; what was ever paid for is never asked again."""
 
-    def __init__(self, journal: Journal | None, payer: Payer | None = None) -> None:
-        self.journal = journal
+    def __init__(self, answers: OpenAnswers | None, payer: Payer | None = None) -> None:
+        self.answers = answers
         self.payer = payer or Payer()
         self.seats: list[JudgeSeat] = []
         self.under_way: dict[bytes, asyncio.Future[Settled]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = AnsweredBy()
+        self.commons = Commons.of(self.payer.options)
         self._asker: Asker | None = None
 
     def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
@@ -73,10 +74,10 @@ class JudgeCalls:
         """Refuse a budget that cannot be kept to, before the first call."""
         Plan({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
 
-    def begin(self, stop: Stop, spent_usd: float = 0.0) -> Asker:
-        """Begin in the running loop; so much of the budget is spent already."""
-        options = msgspec.structs.replace(self.payer.options, already_spent_usd=spent_usd)
-        self._asker = Asker(options, stop, self._heard)
+    def begin(self, stop: Stop, commons: Commons | None = None) -> Asker:
+        """Begin in the running loop; budget and pauses are our own, or shared with the models."""
+        self.commons = commons or Commons.of(self.payer.options)
+        self._asker = Asker(self.payer.options, self.commons.budget, stop, self._heard)
         return self._asker
 
     @property
@@ -88,6 +89,12 @@ class JudgeCalls:
         """Returns when no call is in the air and every answer is durable."""
         while self._asker is not None and self._asker.sending:
             await asyncio.sleep(LOOK_S)
+
+    def tell_progress(self) -> None:
+        """How far every judge is that was asked at all."""
+        now = asyncio.get_running_loop().time()
+        for seat in self.seats:
+            seat.tell_progress(now)
 
     def summaries(self) -> Mapping[str, ModelSummary]:
         """What each judge was asked and what it cost, as far as it was asked at all."""
@@ -112,14 +119,16 @@ class JudgeSeat:
         self._calls = calls
         self.planned = planned
         self.lane: Lane | None = None
+        self._look_again = 0.0
+        """When the progress is next to be told."""
 
     async def carry_out(self, provider: Provider, call: Call) -> Settled:
         """The kept answer to this request, else a new one, kept before it is used."""
         if self.lane is None:
-            self.lane = Lane(self.planned, Pause())
-        lane, journal, under_way = self.lane, self._calls.journal, self._calls.under_way
+            self.lane = Lane(self.planned, self._calls.commons.pause(self.planned.spec))
+        lane, answers, under_way = self.lane, self._calls.answers, self._calls.under_way
         lane.total += 1
-        stored = journal.stored(call.key) if journal is not None else None
+        stored = answers.stored(call.key) if answers is not None else None
         work = Work("", lane.spec.name, 0, call, TASK)
         if stored is not None:
             self._tell(Outcome(work, stored.reply, cached=True))
@@ -146,8 +155,8 @@ class JudgeSeat:
             return AttemptFailed("not_sent", why_not)
         try:
             found = await calls.asker.ask(lane, work)
-            if isinstance(found, Stored) and calls.journal is not None:
-                calls.journal.keep_answer(found, calls.payer.run_id)
+            if isinstance(found, Stored) and calls.answers is not None:
+                found = await calls.answers.keep_judged(found, calls.payer.run_id)
         finally:
             calls.asker.sending.discard(asyncio.current_task())
         if found is None:
@@ -173,4 +182,13 @@ class JudgeSeat:
             self._calls.answered_by.count(self.planned.spec.name, outcome.answer.model)
         self.lane.count(outcome, payer.options.give_up_after)
         payer.on_event(outcome)
-        payer.on_event(self.lane.progress(asyncio.get_running_loop().time()))
+        now = asyncio.get_running_loop().time()
+        if now >= self._look_again:
+            self.tell_progress(now)
+
+    def tell_progress(self, now: float) -> None:
+        """How far this judge is, if it was asked: whoever draws that takes longer than a call."""
+        payer = self._calls.payer
+        self._look_again = now + payer.options.progress_s
+        if self.lane is not None:
+            payer.on_event(self.lane.progress(now))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -41,18 +41,25 @@ from callscore.suites import catalog
 if TYPE_CHECKING:
     from asyncio import Task
 
-CASES_AT_ONCE = 24
-"""So many cases may wait for a judge; results still come in the order of the files."""
+CASES_A_CALL = 4
+"""So many cases may wait for a judge, for each call to it that may be under way: one that takes
+long holds up none of the calls behind it, though results come in the order of the files."""
 
 CASES_TOGETHER = 64
 """So many cases are scored together, a step at a time and task by task: what a step needs then
 stays in the processor's cache, and scoring takes a fifth less."""
 
 Progress = Callable[[int, int], None]
+UntilReady = Callable[[str], Awaitable[object]]
+"""Returns when the case of an id may be examined: its answers are there, or never will be."""
 
 
 def no_progress(done: int, total: int) -> None:
     """Progress nobody watches."""
+
+
+async def always_ready(case_id: str) -> None:
+    """The answers are there before anything is examined."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -189,16 +196,18 @@ class Tallying:
         for position, _ in cases:
             self._progress(position + 1, len(self._index.ids))
 
-    async def examine_all(self, examiner: Examiner) -> None:
-        """All cases, some of them at once, settled in the order of the files."""
+    async def examine_all(self, examiner: Examiner, until_ready: UntilReady = always_ready) -> None:
+        """All cases, some of them at once, begun and settled in the order of the files."""
         import asyncio
 
         waiting: deque[Waiting] = deque()
         try:
-            while (placed := self._taken()) is not None:
+            while (placed := self._next) is not None:
+                await until_ready(placed.opened.case.id)
+                self._taken()
                 read = self._read(placed, self._answers(placed))
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
-                if len(waiting) >= CASES_AT_ONCE:
+                if len(waiting) >= CASES_A_CALL * examiner.at_once:
                     await self._settle_first(waiting)
             while waiting:
                 await self._settle_first(waiting)

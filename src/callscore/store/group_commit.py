@@ -34,16 +34,20 @@ _ITEM = (
     " key = excluded.key, error = excluded.error, paid = max(paid, excluded.paid)"
     " WHERE items.error IS NOT NULL"
 )
+_JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
 
 AnswerRow = tuple[bytes, bytes, float | None, int, int]
 ItemRow = tuple[int, str, str, int, str, bytes, str | None, int]
+JudgedRow = tuple[bytes, int]
+"""The answer of a judge, and the run that paid for it."""
 
 
 class Rows(NamedTuple):
     """What one caller wants written."""
 
-    answer: AnswerRow | None
-    item: ItemRow
+    answer: AnswerRow | None = None
+    item: ItemRow | None = None
+    judged: JudgedRow | None = None
 
 
 class _Group(NamedTuple):
@@ -189,13 +193,15 @@ class GroupCommit:
     def _write(self, rows: Sequence[Rows]) -> None:
         if not rows:  # somebody only waits for what was written before
             return
-        answers = [row.answer for row in rows if row.answer is not None]
+        parts = (
+            (_ITEM, [row.item for row in rows if row.item is not None]),
+            (_ANSWER, [row.answer for row in rows if row.answer is not None]),
+            (_JUDGED, [row.judged for row in rows if row.judged is not None]),
+        )
         with told_plainly(self._path), transaction(self._connection):
             before = last_id(self._connection)
-            written = self._connection.executemany(_ITEM, [row.item for row in rows]).rowcount
-            if answers:
-                written += self._connection.executemany(_ANSWER, answers).rowcount
-            if written != len(rows) + len(answers):
-                self.overtaken = True
+            for statement, part in parts:
+                if part and self._connection.executemany(statement, part).rowcount != len(part):
+                    self.overtaken = True
             after = last_id(self._connection)
         self._keys.heed(before, after)

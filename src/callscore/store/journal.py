@@ -32,15 +32,9 @@ _TO_A_CASE = (
     " WHERE run_id = ? AND case_id = ? ORDER BY model, run"
 )
 
-_KEEP = (
-    "INSERT OR REPLACE INTO answers (key, reply, cost_usd, attempts, checksum)"
-    " VALUES (?, ?, ?, ?, ?)"
-)
-_JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
-
 
 class Journal:
-    """One file of answers and runs. Reading is immediate; writing goes through an `OpenRun`."""
+    """One file of answers and runs. Reading is immediate; answers are written by `OpenAnswers`."""
 
     def __init__(self, path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -> None:
         """Open a journal, or begin one; StoreError where it cannot be read and written."""
@@ -79,7 +73,16 @@ class Journal:
         with told_plainly(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
             keys = KnownKeys(self._connection)
-        return OpenRun(run_id, self, connect(self.path, self._factory), keys)
+        return OpenRun(run_id, self, self._writer(keys))
+
+    def open_answers(self) -> OpenAnswers:
+        """A place for the answers of judges that work for no run."""
+        with told_plainly(self.path), transaction(self._connection):
+            keys = KnownKeys(self._connection)
+        return self._writer(keys)
+
+    def _writer(self, keys: KnownKeys) -> OpenAnswers:
+        return OpenAnswers(self, connect(self.path, self._factory), keys)
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -101,13 +104,6 @@ class Journal:
         if row is None or checksum(key, row[0]) != row[2]:
             return None
         return Stored(key, from_bytes(row[0]), row[1])
-
-    def keep_answer(self, stored: Stored, run_id: int | None = None) -> None:
-        """Returns when a judge's paid answer is durable, and the run that paid for it, if any."""
-        with told_plainly(self.path), transaction(self._connection):
-            self._connection.execute(_KEEP, _answer_row(stored))
-            if run_id is not None:
-                self._connection.execute(_JUDGED, (stored.key, run_id))
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """What a run has for one case, by model and repeat; needs no network."""
@@ -132,42 +128,84 @@ class Journal:
             end_run(self._connection, run_id, status)
 
 
-class OpenRun:
-    """A run under way: a `Ledger` whose paid answers are on the disk before they are used."""
+class OpenAnswers:
+    """Answers under way: each is on the disk before it is used; many share one commit."""
 
-    def __init__(
-        self, run_id: int, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys
-    ) -> None:
-        self.id = run_id
+    def __init__(self, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys) -> None:
         self._journal = journal
         self._connection = connection
         self._keys = keys
-        self._commits = GroupCommit(connection, journal.path, keys)
+        self.commits = GroupCommit(connection, journal.path, keys)
+
+    def __enter__(self) -> OpenAnswers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left, and give the file back."""
+        try:
+            self.commits.close()
+        finally:
+            self._connection.close()
 
     def stored(self, key: bytes) -> Stored | None:
         """The answer to this request, if it was ever paid for.
 
-        What others keep while this run is under way is seen after its next commit.
+        What others keep while these are under way is seen after the next commit.
         """
         return None if self._keys.lacks(key) else self._journal.stored(key)
+
+    async def keep(self, stored: Stored, item: ItemRow) -> None:
+        """Returns when a model's paid answer and what a run made of it are durable."""
+        self._keys.add(stored.key)
+        await self.commits.durable(Rows(_answer_row(stored), item))
+
+    async def keep_judged(self, stored: Stored, run_id: int | None = None) -> Stored:
+        """Returns when a judge's paid answer is durable, and the run that paid for it, if any.
+
+        Where somebody else has kept an answer to the same request before, that one counts.
+        """
+        self._keys.add(stored.key)
+        judged = None if run_id is None else (stored.key, run_id)
+        await self.commits.durable(Rows(_answer_row(stored), judged=judged))
+        return (self._journal.stored(stored.key) if self.commits.overtaken else None) or stored
+
+
+class OpenRun:
+    """A run under way: a `Ledger` whose paid answers are on the disk before they are used."""
+
+    def __init__(self, run_id: int, journal: Journal, answers: OpenAnswers) -> None:
+        self.id = run_id
+        self.answers = answers
+        self._journal = journal
+
+    def stored(self, key: bytes) -> Stored | None:
+        """The answer to this request, if it was ever paid for."""
+        return self.answers.stored(key)
 
     @property
     def overtaken(self) -> bool:
         """Whether the journal may hold other answers than it was given: earlier ones stay."""
-        return self._commits.overtaken
+        return self.answers.commits.overtaken
 
     async def keep(self, item: Item, stored: Stored) -> None:
         """Returns when the paid answer and the item are durable."""
-        self._keys.add(stored.key)
-        await self._commits.durable(Rows(_answer_row(stored), self._item_row(item)))
+        await self.answers.keep(stored, self._item_row(item))
 
     async def note(self, item: Item) -> None:
         """Writes an item that cost nothing; it is durable after the next `keep` or `settle`."""
-        await self._commits.soon(Rows(None, self._item_row(item)))
+        await self.answers.commits.soon(Rows(item=self._item_row(item)))
 
     async def settle(self) -> None:
         """Returns when everything is durable."""
-        await self._commits.settle()
+        await self.answers.commits.settle()
 
     def charge_preflight(self, usd: float) -> None:
         """Write down what this run has paid to see whether the models answer."""
@@ -175,11 +213,8 @@ class OpenRun:
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, note how the run ended, and let it go for others."""
-        try:
-            self._commits.close()
-            self._journal.end_run(self.id, status)
-        finally:
-            self._connection.close()
+        self.answers.close()
+        self._journal.end_run(self.id, status)
 
     def _item_row(self, item: Item) -> ItemRow:
         return (

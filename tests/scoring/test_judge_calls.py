@@ -1,0 +1,51 @@
+"""The calls of judges: what they share with models, and how far they are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from callscore.core.calling import Answered
+from callscore.core.run_words import Event, Limits, ModelSpec, Outcome, Progress
+from callscore.engine.commons import Commons
+from callscore.engine.plan import EngineOptions
+from callscore.engine.stopping import Stop
+from callscore.providers.scripted import ScriptedProvider
+from callscore.scoring.judge_calls import JudgeCalls, Payer
+from run_cases import work_for
+
+CALLS = 40
+
+
+def test_progress_is_told_now_and_then_and_at_the_end() -> None:
+    told: list[Event] = []
+
+    async def all_calls() -> None:
+        calls = JudgeCalls(None, Payer(on_event=told.append))
+        spec = ModelSpec("j", "scripted", "j", limits=Limits(CALLS))
+        provider = ScriptedProvider()
+        seat = calls.seat(spec, provider)
+        works = [work_for(number).call for number in range(CALLS)]
+        found = await asyncio.gather(*(seat.carry_out(provider, call) for call in works))
+        assert all(isinstance(settled, Answered) for settled in found)
+        calls.tell_progress()
+
+    asyncio.run(all_calls())
+    progress = [event for event in told if isinstance(event, Progress)]
+    assert sum(isinstance(event, Outcome) for event in told) == CALLS
+    assert len(progress) < CALLS / 2
+    assert (progress[-1].done, progress[-1].total) == (CALLS, CALLS)
+
+
+def test_a_judge_waits_while_its_account_is_paused() -> None:
+    async def answered_after_s() -> float:
+        loop = asyncio.get_running_loop()
+        model = ModelSpec("m", "scripted", "m", api_key_env="KEY")
+        judge = ModelSpec("j", "scripted", "j", api_key_env="KEY")
+        calls, commons, provider = JudgeCalls(None), Commons.of(EngineOptions()), ScriptedProvider()
+        calls.begin(Stop(), commons)
+        began = loop.time()
+        commons.pause(model).hold(0.1, began, began)
+        await calls.seat(judge, provider).carry_out(provider, work_for(1).call)
+        return loop.time() - began
+
+    assert asyncio.run(answered_after_s()) >= 0.09
