@@ -193,8 +193,8 @@ class Tallying:
 
     def _add(self, cases: Sequence[tuple[int, MeasuredCase]]) -> None:
         self._scorer.add([measured for _, measured in cases])
-        for position, _ in cases:
-            self._progress(position + 1, len(self._index.ids))
+        if cases:
+            self._progress(cases[-1][0] + 1, len(self._index.ids))
 
     async def examine_all(self, examiner: Examiner, until_ready: UntilReady = always_ready) -> None:
         """All cases, some of them at once, begun and settled in the order of the files."""
