@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -45,6 +44,8 @@ def score(
     `judge` is `none`, `offline` or a Judge, `embedder` a name or an Embedder; `benchmarks` runs
     the second layer. Further options: `settings`, `weights`, `cost_per_1000`, `allow_bad_cases`.
     """
+    import tempfile  # a command has its records in files already
+
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
         config = ScoreConfig(

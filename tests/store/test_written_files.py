@@ -45,3 +45,22 @@ def test_two_options_do_not_write_one_file(tmp_path: Path) -> None:
         check_targets((target, target), ())
     nowhere = Path(os.devnull)
     check_targets((nowhere, nowhere), (nowhere,))
+
+
+def test_who_may_read_a_new_file_is_for_the_umask_to_say(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with written_whole(tmp_path / "results.jsonl") as file:
+            file.write(b"{}")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "results.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_was_closed_to_others_stays_so(tmp_path: Path) -> None:
+    target = tmp_path / "results.jsonl"
+    target.write_text("old")
+    target.chmod(0o640)
+    with written_whole(target) as file:
+        file.write(b"new")
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o640)

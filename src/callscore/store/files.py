@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -175,10 +174,12 @@ def _temporary_beside(path: Path) -> tuple[int, Path]:
     try:
         if path.is_dir():
             raise StoreError(f"{path}: cannot be written: is a folder")
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:20]}.", dir=path.parent)
+        temporary = path.parent / f".{path.name[:20]}.{os.urandom(8).hex()}"
+        # New under this name, whatever lies there; who may read it is for the umask to say.
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
-    return handle, Path(name)
+    return handle, temporary
 
 
 @contextmanager
@@ -203,7 +204,10 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o644)
+        with suppress(FileNotFoundError):
+            temporary.chmod(
+                path.stat().st_mode & 0o777
+            )  # a file that was closed to others stays so
         temporary.replace(path)
         _sync_folder(path.parent)
     finally:
