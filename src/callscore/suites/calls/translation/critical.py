@@ -80,6 +80,15 @@ def count(sheet: FactSheet, translation: str, verdicts: Verdicts, flags: set[str
     return Counted(drifted, found.total, is_approximate, len(found.added))
 
 
+def lost(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
+    """The facts that `count` counts as lost, in the words of the reference."""
+    wording = _wording(sheet)
+    refuted = [at for at in found.undecided if _is_kept(at, verdicts, set()) is False]
+    spelled = [at for at in _maybe_spelled(sheet, found) if _is_kept(at, verdicts, set())]
+    kept = {wording[at] for at in spelled}
+    return [text for text in found.lost if text not in kept] + [wording[at] for at in refuted]
+
+
 def is_resolution_limited(total: int) -> bool:
     """Whether a single drift is already beyond the limit        C-77"""
     gate = load().metrics[CRITICAL_FACTS].gate
