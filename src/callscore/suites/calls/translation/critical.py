@@ -101,17 +101,18 @@ def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
     found = drift(sheet, translation)
     wording = _wording(sheet)
     for place in sorted({*found.undecided, *_maybe_spelled(sheet, found)}):
-        yield Question(CRITICAL_FACTS, _item(place), translation, wording[place], KEEPING_FACTS)
+        yield Question(CRITICAL_FACTS, item_of(place), translation, wording[place], KEEPING_FACTS)
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
     """What a judge says; an estimate decides nothing here, as this measure gates (C-75)."""
-    item = Item(CRITICAL_FACTS, _item(place))
+    item = Item(CRITICAL_FACTS, item_of(place))
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
     return holds({item: exact}, item, "preserved", flags)
 
 
-def _item(place: int) -> str:
+def item_of(place: int) -> str:
+    """What questions and verdicts call the fact at a place of the list."""
     return f"fact:{place + 1}"
 
 
