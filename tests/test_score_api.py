@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 import callscore
-from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from builders import (
+    Json,
+    form,
+    one_translated,
+    output,
+    qa_case,
+    question,
+    text_case,
+    text_outcome,
+    translation_case,
+)
 from callscore.core.errors import DataError, UsageError
 
 GOOD = "supported_by_transcript"
@@ -110,7 +120,53 @@ def test_verdicts_that_fit_no_answer_are_counted() -> None:
         judged("Q1", "vague", model="nobody"),
         judged("Q1", "vague", run=2),
         {"case_id": "a", "metric": "text.call_intent", "item": "call_purpose", "verdict": "same"},
+        judged("Q99", "vague"),
         judged("Q1", "vague"),
     ]
     (note,) = callscore.score(CASES, outputs, verdicts=verdicts).notes
-    assert note.startswith("verdicts that were not used: 3;")
+    assert note.startswith("verdicts that were not used: 4;")
+
+
+TEXT = (text_case(), text_outcome())
+TRANSLATION = (translation_case("Pay 49", "Paga 49"), one_translated("Pay 49", "Abona 49"))
+
+
+@pytest.mark.parametrize(
+    ("scored", "metric", "item", "word", "is_used"),
+    [
+        (TEXT, "text.call_intent", "call_purpose:other_goal", "no", True),
+        (TEXT, "text.call_intent", "purpose", "same", False),
+        (TEXT, "text.highlight_recall", "expected_highlights[1]", "stated", True),
+        (TEXT, "text.highlight_recall", "expected_highlights[2]", "stated", False),
+        (TEXT, "text.highlight_correctness", "highlights[1]", GOOD, True),
+        (TEXT, "text.highlight_correctness", "highlights[17]", GOOD, False),
+        ((text_case(), "no shape"), "text.highlight_correctness", "highlights[17]", GOOD, True),
+        (TEXT, "text.fabrication_free", "claim:99", GOOD, True),
+        (TRANSLATION, "translation.fluency", "1", "native", True),
+        (TRANSLATION, "translation.fluency", "2", "native", False),
+        (TRANSLATION, "translation.proper_nouns", "Ana", "same_name", False),
+        (TRANSLATION, "translation.critical_facts", "fact:1", "preserved", True),
+        (TRANSLATION, "translation.critical_facts", "fact:9", "preserved", False),
+        (TRANSLATION, "translation.critical_facts", "outcome:1", "no_outcome", True),
+        (TRANSLATION, "translation.critical_facts", "outcome:7", "no_outcome", False),
+        (TRANSLATION, "translation.critical_facts", "kept:7", "preserved", False),
+    ],
+)
+def test_a_verdict_on_an_item_that_is_not_there_is_counted(
+    scored: tuple[Json, object], metric: str, item: str, word: str, is_used: bool
+) -> None:
+    case, answer = scored
+    verdict = {"case_id": "c1", "metric": metric, "item": item, "verdict": word}
+    card = callscore.score([case], [output("c1", answer)], verdicts=[verdict])
+    unused = [note for note in card.notes if note.startswith("verdicts that were not used: 1;")]
+    assert (not unused) is is_used
+
+
+def test_a_verdict_for_every_model_is_used_where_one_of_them_has_the_item() -> None:
+    longer = text_outcome()
+    longer["summary"] = {**longer["summary"], "highlights": ["one", "two", "three"]}
+    outputs = [output("c1", text_outcome(), "short"), output("c1", longer, "long")]
+    verdict = {"case_id": "c1", "metric": "text.highlight_correctness", "verdict": GOOD}
+    verdicts = [{**verdict, "item": "highlights[2]"}, {**verdict, "item": "highlights[3]"}]
+    (note,) = callscore.score([text_case()], outputs, verdicts=verdicts).notes
+    assert note.startswith("verdicts that were not used: 1;")

@@ -16,7 +16,7 @@ def keys(text: str, lang: str | None) -> list[tuple[str, ...]]:
     return [fact.key for fact in extract(text, lang)]
 
 
-def agrees(one: str, other: str, *, langs: tuple[str, str] = ("en", "en")) -> bool:
+def agrees(one: str, other: str, *, langs: tuple[str | None, str | None] = ("en", "en")) -> bool:
     (expected,), (found,) = extract(one, langs[0]), extract(other, langs[1])
     return agree(expected, found)
 
@@ -147,6 +147,49 @@ def test_c74_a_fact_says_where_it_stands_in_the_words_of_the_text() -> None:
 def test_c76_equality_within_one_language(one: str, other: str, equal: bool) -> None:
     assert agrees(one, other) is equal
     assert agrees(other, one) is equal
+
+
+@pytest.mark.parametrize(
+    ("lang", "one", "other", "equal"),
+    [
+        ("de", "um 10:30", "um 22:30", False),
+        ("de", "um 10 Uhr", "um 22 Uhr", False),
+        ("de", "um 2:30 Uhr nachmittags", "um 14:30 Uhr", True),
+        ("de", "um 2:30 Uhr nachmittags", "um 2:30 Uhr", False),
+        ("fr", "à 10 h 30", "à 22 h 30", False),
+        ("fr", "à 2 h 30 de l’après-midi", "à 14 h 30", True),
+        ("fr", "at 2:30 pm", "à 14 h 30", True),
+        ("it", "alle 10:30", "alle 22:30", False),
+        ("it", "alle 10:30 di sera", "alle 22:30", True),
+        ("en", "at 10:30", "at 22:30", True),
+        ("es", "a las 10:30", "a las 22:30", True),
+        ("hi", "10:30 बजे", "22:30 बजे", True),
+        ("xx", "10:30", "22:30", True),
+        (None, "10:30", "22:30", True),
+    ],
+)
+def test_c76_a_bare_time_is_of_either_half_of_the_day_only_on_a_12_hour_clock(
+    lang: str | None, one: str, other: str, equal: bool
+) -> None:
+    assert agrees(one, other, langs=(lang, lang)) is equal
+    assert agrees(other, one, langs=(lang, lang)) is equal
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "equal"),
+    [
+        ("10:30 PM", "22:30 Uhr", True),
+        ("10:30 AM", "22:30 Uhr", False),
+        ("at 2:30", "um 14:30", True),
+        ("at 2:30", "um 2:30", True),
+        ("2:30 pm", "um 2:30", False),
+    ],
+)
+def test_c76_an_english_time_is_held_against_a_german_one(
+    english: str, german: str, equal: bool
+) -> None:
+    assert agrees(english, german, langs=("en", "de")) is equal
+    assert agrees(german, english, langs=("de", "en")) is equal
 
 
 @pytest.mark.parametrize(

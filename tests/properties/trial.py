@@ -52,11 +52,18 @@ def steady(question: Question) -> Verdict:
 
 def measured(task: AnyTask, case: Json, answer: object, judge: Judge) -> Measured:
     """Everything measured on an answer, with a verdict on all that code leaves open."""
+    return task.measure(*examined(task, case, answer, judge))
+
+
+def examined(
+    task: AnyTask, case: Json, answer: object, judge: Judge
+) -> tuple[Any, Any | Malformed, Verdicts]:
+    """Reference, output, and a verdict on all that code leaves open."""
     reference = task.reference(msgspec.convert(case, Case))
     output = task.read(reference, Reply(msgspec.json.encode(answer)))
     if isinstance(output, Malformed):
-        return task.measure(reference, output, {})
-    return task.measure(reference, output, _by_item(map(judge, task.ask(reference, output))))
+        return reference, output, {}
+    return reference, output, _by_item(map(judge, task.ask(reference, output)))
 
 
 def answered(task: AnyTask, case: Json, answer: object, judge: Judge) -> Answer:

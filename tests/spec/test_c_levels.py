@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
 from callscore.report.numbers import show, show_beside_limit
 from callscore.suites.calls import spec
+from callscore.suites.calls.items import match
 
 
 def good(case_id: str = "c1") -> dict[str, object]:
@@ -359,6 +361,31 @@ def test_c19_a_question_answered_twice_differently_is_missing(tmp_path: Path) ->
     assert "conflicting_duplicate" in scored.results[0]["flags"]
 
 
+@pytest.mark.parametrize(("again", "accuracy"), [(5, 1.0), (0, 0.0)])
+def test_c19_one_id_written_as_number_and_as_text_is_one_item(
+    tmp_path: Path, again: int, accuracy: float
+) -> None:
+    given = form({**question(score=5), "question_id": 1}, question("1", again))
+    scored = score([qa_case([question("1", 5)])], [output("c1", given)], tmp_path)
+    assert scored.value("qa.question_score_accuracy") == accuracy
+    assert ("conflicting_duplicate" in scored.results[0]["flags"]) is (again != 5)
+
+
+@pytest.mark.parametrize(
+    ("id_key", "ids", "values", "flags"),
+    [
+        ("sentence_id", (1, " 1"), ("neutral", "neutral"), ()),
+        ("source_id", (1.0, 1), ("a", "a"), ()),
+        ("source_id", (1, "1"), (1, True), ("conflicting_duplicate",)),
+    ],
+)
+def test_c19_a_sentence_and_a_source_id_may_be_number_or_text(
+    id_key: str, ids: tuple[Any, Any], values: tuple[Any, Any], flags: tuple[str, ...]
+) -> None:
+    items = [{id_key: i, "given": value} for i, value in zip(ids, values, strict=True)]
+    assert match(items, id_key, {"1"}).flags == flags
+
+
 def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
     expected = [question("1"), question("Q2")]
     given = form({**question(), "question_id": 1}, question("q2"))
@@ -372,6 +399,8 @@ def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
     [
         ([question(max_score=0)], r"max_score.*'Q1'.*expected a number above 0"),
         ([question(), question()], r"question_id.*'Q1' stands twice"),
+        ([{**question(), "question_id": None}], r"questions\[0\].question_id.*None is no id"),
+        ([{**question(), "question_id": ["Q1"]}], r"questions\[0\].question_id.*is no id"),
         ([question(score=6)], r"score.*outside the scale"),
         ([question(score=3)], r"score.*neither 0 nor full marks"),
         ([question(kind="YES_NO")], r"type.*expected PASS_FAIL or SCORE"),

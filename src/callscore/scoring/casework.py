@@ -24,7 +24,7 @@ from callscore.suites.calls.benchmarks.words import criteria_of
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.reading import Parsed, read_object
-from callscore.suites.calls.records import Author, Record, records_of
+from callscore.suites.calls.records import Author, Record, faults_of, records_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.tally import Answer, TaskTally
 from callscore.suites.calls.translation import outcomes
@@ -255,7 +255,7 @@ class Scorer:
             case = measured.opened.case
             self._keep(case, None, measured.frozen)
             for model in self._models:
-                answers = self._told(case, model, measured.answers.get(model))
+                answers = self._told(measured.opened, model, measured.answers.get(model))
                 if answers:
                     answered.setdefault((model, case.task), []).append((case.id, answers))
         for (model, task), found in answered.items():
@@ -266,9 +266,10 @@ class Scorer:
                     tally.add_benchmarks(answers, self._settings.consistency_ddof)
 
     def _told(
-        self, case: Case, model: str, runs: Sequence[MeasuredAnswer | tuple[int, Failed]] | None
+        self, opened: Opened, model: str, runs: Sequence[MeasuredAnswer | tuple[int, Failed]] | None
     ) -> Sequence[Answer]:
         """Tell about every run of a model on a case; those that were answered."""
+        case = opened.case
         tally = self._tally(model, case.task)
         if not runs:
             tally.add_not_run()
@@ -279,7 +280,7 @@ class Scorer:
         for run in runs:
             if isinstance(run, MeasuredAnswer):
                 tally.add_call(run.read.reply.cost_usd)
-                self._tell(case, run)
+                self._tell(opened, run)
                 self._keep(case, run.read, run.found)
                 answers.append(run.answer)
             else:
@@ -316,13 +317,15 @@ class Scorer:
             for verdict in given:
                 self._on_verdict(_verdict_record(case, answer, verdict))
 
-    def _tell(self, case: Case, measured: MeasuredAnswer) -> None:
-        read, answer = measured.read, measured.answer
+    def _tell(self, opened: Opened, measured: MeasuredAnswer) -> None:
+        case, read, answer = opened.case, measured.read, measured.answer
         self._on_result(_result(case, read, answer, self._models[read.model]))
         if self._on_record is not None:
             author = Author(read.model, read.run, read.reply)
             measures = {**answer.measured.measures, **answer.benchmarks}
-            for record in records_of(case, author, measures, measured.verdicts):
+            verdicts = measured.verdicts
+            faults = faults_of(case.task, opened.reference, read.output, verdicts)
+            for record in records_of(case, author, measures, verdicts, faults):
                 self._on_record(record)
 
     def _measure(

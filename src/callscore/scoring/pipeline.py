@@ -31,12 +31,14 @@ from callscore.scoring.casework import (
     Scorer,
     ScoringOptions,
     Tallies,
+    answers_of,
     examine_case,
 )
 from callscore.scoring.examining import Examiner
 from callscore.store.files import Line, LinesByKey, lines_of
 from callscore.store.records import read_output_head, read_verdict
 from callscore.suites import catalog
+from callscore.suites.calls.known_items import knows
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -176,10 +178,10 @@ class Tallying:
     def _read(self, placed: Placed, answers: Answers) -> ReadCase:
         """The answers to a case as its task reads them, and what files say about them."""
         given = _given(self._index, placed.position)
+        read = self._scorer.read(placed.opened, answers, given)
         if given:
-            task = placed.opened.case.task
-            self._index.unused_verdicts += _unused(given, task, answers)
-        return self._scorer.read(placed.opened, answers, given)
+            self._index.unused_verdicts += _unused(given, read, answers)
+        return read
 
     def _score_together(self, cases: Sequence[Placed]) -> None:
         """Measure some cases, those of one task together; add them up in their own order."""
@@ -300,8 +302,9 @@ def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
     return position
 
 
-def _unused(given: GivenVerdicts, task: str, answers: Answers) -> int:
-    """Verdicts on a case that fit none of its answers: of another run, or on another task."""
+def _unused(given: GivenVerdicts, read: ReadCase, answers: Answers) -> int:
+    """Verdicts on a case that fit none of its answers: of another run, task, or item."""
+    task = read.opened.case.task
     runs = {run for of_model in answers.values() for run in of_model} | {1}
     return sum(
         len(verdicts)
@@ -309,7 +312,14 @@ def _unused(given: GivenVerdicts, task: str, answers: Answers) -> int:
         for item, verdicts in items.items()
         if run not in (runs if model is None else answers.get(model, ()))
         or item.metric.partition(".")[0] not in (task, "bench")
+        or not _is_known(item, model, run, read)
     )
+
+
+def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
+    """Whether an answer that a verdict may be about has the item; a failed one need not."""
+    about = [a for a in answers_of(read) if a.run == run and model in (None, a.model)]
+    return not about or any(knows(read.opened.reference, a.output, item) for a in about)
 
 
 def _given(index: _Index, position: int) -> GivenVerdicts:

@@ -149,7 +149,7 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
-            "without an output, or a metric of another task"
+            "without an output, a metric of another task, or an item that is not there"
         )
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "

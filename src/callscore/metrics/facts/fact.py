@@ -7,8 +7,8 @@ A key is a fact without its wording:
     ("date", "2026", "3", "12")   with "" for a part that is not written
     ("time", "14:30")             ("identifier", "AB1234")
 
-A fact has every key its wording may mean ("2:30" is also 14:30, "$" also CAD), the likeliest
-first, and agrees where one of them does.
+A fact has every key its wording may mean ("$" is also CAD, and "2:30" also 14:30 in
+English, not in German), the likeliest first, and agrees where one of them does.
 An empty unit is one that nobody could read: it agrees with any.
 """
 

@@ -24,6 +24,7 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock: list[str] = []
     am_before: list[str] = []
     pm_before: list[str] = []
+    pm_after: list[str] = []
     range: list[str] = []
     between: list[str] = []
     and_: list[str] = msgspec.field(name="and", default_factory=list)
@@ -31,6 +32,9 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tens: dict[int, list[str]] = {}
     also: list[str] = []
     meridiem: bool = True
+    """Whether "am" and "pm" beside digits are a half of the day."""
+    twelve_hours: bool = True
+    """Whether 2:30 may also be 14:30: false where times are written with 24 hours."""
 
 
 class Lexicon(msgspec.Struct, frozen=True):
@@ -43,11 +47,13 @@ class Lexicon(msgspec.Struct, frozen=True):
     clock: Words
     am_before: Words
     pm_before: Words
+    pm_after: Words
     range: Words
     between: Words
     and_: Words
     spelled: dict[str, tuple[str, ...]]
     meridiem: bool
+    twelve_hours: bool
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -74,11 +80,13 @@ def lexicon(lang: str | None) -> Lexicon:
         clock=_words(t.clock for t in chosen),
         am_before=_words(t.am_before for t in chosen),
         pm_before=_words(t.pm_before for t in chosen),
+        pm_after=_words(t.pm_after for t in chosen),
         range=_words(t.range for t in chosen),
         between=_words(t.between for t in chosen),
         and_=_words(t.and_ for t in chosen),
         spelled=_every(pair for t in chosen for pair in _numbers(t)),
         meridiem=all(t.meridiem for t in chosen) or own is None,
+        twelve_hours=all(t.twelve_hours for t in chosen) or own is None,
     )
 
 

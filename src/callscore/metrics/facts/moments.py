@@ -38,6 +38,8 @@ _EAST_ASIAN_TIME: Final = re.compile(
 )
 _MERIDIEM: Final = re.compile(rf"{_SPACE}?([aApP])\.?{_SPACE}?[mM]\b\.?")
 _WORD_AFTER: Final = re.compile(rf"{_SPACE}?({_LETTERS}{{1,8}})")
+_LONGEST_HALF: Final = 20
+"""Characters after a time in which "de l'après-midi" begins and ends."""
 _WORD_BEFORE: Final = re.compile(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
 
 
@@ -168,15 +170,20 @@ def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | 
         return None
     meridiem = _MERIDIEM.match(text, end) if words.meridiem else None
     clock = meridiem or _clock_word(text, end, words)
-    half = meridiem[1].lower() if meridiem else _half_of_day(text, start, words)
+    span = start, clock.end() if clock else end
+    half = meridiem[1].lower() if meridiem else _half_of_day(text, span, words)
     if half:
         hours = [hour % 12 + (12 if half == "p" else 0)]
     else:
-        is_open = 1 <= hour <= 12 and not parts[0].startswith("0")
-        hours = [hour, (hour + 12) % 24] if is_open else [hour]
+        hours = [hour, (hour + 12) % 24] if _is_open(parts[0], words) else [hour]
     tail = "".join(f":{part}" for part in parts[2:])
     keys = tuple(("time", f"{hour:02}:{minute:02}{tail}") for hour in hours)
-    return Reading("time", keys, (start, clock.end() if clock else end))
+    return Reading("time", keys, span)
+
+
+def _is_open(hour: str, words: Lexicon) -> bool:
+    """Whether an hour may be of either half of the day: 2 on a dial, never 02 or 14        C-76"""
+    return words.twelve_hours and 1 <= int(hour) <= 12 and not hour.startswith("0")
 
 
 def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
@@ -184,10 +191,14 @@ def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
     return match if match and known(words.clock, match[1]) else None
 
 
-def _half_of_day(text: str, start: int, words: Lexicon) -> str:
-    if not words.am_before:
-        return ""
-    match = _WORD_BEFORE.search(text[max(0, start - 10) : start])
+def _half_of_day(text: str, span: Span, words: Lexicon) -> str:
+    """Which half of the day a word beside the time says: "a", "p", or nothing"""
+    start, end = span
+    if words.pm_after:
+        following = text[end : end + _LONGEST_HALF].lstrip().casefold()
+        if any(map(following.startswith, words.pm_after)):
+            return "p"
+    match = words.am_before and _WORD_BEFORE.search(text[max(0, start - 10) : start])
     if not match:
         return ""
     word = match[1]

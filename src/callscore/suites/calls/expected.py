@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.suites.calls.items import item_id
 from callscore.suites.calls.structure import Sources, Structure
 
 NO_PARTS: frozenset[str] = frozenset()
@@ -52,6 +53,14 @@ def listed(
     if filled and not items:
         raise DataError("the list is empty; expected at least one item", field=f"{path}.{key}")
     return items
+
+
+def expected_id(item: Mapping[str, Any], key: str, path: str) -> str:
+    """The id of an expected item: without one no answer could be matched to it (C-19)."""
+    value = item.get(key)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise DataError(f"{value!r} is no id; expected text or a number", field=f"{path}.{key}")
+    return item_id(value)
 
 
 def absent_parts(case: Case) -> frozenset[str]:

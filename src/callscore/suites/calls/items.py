@@ -39,7 +39,7 @@ def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -
             unexpected = True
         elif key not in by_id:
             by_id[key] = item
-        elif not _is_identical(by_id[key], item):
+        elif not _is_identical({**by_id[key], id_key: key}, {**item, id_key: key}):
             conflicting.add(key)
     flags: tuple[str, ...] = ("unexpected_item",) if unexpected else ()
     if conflicting:
@@ -49,7 +49,7 @@ def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -
 
 
 def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two items say the same; Python takes true for 1, JSON does not        C-19"""
+    """Whether two items of one id say the same; Python takes true for 1, JSON does not   C-19"""
     return one == other and all(
         isinstance(value, bool) == isinstance(other[key], bool) for key, value in one.items()
     )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, Reply
+from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.suites.calls.approximation import RELIES_ON
+from callscore.suites.calls.entity.faults import faults as entity_faults
+from callscore.suites.calls.faults import Faults, named, of_shape
+from callscore.suites.calls.qa.faults import faults as qa_faults
 from callscore.suites.calls.reading import Parsed, read_object
 from callscore.suites.calls.spec import load
+from callscore.suites.calls.text.faults import faults as text_faults
+from callscore.suites.calls.translation.faults import faults as translation_faults
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
@@ -44,6 +49,13 @@ SHOWN: Mapping[str, str] = {
 }
 """The field that a metric is about; the whole answer where none is named."""
 
+FAULTS: Mapping[str, Callable[[Any, Any, Verdicts], Faults]] = {
+    "qa": qa_faults,
+    "entity": entity_faults,
+    "text": text_faults,
+    "translation": translation_faults,
+}
+
 
 class Record(msgspec.Struct, frozen=True):
     """One metric of one answer: whose it is, and the five keys of the framework."""
@@ -66,8 +78,21 @@ class Author(msgspec.Struct, frozen=True):
     reply: Reply
 
 
+def faults_of(task: str, reference: Any, output: Any, verdicts: Verdicts) -> Faults:
+    """What counted against an answer, by metric; nothing for tasks of another suite."""
+    if task not in FAULTS:
+        return {}
+    if isinstance(output, Malformed):
+        return of_shape(task, output)
+    return FAULTS[task](reference, output, verdicts)
+
+
 def records_of(
-    case: Case, author: Author, measures: Mapping[str, Measure], verdicts: Verdicts
+    case: Case,
+    author: Author,
+    measures: Mapping[str, Measure],
+    verdicts: Verdicts,
+    faults: Faults,
 ) -> Iterator[Record]:
     """A record for every measure, in the order of the measures."""
     observed = _observed(author.reply)
@@ -81,7 +106,7 @@ def records_of(
             score=_score(slug, measure),
             expected_outcome_reference=_cut(_at(case.expected_outcome, path)),
             model_output_observed=_cut(_at(observed, path)),
-            reason=_reason(slug, measure, verdicts),
+            reason=_reason(slug, measure, verdicts, faults.get(slug, ())),
         )
 
 
@@ -112,12 +137,14 @@ def _cut(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _reason(slug: str, measure: Measure, verdicts: Verdicts) -> str:
+def _reason(slug: str, measure: Measure, verdicts: Verdicts, faults: Sequence[str]) -> str:
     if measure.value is None:
         return measure.reason() or ""
     parts = []
     if measure.denominator:
         parts.append(f"{measure.numerator:g} of {measure.denominator:g}")
+    if faults:
+        parts.append(f"against it: {named(faults)}")
     if measure.vacuous:
         parts.append("nothing to measure, by convention")
     if measure.approximate:

@@ -26,6 +26,11 @@ from text_cases import TASK, outcome, sentences, summary, text_case
             "'1' stands twice",
         ),
         (
+            outcome(sentiment=[{"sentence_id": None, "text": "", "label": None}]),
+            "sentiment[0].sentence_id",
+            "None is no id; expected text or a number",
+        ),
+        (
             outcome(sentiment=[{"sentence_id": 1, "label": "neutral"}]),
             "sentiment[0].text",
             "expected the documented key",

@@ -33,6 +33,10 @@ def sentence(**changes: Any) -> dict[str, Any]:
             "sentence_translations[1].source_id",
         ),
         (
+            changed("sentence_translations", [sentence(), sentence(source_id=None)]),
+            "sentence_translations[1].source_id",
+        ),
+        (
             changed("sentence_translations", [sentence(translated_text=None)]),
             "sentence_translations[0].translated_text",
         ),

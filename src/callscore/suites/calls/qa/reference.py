@@ -14,10 +14,11 @@ from callscore.metrics.text import n1
 from callscore.suites.calls.expected import (
     documented_items,
     documented_keys,
+    expected_id,
     listed,
     structure_of,
 )
-from callscore.suites.calls.items import item_id, number
+from callscore.suites.calls.items import number
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import Sources, Structure
 
@@ -68,6 +69,7 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
 
 
 def _question(item: Mapping[str, Any], index: int) -> FormQuestion:
+    question_id = expected_id(item, "question_id", f"{_QUESTIONS}[{index}]")
     kind = item.get("type")
     if kind not in ("PASS_FAIL", "SCORE"):
         raise DataError(
@@ -78,12 +80,12 @@ def _question(item: Mapping[str, Any], index: int) -> FormQuestion:
     if maximum is None or not math.isfinite(maximum) or maximum <= 0:
         raise DataError(
             f"{item.get('max_score')!r} cannot be a maximum in question"
-            f" {item_id(item['question_id'])!r}; expected a number above 0",
+            f" {question_id!r}; expected a number above 0",
             field=f"{_QUESTIONS}[{index}].max_score",
         )
     reason, pass_fail = item.get("reason"), kind == "PASS_FAIL"
     return FormQuestion(
-        item_id(item["question_id"]),
+        question_id,
         _score(item.get("score"), maximum, pass_fail, index),
         maximum,
         pass_fail,

@@ -41,14 +41,32 @@ def supported(
     given = _given(verdicts) if verdicts else {}
     if not given:
         return found
-    if not any(verdict.text for answers in given.values() for verdict in answers):
-        return _in_order(found, given, flags)
-    if not _are_ours(given, claims):
+    if _brings_own_claims(given, claims):
         return [by_verdicts(answers, flags) for answers in given.values()]
+    if not _has_text(given):
+        return _in_order(found, given, flags)
     return [
         by_verdicts(given.get(claim.item, ()), flags) if stands is None else stands
         for claim, stands in zip(claims, found, strict=True)
     ]
+
+
+def fabricated(claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts) -> list[str]:
+    """The claims that are not supported, in the words of whoever listed them."""
+    given = _given(verdicts)
+    texts = [claim.text for claim in claims]
+    if _brings_own_claims(given, claims):
+        texts = [next((v.text for v in of_claim if v.text), "") for of_claim in given.values()]
+    found = supported(claims, known, verdicts, set())
+    return [text for text, stands in zip(texts, found, strict=True) if stands is False]
+
+
+def _has_text(given: GivenClaims) -> bool:
+    return any(verdict.text for answers in given.values() for verdict in answers)
+
+
+def _brings_own_claims(given: GivenClaims, claims: Sequence[Claim]) -> bool:
+    return _has_text(given) and not _are_ours(given, claims)
 
 
 def _given(verdicts: Verdicts) -> GivenClaims:

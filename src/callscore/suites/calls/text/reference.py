@@ -15,10 +15,10 @@ from callscore.suites.calls.expected import (
     absent_parts,
     documented_items,
     documented_keys,
+    expected_id,
     listed,
     structure_of,
 )
-from callscore.suites.calls.items import item_id
 from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.measures import CLASSES, top_emotions
@@ -105,7 +105,7 @@ def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
     items = listed(expected, "sentiment", case)
     documented_items(items, SENTENCE_KEYS, case, _SENTIMENT_PATH)
     for index, item in enumerate(items):
-        key = item_id(item["sentence_id"])
+        key = expected_id(item, "sentence_id", f"{_SENTIMENT_PATH}[{index}]")
         if key in sentences:
             raise DataError(
                 f"the id {key!r} stands twice; expected unique ids",

@@ -96,7 +96,7 @@ class TextTask:
 
     def ask(self, reference: TextReference, output: TextOutput) -> Sequence[Question]:
         """The purpose, highlights and claims that code cannot decide."""
-        given = _highlights(reference, output, set())
+        given = highlights_of(reference, output, set())
         told = "\n".join(highlight.text for highlight in given.texts)
         listed = "\n".join(highlight.text for highlight in reference.highlights)
         facts = claims(output.summary)
@@ -151,7 +151,8 @@ def _malformed(reference: TextReference, output: Malformed) -> Measured:
     return Measured(measures, (output.cause,))
 
 
-def _highlights(reference: TextReference, output: TextOutput, flags: set[str]) -> Highlights:
+def highlights_of(reference: TextReference, output: TextOutput, flags: set[str]) -> Highlights:
+    """The highlights of an answer, none where the reference leaves them out."""
     if HIGHLIGHT_RECALL in reference.absent:
         return summary.NO_HIGHLIGHTS
     return summary.read_highlights(output.summary.get("highlights", ()), flags)
@@ -200,7 +201,7 @@ def _summary(
 def _highlight_measures(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
-    given = _highlights(reference, output, flags)
+    given = highlights_of(reference, output, flags)
     captured = summary.settle(
         HIGHLIGHT_RECALL,
         reference.highlights,

@@ -80,6 +80,15 @@ def count(sheet: FactSheet, translation: str, verdicts: Verdicts, flags: set[str
     return Counted(drifted, found.total, is_approximate, len(found.added))
 
 
+def lost(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
+    """The facts that `count` counts as lost, in the words of the reference."""
+    wording = _wording(sheet)
+    refuted = [at for at in found.undecided if _is_kept(at, verdicts, set()) is False]
+    spelled = [at for at in _maybe_spelled(sheet, found) if _is_kept(at, verdicts, set())]
+    kept = {wording[at] for at in spelled}
+    return [text for text in found.lost if text not in kept] + [wording[at] for at in refuted]
+
+
 def is_resolution_limited(total: int) -> bool:
     """Whether a single drift is already beyond the limit        C-77"""
     gate = load().metrics[CRITICAL_FACTS].gate
@@ -92,17 +101,18 @@ def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
     found = drift(sheet, translation)
     wording = _wording(sheet)
     for place in sorted({*found.undecided, *_maybe_spelled(sheet, found)}):
-        yield Question(CRITICAL_FACTS, _item(place), translation, wording[place], KEEPING_FACTS)
+        yield Question(CRITICAL_FACTS, item_of(place), translation, wording[place], KEEPING_FACTS)
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
     """What a judge says; an estimate decides nothing here, as this measure gates (C-75)."""
-    item = Item(CRITICAL_FACTS, _item(place))
+    item = Item(CRITICAL_FACTS, item_of(place))
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
     return holds({item: exact}, item, "preserved", flags)
 
 
-def _item(place: int) -> str:
+def item_of(place: int) -> str:
+    """What questions and verdicts call the fact at a place of the list."""
     return f"fact:{place + 1}"
 
 

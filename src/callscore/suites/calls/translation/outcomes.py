@@ -116,6 +116,15 @@ def count(
     return Kept(kept.count(False), len(found), is_open)
 
 
+def lost(reference: TranslationReference, rendered: Rendered, verdicts: Verdicts) -> list[str]:
+    """The outcomes that `count` counts as lost, in the words of the reference."""
+    return [
+        outcome.words
+        for outcome in outcomes_of(reference, verdicts).found
+        if not _is_same(outcome, rendered) and _is_kept(outcome, verdicts, set()) is False
+    ]
+
+
 def _is_kept(outcome: Outcome, verdicts: Verdicts, flags: set[str]) -> bool | None:
     item = Item(CRITICAL_FACTS, KEPT + outcome.name)
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]

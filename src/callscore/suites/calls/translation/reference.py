@@ -15,10 +15,10 @@ from callscore.metrics.text import n1
 from callscore.suites.calls.expected import (
     documented_items,
     documented_keys,
+    expected_id,
     listed,
     structure_of,
 )
-from callscore.suites.calls.items import item_id
 from callscore.suites.calls.sentences import sentences as sentences_of
 from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.translation.critical import given_facts
@@ -147,7 +147,7 @@ def _tag(value: object) -> str | None:
 
 def _sentence(item: Mapping[str, Any], case: Case, index: int) -> Sentence:
     return Sentence(
-        item_id(item.get("source_id")),
+        expected_id(item, "source_id", f"{_SENTENCES}[{index}]"),
         _text(item, "source_text", case, _SENTENCES, index),
         _text(item, "translated_text", case, _SENTENCES, index),
     )

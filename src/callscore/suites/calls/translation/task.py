@@ -176,24 +176,33 @@ def _of_names(
     verdicts: Verdicts,
     flags: set[str],
 ) -> dict[str, Measure]:
-    rendered = output.rendered
-
-    def is_kept(part: str, handled: Handled) -> bool:
-        if part == TERMS:
-            return is_handled(handled, rendered)
-        return judged.is_same_name(handled, rendered, verdicts, flags)
-
     found: dict[str, Measure] = {}
     for part, wordings in reference.wordings.items():
         wrong: frozenset[str] = frozenset()
-        if wordings and not rendered.is_reference:
-            handled = reference.handled[part]
-            wrong = frozenset(entry.name for entry in handled if not is_kept(part, entry))
+        if wordings and not output.rendered.is_reference:
+            wrong = not_kept(part, reference, output.rendered, verdicts, flags)
         if _is_contradicted(part, reference, output, wrong):
             flags.add("claim_contradicted")
         total = len({wording.name for wording in wordings}) if wordings else 0
         found[SLUGS[part]] = formulas.preservation(total - len(wrong), total)
     return found
+
+
+def not_kept(
+    part: str,
+    reference: TranslationReference,
+    rendered: Rendered,
+    verdicts: Verdicts,
+    flags: set[str],
+) -> frozenset[str]:
+    """The terms, or the names, that an answer does not render as the human did     C-70, C-72"""
+
+    def is_kept(handled: Handled) -> bool:
+        if part == TERMS:
+            return is_handled(handled, rendered)
+        return judged.is_same_name(handled, rendered, verdicts, flags)
+
+    return frozenset(entry.name for entry in reference.handled[part] if not is_kept(entry))
 
 
 def _is_contradicted(

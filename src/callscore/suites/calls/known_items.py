@@ -1,0 +1,82 @@
+"""Which items a verdict may be about: those that a case, or an answer to it, has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from callscore.core.case import Malformed
+from callscore.core.judging import Item
+from callscore.suites.calls.qa.evidence import EVIDENCE
+from callscore.suites.calls.qa.reference import QAReference
+from callscore.suites.calls.text.reference import TextReference
+from callscore.suites.calls.text.summary import (
+    CALL_INTENT,
+    HIGHLIGHT_CORRECTNESS,
+    HIGHLIGHT_RECALL,
+    OTHER_GOAL,
+    PURPOSE,
+)
+from callscore.suites.calls.text.task import TextOutput, highlights_of
+from callscore.suites.calls.translation import critical, outcomes
+from callscore.suites.calls.translation.judged import (
+    CRITICAL_FACTS,
+    FLUENCY,
+    MEANING,
+    OUTCOME,
+    PROPER_NOUNS,
+)
+from callscore.suites.calls.translation.reference import NOUNS, TranslationReference
+
+
+def knows(reference: Any, output: Any, item: Item) -> bool:
+    """Whether a case or an answer has the item; of an answer without a shape nobody can say.
+
+    Nor of metrics whose items a verdict may bring along: claims, and those of the benchmarks.
+    """
+    has = _HAS.get(item.metric)
+    return has is None or isinstance(output, Malformed) or has(reference, output, item.item)
+
+
+def _has_question(reference: QAReference, output: object, name: str) -> bool:
+    return name in reference.questions
+
+
+def _has_purpose(reference: TextReference, output: object, name: str) -> bool:
+    return name in (PURPOSE, OTHER_GOAL)
+
+
+def _expects_highlight(reference: TextReference, output: object, name: str) -> bool:
+    return any(name == highlight.item for highlight in reference.highlights)
+
+
+def _gives_highlight(reference: TextReference, output: TextOutput, name: str) -> bool:
+    given = highlights_of(reference, output, set())
+    return any(name == highlight.item for highlight in given.texts)
+
+
+def _has_sentence(reference: TranslationReference, output: object, name: str) -> bool:
+    return name in reference.sentences
+
+
+def _has_name(reference: TranslationReference, output: object, name: str) -> bool:
+    return any(name == wording.name for wording in reference.wordings.get(NOUNS, ()))
+
+
+def _has_fact(reference: TranslationReference, output: object, name: str) -> bool:
+    for prefix in (OUTCOME, outcomes.KEPT):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix) in reference.may_state_outcomes
+    return any(name == critical.item_of(place) for place in range(reference.total_facts))
+
+
+_HAS: Mapping[str, Callable[[Any, Any, str], bool]] = {
+    EVIDENCE: _has_question,
+    CALL_INTENT: _has_purpose,
+    HIGHLIGHT_RECALL: _expects_highlight,
+    HIGHLIGHT_CORRECTNESS: _gives_highlight,
+    MEANING: _has_sentence,
+    FLUENCY: _has_sentence,
+    PROPER_NOUNS: _has_name,
+    CRITICAL_FACTS: _has_fact,
+}

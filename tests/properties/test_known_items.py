@@ -1,0 +1,32 @@
+"""A verdict on anything that a task asks about is about an item that is there."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given
+
+from callscore.core.case import Malformed
+from callscore.core.judging import Item
+from callscore.suites.calls.known_items import knows
+from callscore.suites.calls.translation import outcomes
+from properties.test_laws import NOISE, dice_of_hypothesis, for_every_task, thoroughly
+from properties.trial import TASKS, examined, steady
+from random_calls import tasks as random_tasks
+
+
+@for_every_task
+@thoroughly
+@given(dice=dice_of_hypothesis)
+def test_every_item_that_is_asked_about_is_known(name: str, dice: Random) -> None:
+    recipe, task = random_tasks.TASKS[name], TASKS[name]
+    case = recipe.make(dice, "c1")
+    answer = recipe.mutated(dice, case, dice.choice(NOISE))
+    reference, output, _ = examined(task, case, answer, steady)
+    if isinstance(output, Malformed):
+        return
+    asked = list(task.ask(reference, output))
+    if name == "translation":
+        asked += outcomes.questions_of_case(reference)
+    unknown = [q for q in asked if not knows(reference, output, Item(q.metric, q.item))]
+    assert not unknown
