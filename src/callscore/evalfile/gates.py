@@ -23,7 +23,8 @@ def check_gates(card: Scorecard, gates: Sequence[GateEntry], coverage: float = 1
     """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided.
 
     A blocked score misses every gate on it; a metric over too few cases (`coverage` is the share
-    that must have been evaluated) can miss a gate but not pass it.
+    that must have been evaluated), or without answers that nobody could judge, can miss a gate but
+    not pass it.
     """
     missed: list[str] = []
     undecided: list[str] = []
@@ -38,10 +39,8 @@ def check_gates(card: Scorecard, gates: Sequence[GateEntry], coverage: float = 1
                 undecided.append(f"{name} has no value")
             elif not _holds(value, gate):
                 missed.append(f"{name} is {value:.4g}, {_wanted(gate)}")
-            elif (task := model.tasks.get(gate.of.partition(".")[0])) and not _covers(
-                task, coverage
-            ):
-                undecided.append(f"{name} rests on {task.n} of {task.cases} cases")
+            elif left_out := _left_out(model, gate.of, coverage):
+                undecided.append(f"{name} {left_out}")
     if missed:
         raise GateFailed("gate failed: " + "; ".join(missed))
     if undecided:
@@ -65,6 +64,19 @@ def _blocked(model: ModelScore, of: str) -> str:
     """What the model breached, where that is why a score is none: its own doing (C-01)."""
     found = model.final if of == FINAL else model.tasks.get(of)
     return ", ".join(found.reasons) if found is not None and found.status == "invalid" else ""
+
+
+def _left_out(model: ModelScore, of: str, share: float) -> str:
+    """What a value does not rest on though it should; nothing where it rests on enough."""
+    task = model.tasks.get(of.partition(".")[0])
+    if task is None:
+        return ""
+    if not _covers(task, share):
+        return f"rests on {task.n} of {task.cases} cases"
+    metric = task.metrics.get(of)
+    if metric is not None and metric.failed:
+        return f"leaves out {metric.failed} of its answers, which could not be judged"
+    return ""
 
 
 def _covers(task: TaskScore, share: float) -> bool:
