@@ -165,7 +165,12 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     (
         "gates without calls",
         "data: {orchestration: {scenarios: ., cards: .}}\ngates: [{of: qa, at_least: 1}]\n" + MODEL,
-        ["gates: ", "expected case files"],
+        ["gates[0].of: 'qa'", "expected case files"],
+    ),
+    (
+        "gates without scenarios",
+        "data: a.jsonl\ngates: [{of: orchestration.plan, at_least: 1}]\n" + MODEL,
+        ["gates[0].of: 'orchestration.plan'", "expected data.orchestration"],
     ),
     ("unknown embedder", "data: a.jsonl\nembedder: mouse\n" + MODEL, ["embedder: 'mouse'", "muse"]),
     ("weights twice", "data: a.jsonl\nweights: {qa: 2}\n" + MODEL, ["weights: the sum is 2"]),

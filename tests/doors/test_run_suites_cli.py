@@ -99,6 +99,24 @@ def test_a_limit_is_one_of_scenarios_too(tmp_path: Path) -> None:
     assert len(read_json(tmp_path / "r.json")["detailed_results"]) == 2
 
 
+def test_scenarios_can_be_gated_beside_calls_and_alone(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    both = {"calls": "cases.jsonl", **SCENARIOS}
+    gate = {"of": "orchestration.average", "at_least": 0.99}
+    accuracy = {"of": "qa.question_score_accuracy", "at_least": 0.9, "model": "p"}
+    path = eval_file(tmp_path, [PERFECT], data=SCENARIOS, gates=[gate])
+    assert run("run", path).returncode == 0
+    path = eval_file(tmp_path, [PERFECT, RULES], data=both, gates=[accuracy, gate])
+    done = run("run", path)
+    assert done.returncode == 3, "nobody has compared some values of r"
+    assert "gates undecided: r: orchestration.average is at least 0." in done.stderr
+    plan = {"of": "orchestration.plan", "at_least": 0.99}
+    done = run("run", eval_file(tmp_path, [PERFECT, RULES], data=both, gates=[plan, gate]))
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("expected at least 0.99")
+    assert "gate failed: r: orchestration.plan is 0." in done.stderr
+
+
 def tool_calling(request: Request) -> Behaviour:
     """A model that plans with one agent, and calls the first tool with nothing."""
     tools = request.json.get("tools")

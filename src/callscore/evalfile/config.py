@@ -24,7 +24,7 @@ from callscore.evalfile.file import (
     ModelEntry,
     ScenarioEntry,
 )
-from callscore.evalfile.gates import known_gates
+from callscore.evalfile.gates import is_of_scenarios, known_gates
 from callscore.evalfile.judges import embedder_of, judge_of
 from callscore.evalfile.models import checked_model
 from callscore.evalfile.reading import converted
@@ -83,8 +83,8 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
-    if file.gates and not cases:
-        raise document.error("gates", "gates are put on scores of calls; expected case files")
+    scenarios = _scenarios(document, data.orchestration, file.tasks)
+    _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
@@ -104,9 +104,7 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         name=file.name or path.stem,
         fingerprint=_fingerprint(document.value),
         cases=cases,
-        scenarios=_scenarios(document, data.orchestration)
-        if not file.tasks or "orchestration" in file.tasks
-        else (),
+        scenarios=scenarios,
         tasks=tuple(file.tasks),
         models=models,
         recordings=_recordings(document, file.models),
@@ -160,6 +158,19 @@ def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) 
         raise document.error(part, "expected at_least or at_most")
     if gate.model is not None and gate.model not in {model.name for model in file.models}:
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
+
+
+def _check_gated(
+    document: Document, gates: Sequence[GateEntry], *, has_cases: bool, has_scenarios: bool
+) -> None:
+    """Refuse a gate on a suite that is not run: nothing would decide it."""
+    for number, gate in enumerate(gates):
+        part = f"gates[{number}].of"
+        if is_of_scenarios(gate) and not has_scenarios:
+            wanted = "expected data.orchestration, and orchestration among the tasks"
+            raise document.error(part, f"{gate.of!r} is a score of scenarios; {wanted}")
+        if not is_of_scenarios(gate) and not has_cases:
+            raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
 
 
 def _benchmarks(document: Document, value: Any) -> bool:
@@ -229,8 +240,10 @@ def _missing(document: Document, part: str, entry: str) -> list[Path]:
     raise document.error(part, f"{entry!r}: no such file; expected a file or a glob that matches")
 
 
-def _scenarios(document: Document, entry: ScenarioEntry | None) -> tuple[ScenarioData, ...]:
-    if entry is None:
+def _scenarios(
+    document: Document, entry: ScenarioEntry | None, tasks: Sequence[str]
+) -> tuple[ScenarioData, ...]:
+    if entry is None or (tasks and "orchestration" not in tasks):
         return ()
     part = "data.orchestration"
     folder = document.path.parent
