@@ -271,6 +271,27 @@ def test_output_that_finds_no_room_is_no_failed_gate(
     assert "Traceback" not in done.stderr
 
 
+def test_a_crash_is_no_failed_gate() -> None:
+    crashing = """
+import sys, types, click
+from callscore.cli.main import main
+
+@click.command()
+def demo():
+    raise ZeroDivisionError("our own mistake")
+
+sys.modules["callscore.cli.demo"] = types.SimpleNamespace(demo=demo)
+sys.argv = ["callscore", "demo"]
+main()
+"""
+    command = [sys.executable, "-c", crashing]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert "Traceback" in done.stderr and "our own mistake" in done.stderr
+    assert done.stderr.count("Traceback") == 1
+    assert "please report it" in done.stderr.splitlines()[-1]
+
+
 def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
     command = f"{sys.executable} -m callscore score {cases} --outputs {outputs} >&-"
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
