@@ -67,6 +67,27 @@ def test_a_small_file_is_enough_and_the_rest_has_defaults(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "repeats"),
+    [
+        ("benchmarks: all\n", 3),
+        ("benchmarks: all\nsettings: {consistency.runs: 5}\n", 5),
+        ("benchmarks: all\nrepeats: 1\n", 1),
+        ("settings: {consistency.runs: 5}\n", 1),
+    ],
+)
+def test_c98_consistency_has_its_runs_unless_the_file_says_otherwise(
+    folder: Path, more: str, repeats: int
+) -> None:
+    config = load_eval(written(folder, "data: a.jsonl\n" + more + MODEL))
+    assert (config.repeats, config.scoring.repeats) == (repeats, repeats)
+
+
+def test_scenarios_alone_are_asked_once_as_they_have_no_benchmarks(folder: Path) -> None:
+    data = "data: {orchestration: {scenarios: ., cards: .}}\nbenchmarks: all\n"
+    assert load_eval(written(folder, data + MODEL)).repeats == 1
+
+
+@pytest.mark.parametrize(
     "data",
     [
         "data: '*.jsonl'",
@@ -156,6 +177,11 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("no concurrency", ONLINE + "limits: {concurrency: 0}\n", ["limits.concurrency"]),
     ("budget", "data: a.jsonl\nbudget_usd: -1\n" + MODEL, ["budget_usd", "from 0"]),
     ("setting", "data: a.jsonl\nsettings: {gaets: all}\n" + MODEL, ["unknown setting 'gaets'"]),
+    (
+        "one run",
+        "data: a.jsonl\nsettings: {consistency.runs: 1}\n" + MODEL,
+        ["settings", "consistency.runs must lie between 2 and 100"],
+    ),
     ("weights", "data: a.jsonl\nweights: {qa: 2}\n" + MODEL, ["weights", "expected 1"]),
     (
         "gate",

@@ -115,6 +115,7 @@ def test_a_second_identical_run_asks_nothing_and_gives_the_same_bytes(tmp_path: 
         assert len(stub.requests) == before
     assert first.read_bytes() == second.read_bytes()
     assert lines.read_bytes() == again.read_bytes()
+    assert "|repeats:2|" in read_json(first)["signature"]
     assert run("run", path, "--json", second).returncode == 0, "needs no server at all"
 
 

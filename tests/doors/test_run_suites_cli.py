@@ -71,6 +71,7 @@ def test_scenarios_of_one_model_give_exactly_the_result_document(tmp_path: Path)
     document = read_json(target)
     assert document["overall_statistics"]["key_metrics"]["Average"] == 1.0
     assert document["x_extension"]["model"] == "p"
+    assert "|repeats:2|" in document["x_extension"]["signature"]
     lines = read_lines(results)
     assert len(lines) == 42
     assert {line["score"] for line in lines} == {1.0}

@@ -29,6 +29,7 @@ from callscore.evalfile.judges import embedder_of, judge_of
 from callscore.evalfile.models import checked_model
 from callscore.evalfile.reading import converted
 from callscore.store.strict_yaml import Document, read_yaml
+from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
@@ -99,6 +100,7 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
+    repeats = _repeats(file, scoring)
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
@@ -108,11 +110,11 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         tasks=tuple(file.tasks),
         models=models,
         recordings=_recordings(document, file.models),
-        repeats=file.repeats,
+        repeats=repeats,
         budget_usd=file.budget_usd,
         store=kept,
         gates=file.gates,
-        scoring=scoring,
+        scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
     )
 
@@ -139,7 +141,7 @@ def _check_values(document: Document, file: EvalFile) -> None:
         _check_gate(document, f"gates[{number}]", gate, file)
     attempts = file.attempts
     for part, value, lowest, highest in (
-        ("repeats", file.repeats, 1, 100),
+        ("repeats", 1 if file.repeats is None else file.repeats, 1, MOST_RUNS),
         ("budget_usd", file.budget_usd or 0, 0, 1e9),
         ("attempts.most", attempts.most, 1, 100),
         ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
@@ -180,6 +182,14 @@ def _benchmarks(document: Document, value: Any) -> bool:
     if value in ("none", None, False):
         return False
     raise document.error("benchmarks", f"{value!r}; expected all or none")
+
+
+def _repeats(file: EvalFile, scoring: ScoreConfig) -> int:
+    """How often every case is asked: as the file says, else as consistency needs it        C-98"""
+    if file.repeats is not None:
+        return file.repeats
+    is_measured = scoring.benchmarks and bool(scoring.cases)
+    return scoring.checked_settings().consistency_runs if is_measured else 1
 
 
 def _check_scoring(document: Document, scoring: ScoreConfig) -> None:

@@ -74,6 +74,7 @@ class Outcome(msgspec.Struct, frozen=True):
             "data": about.data,
             "judge": about.judge,
             "n": self.overall.total_files,
+            **({"repeats": runs} if (runs := len({each.run for each in self.records})) else {}),
             "ged": spec().plan.budget,
             "callscore": about.version,
         }
