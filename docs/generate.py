@@ -78,8 +78,8 @@ SETTINGS = {
     "fluency.granularity": "fluency is rated sentence by sentence (C-69)",
     "benchmarks.partial": "with fewer than eleven benchmarks: no score, the mean of those that "
     "ran, or the others as 0 (C-89)",
-    "consistency.runs": "runs a case that consistency is meant for; `repeats` of an eval file "
-    "makes them (C-98)",
+    "consistency.runs": "how often a case is asked where an eval file has benchmarks and no "
+    "`repeats`, 2 to 100 (C-98)",
     "consistency.ddof": "1 for the sample's standard deviation, 0 for the population's (C-98)",
     "coverage.required": "share of cases without an error from which a score is official (C-124)",
 }

@@ -67,6 +67,27 @@ def test_a_small_file_is_enough_and_the_rest_has_defaults(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("more", "repeats"),
+    [
+        ("benchmarks: all\n", 3),
+        ("benchmarks: all\nsettings: {consistency.runs: 5}\n", 5),
+        ("benchmarks: all\nrepeats: 1\n", 1),
+        ("settings: {consistency.runs: 5}\n", 1),
+    ],
+)
+def test_c98_consistency_has_its_runs_unless_the_file_says_otherwise(
+    folder: Path, more: str, repeats: int
+) -> None:
+    config = load_eval(written(folder, "data: a.jsonl\n" + more + MODEL))
+    assert (config.repeats, config.scoring.repeats) == (repeats, repeats)
+
+
+def test_scenarios_alone_are_asked_once_as_they_have_no_benchmarks(folder: Path) -> None:
+    data = "data: {orchestration: {scenarios: ., cards: .}}\nbenchmarks: all\n"
+    assert load_eval(written(folder, data + MODEL)).repeats == 1
+
+
+@pytest.mark.parametrize(
     "data",
     [
         "data: '*.jsonl'",
@@ -156,6 +177,11 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("no concurrency", ONLINE + "limits: {concurrency: 0}\n", ["limits.concurrency"]),
     ("budget", "data: a.jsonl\nbudget_usd: -1\n" + MODEL, ["budget_usd", "from 0"]),
     ("setting", "data: a.jsonl\nsettings: {gaets: all}\n" + MODEL, ["unknown setting 'gaets'"]),
+    (
+        "one run",
+        "data: a.jsonl\nsettings: {consistency.runs: 1}\n" + MODEL,
+        ["settings", "consistency.runs must lie between 2 and 100"],
+    ),
     ("weights", "data: a.jsonl\nweights: {qa: 2}\n" + MODEL, ["weights", "expected 1"]),
     (
         "gate",
@@ -165,7 +191,12 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     (
         "gates without calls",
         "data: {orchestration: {scenarios: ., cards: .}}\ngates: [{of: qa, at_least: 1}]\n" + MODEL,
-        ["gates: ", "expected case files"],
+        ["gates[0].of: 'qa'", "expected case files"],
+    ),
+    (
+        "gates without scenarios",
+        "data: a.jsonl\ngates: [{of: orchestration.plan, at_least: 1}]\n" + MODEL,
+        ["gates[0].of: 'orchestration.plan'", "expected data.orchestration"],
     ),
     ("unknown embedder", "data: a.jsonl\nembedder: mouse\n" + MODEL, ["embedder: 'mouse'", "muse"]),
     ("weights twice", "data: a.jsonl\nweights: {qa: 2}\n" + MODEL, ["weights: the sum is 2"]),

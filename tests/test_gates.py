@@ -9,11 +9,14 @@ import pytest
 from builders import Json, form, output, qa_case, question
 from callscore import score
 from callscore.core.errors import GateFailed, Inconclusive
+from callscore.core.measure import Measure
 from callscore.core.scorecard import Scorecard
 from callscore.evalfile.file import GateEntry
 from callscore.evalfile.gates import check_gates
+from callscore.suites.orchestration.headline import Headline
 
 RATE = "qa.false_pass_rate"
+PLAN = "orchestration.plan"
 
 
 def card(*outputs: Json, **options: Any) -> Scorecard:
@@ -46,3 +49,35 @@ def test_a_metric_over_some_of_the_cases_can_miss_a_gate() -> None:
     found = card(answer("c1", 5))
     with pytest.raises(GateFailed, match="is 100, expected at most 3"):
         check_gates(found, [GateEntry(of=RATE, at_most=3)])
+
+
+def headline(value: float | None, *, approximate: bool = False, evaluated: int = 9) -> Headline:
+    number = Measure(value, approximate=approximate)
+    return Headline({PLAN: number}, 9, evaluated, evaluated == 9)
+
+
+@pytest.mark.parametrize(
+    ("found", "gate", "says"),
+    [
+        (headline(0.8), GateEntry(PLAN, at_least=0.9), "gate failed: m: .* is 0.8, exp"),
+        (headline(None), GateEntry(PLAN, at_least=0.9), "undecided: .* has no value"),
+        (headline(0.9, evaluated=7), GateEntry(PLAN, at_least=0.9), "on 7 of 9 scenarios"),
+        (headline(0.8, evaluated=7), GateEntry(PLAN, at_least=0.9), "gate failed"),
+        (headline(0.8, approximate=True), GateEntry(PLAN, at_least=0.9), "undecided: .*least 0.8"),
+        (headline(0.8, approximate=True), GateEntry(PLAN, at_most=0.9), "undecided: .*least 0.8"),
+        (headline(0.8, approximate=True), GateEntry(PLAN, at_most=0.7), "gate failed"),
+    ],
+)
+def test_a_score_of_scenarios_that_does_not_hold(
+    found: Headline, gate: GateEntry, says: str
+) -> None:
+    with pytest.raises((GateFailed, Inconclusive), match=says):
+        check_gates(None, [gate], scenarios={"m": found})
+    other = GateEntry(gate.of, gate.at_least, gate.at_most, model="other")
+    check_gates(None, [other], scenarios={"m": found})
+
+
+def test_a_lower_bound_that_is_enough_holds() -> None:
+    gate = GateEntry(PLAN, at_least=0.8)
+    check_gates(None, [gate], scenarios={"m": headline(0.8, approximate=True)})
+    check_gates(None, [gate], scenarios={"m": headline(0.8)})

@@ -21,6 +21,7 @@ from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.store.records import read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
+from callscore.suites.calls.askable import oversights
 
 Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]]
 """A file, several files, or the records themselves."""
@@ -119,10 +120,14 @@ def _score(config: ScoreConfig, outlets: Outlets) -> Scorecard:
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
-    """What a look at case files found: usable cases by task, and one error a case that is not."""
+    """What a look at case files found: usable cases by task, and one error a case that is not.
+
+    `warnings` are about cases that are usable, but would be asked otherwise than they are scored.
+    """
 
     tasks: Mapping[str, int]
     problems: Sequence[DataError]
+    warnings: Sequence[DataError]
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
@@ -131,9 +136,11 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     seen: set[str] = set()
     counts: dict[str, int] = {}
     found: list[DataError] = []
+    warnings: list[DataError] = []
     for line in lines_of(paths):
         try:
-            case = open_case(line, tasks).case
+            opened = open_case(line, tasks)
+            case = opened.case
             if read_case_id(line) in seen:
                 raise duplicate_id(case.id, line)
         except DataError as error:
@@ -141,7 +148,8 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-    return CaseCheck(counts, found)
+        warnings += [warning.located(line.place) for warning in oversights(case, opened.reference)]
+    return CaseCheck(counts, found, warnings)
 
 
 @contextmanager

@@ -38,6 +38,8 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     """Only cases of these tasks; all where empty."""
     limit: int | None = None
     """Only so many cases, from the first."""
+    repeats: int | None = None
+    """How often every case was to be asked; None where the outputs say how often it was."""
     elsewhere: Collection[str] = ()
     """Metrics of which verdicts may be about what is no case here, but scored beside."""
 

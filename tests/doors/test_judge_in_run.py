@@ -19,6 +19,7 @@ from judging_stub import judge_entry, judged, judging
 from stub_servers import (
     Answer,
     Behaviour,
+    Request,
     Stub,
     always,
     chat,
@@ -28,6 +29,7 @@ from stub_servers import (
 )
 
 CASES = 12
+JUDGED = "qa.evidence_backed_reasoning"
 DEAR = {"input": 0.0, "output": 1000.0}
 """An answer of the stub has 7 tokens: $0.007. With 1000 tokens it could have cost $1."""
 
@@ -189,6 +191,26 @@ def test_a_judge_that_cannot_be_reached_ends_the_run_before_models_are_asked(
         assert len(models.requests) <= 1  # its own preflight
         assert len(stub.requests) == 1
         assert run("run", path, "--no-preflight", "--limit", 1).returncode == 0
+
+
+def test_a_gate_does_not_hold_where_the_judge_failed_on_an_answer(tmp_path: Path) -> None:
+    def respond(request: Request) -> Behaviour:
+        is_lost = said(7).encode() in request.body
+        return Answer(openai_error("overlong"), 400) if is_lost else judging(request)
+
+    judged, missed = {"of": JUDGED, "at_least": 0.1}, {"of": JUDGED, "at_most": 0.1}
+    code = {"of": "qa.question_score_accuracy", "at_least": 0.9}
+    ends, card = [], tmp_path / "card.json"
+    with serving(respond) as stub:
+        judge = judge_entry(stub.url)
+        for gate in (judged, missed, code):
+            path = eval_file(tmp_path, data(tmp_path), judge=judge, embedder="none", gates=[gate])
+            ends.append(run("run", path, "--json", card))
+    assert [end.returncode for end in ends] == [3, 1, 0]
+    assert f"{JUDGED} leaves out 1 of its answers, which could not be judged" in ends[0].stderr
+    metrics = read_json(card)["models"][0]["tasks"]["qa"]["metrics"]
+    assert (metrics[JUDGED]["n"], metrics[JUDGED]["failed"]) == (CASES - 1, 1)
+    assert "failed" not in metrics[code["of"]]
 
 
 def test_two_models_with_the_same_answer_are_judged_once(tmp_path: Path, stub: Stub) -> None:

@@ -115,6 +115,7 @@ def test_a_second_identical_run_asks_nothing_and_gives_the_same_bytes(tmp_path: 
         assert len(stub.requests) == before
     assert first.read_bytes() == second.read_bytes()
     assert lines.read_bytes() == again.read_bytes()
+    assert "|repeats:2|" in read_json(first)["signature"]
     assert run("run", path, "--json", second).returncode == 0, "needs no server at all"
 
 
@@ -276,12 +277,16 @@ def test_fifty_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_the_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
-    cases_file(tmp_path, 50)
-    with serving(FaultyChat(right_answer, delay_s=2)) as stub:
+    def holding(request: Request) -> Behaviour:
+        return Answer(chat_completion("ok")) if b"word ok" in request.body else Hang()
+
+    cases_file(tmp_path, 2)
+    with serving(holding) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
         first = start("run", path)
-        wait_for(stub, 5)
+        wait_for(stub, 3)
         second = run("run", path, "--resume")
+        assert first.poll() is None, "the first one ends only when it is killed"
         first.kill()
         first.communicate()
     assert second.returncode == 2

@@ -71,6 +71,7 @@ def test_scenarios_of_one_model_give_exactly_the_result_document(tmp_path: Path)
     document = read_json(target)
     assert document["overall_statistics"]["key_metrics"]["Average"] == 1.0
     assert document["x_extension"]["model"] == "p"
+    assert "|repeats:2|" in document["x_extension"]["signature"]
     lines = read_lines(results)
     assert len(lines) == 42
     assert {line["score"] for line in lines} == {1.0}
@@ -97,6 +98,24 @@ def test_a_limit_is_one_of_scenarios_too(tmp_path: Path) -> None:
     path = eval_file(tmp_path, [PERFECT], data=SCENARIOS)
     assert run("run", path, "--limit", 2, "--json", tmp_path / "r.json").returncode == 0
     assert len(read_json(tmp_path / "r.json")["detailed_results"]) == 2
+
+
+def test_scenarios_can_be_gated_beside_calls_and_alone(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    both = {"calls": "cases.jsonl", **SCENARIOS}
+    gate = {"of": "orchestration.average", "at_least": 0.99}
+    accuracy = {"of": "qa.question_score_accuracy", "at_least": 0.9, "model": "p"}
+    path = eval_file(tmp_path, [PERFECT], data=SCENARIOS, gates=[gate])
+    assert run("run", path).returncode == 0
+    path = eval_file(tmp_path, [PERFECT, RULES], data=both, gates=[accuracy, gate])
+    done = run("run", path)
+    assert done.returncode == 3, "nobody has compared some values of r"
+    assert "gates undecided: r: orchestration.average is at least 0." in done.stderr
+    plan = {"of": "orchestration.plan", "at_least": 0.99}
+    done = run("run", eval_file(tmp_path, [PERFECT, RULES], data=both, gates=[plan, gate]))
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("expected at least 0.99")
+    assert "gate failed: r: orchestration.plan is 0." in done.stderr
 
 
 def tool_calling(request: Request) -> Behaviour:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from builders import Json, form, output, qa_case, question
+from builders import Json, form, output, qa_case, question, translation_case
 
 
 def run(*args: object) -> subprocess.CompletedProcess[str]:
@@ -271,6 +271,27 @@ def test_output_that_finds_no_room_is_no_failed_gate(
     assert "Traceback" not in done.stderr
 
 
+def test_a_crash_is_no_failed_gate() -> None:
+    crashing = """
+import sys, types, click
+from callscore.cli.main import main
+
+@click.command()
+def demo():
+    raise ZeroDivisionError("our own mistake")
+
+sys.modules["callscore.cli.demo"] = types.SimpleNamespace(demo=demo)
+sys.argv = ["callscore", "demo"]
+main()
+"""
+    command = [sys.executable, "-c", crashing]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert "Traceback" in done.stderr and "our own mistake" in done.stderr
+    assert done.stderr.count("Traceback") == 1
+    assert "please report it" in done.stderr.splitlines()[-1]
+
+
 def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
     command = f"{sys.executable} -m callscore score {cases} --outputs {outputs} >&-"
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
@@ -280,6 +301,49 @@ def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
 def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
     done = run("validate", cases)
     assert (done.returncode, done.stdout) == (0, "2 cases can be scored: qa 2\n")
+
+
+def asked(*questions: Json) -> Json:
+    shown = ("question_id", "type", "max_score")
+    return {"questions": [{key: each[key] for key in shown} for each in questions]}
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({}, "field config.questions: has no question: a model is asked this form"),
+        (asked(question("Q1")), "field config.questions: lacks 'Q2': "),
+        (
+            asked(question("Q1"), question("Q2"), question("\x1b[2J")),
+            "field config.questions: has '\\x1b[2J', which nobody expects: ",
+        ),
+        (
+            asked(question("Q1"), question("Q2", max_score=10)),
+            "field config.questions: max_score of 'Q2' is 10, expected 5: ",
+        ),
+        (asked(question("Q2"), question("Q1")), ""),
+    ],
+)
+def test_validate_warns_where_other_questions_are_asked_than_scored(
+    tmp_path: Path, config: Json, words: str
+) -> None:
+    case = qa_case([question("Q1"), question("Q2")], "c1", config=config)
+    path = write(tmp_path / "c.jsonl", case)
+    done = run("validate", path)
+    assert (done.returncode, done.stdout) == (0, "1 case can be scored: qa 1\n")
+    assert done.stderr.startswith(f"warning: {path}:1: case 'c1': {words}" if words else "")
+    assert len(done.stderr.splitlines()) == bool(words)
+
+
+@pytest.mark.parametrize(("config", "warnings"), [({}, 1), ({"target_language": "es"}, 0)])
+def test_validate_warns_where_a_translation_has_no_target_language(
+    tmp_path: Path, config: Json, warnings: int
+) -> None:
+    case = {**translation_case("Hello.", "Hola."), "config": config}
+    done = run("validate", write(tmp_path / "c.jsonl", case))
+    assert done.returncode == 0
+    assert done.stderr.count("field config.target_language: missing; a model") == warnings
+    assert len(done.stderr.splitlines()) == warnings
 
 
 def test_validate_does_not_praise_a_file_without_cases(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, su
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import GullibleModel, LiteralModel, ObedientModel
+from callscore.suites import catalog
+from callscore.suites.calls import spec
 from judge_cases import EXPECTED, asked, dossier, judge, request
 
 OWN = Path(__file__).with_name("attacks.jsonl")
@@ -74,6 +76,18 @@ CLEAN: Sequence[Dossier] = (
         asked("name", "He spoke to somebody.", "Ana Nowak", item="name"),
         task="translation",
     ),
+    # set arithmetic needs no judge, but the benchmarks ask one whether instructions were followed
+    dossier(
+        asked("instruction", "Write entities in capitals", "refund, billing", item="capitals"),
+        asked("instruction", "Name the technician", "refund, billing", item="technician"),
+        task="entity",
+        expected_outcome={"detected_keywords": ["refund"], "detected_topics": ["billing"]},
+    ),
+    dossier(
+        asked("value", "the blue umbrella", "a refund of 49 dollars", item="query"),
+        task="orchestration",
+        expected_outcome={},
+    ),
 )
 
 
@@ -95,15 +109,19 @@ def attacked(clean: Dossier, attack: Attack, place: str) -> Dossier:
 
 def _with_text(question: Question, payload: str, *, alone: bool) -> Question:
     """The payload in what the answer says, wherever the rubric shows it."""
-    field = "reference" if question.metric == "text.highlight_recall" else "text"
+    field = "reference" if _shows_answer_as_reference(question) else "text"
     text = payload if alone else f"{getattr(question, field)} {payload}"
     return msgspec.structs.replace(question, **{field: text})
 
 
 def _with_reference(question: Question, payload: str) -> Question:
-    if question.metric == "text.highlight_recall":
+    if _shows_answer_as_reference(question):
         return msgspec.structs.replace(question, text=f"{question.text} {payload}")
     return msgspec.structs.replace(question, reference=f"{question.reference} {payload}")
+
+
+def _shows_answer_as_reference(question: Question) -> bool:
+    return question.metric in ("text.highlight_recall", "bench.instruction_following")
 
 
 def worth(answer: Judged | Failed) -> dict[str, float]:
@@ -117,6 +135,13 @@ def worth(answer: Judged | Failed) -> dict[str, float]:
         rubric = next(r for r in rubrics if verdict.verdict in r.words)
         found[verdict.item] = rubric.worth(verdict.verdict or "")
     return found
+
+
+def test_every_task_is_attacked_and_has_something_to_gain() -> None:
+    tasks = {str(clean.task) for clean in CLEAN}
+    assert tasks == set(catalog.tasks(spec.settings()))
+    for clean in CLEAN:
+        assert 0.0 in worth(judge(clean)).values()
 
 
 def gains(clean: Dossier, dirty: Dossier, model: LiteralModel) -> list[str]:

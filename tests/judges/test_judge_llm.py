@@ -87,7 +87,8 @@ def test_a_wrong_canary_voids_everything_without_a_second_chance() -> None:
     assert isinstance(answer, Failed)
     assert "known answer" in answer.why
     assert "judge_misled" in answer.why
-    assert len(model.bodies) == 1
+    assert len(model.bodies) == answer.requests == 1
+    assert answer.input_tokens > 0 < answer.output_tokens
 
 
 class Failing(LiteralModel):
@@ -130,6 +131,13 @@ def test_a_lasting_failure_is_not_repeated(kind: FailureKind) -> None:
     assert isinstance(answer, Failed)
     assert kind in answer.why
     assert provider.attempts == 1
+
+
+@pytest.mark.parametrize(("kind", "requests"), [("not_sent", 0), ("unauthorised", 1)])
+def test_what_was_never_sent_is_no_request(kind: FailureKind, requests: int) -> None:
+    answer = judge(GIVEN, LLMJudge(Failing(kind)))
+    assert isinstance(answer, Failed)
+    assert answer.requests == requests
 
 
 def test_attempts_end() -> None:

@@ -33,7 +33,7 @@ class Saying:
     async def judge(self, given: Dossier) -> Judged | Failed:
         self.asked.append([question.item for question in given.questions])
         if self._fails:
-            return Failed("judge", f"{self.name} is out", 0.5)
+            return Failed("judge", f"{self.name} is out", 0.5, 1, 10, 5)
         verdicts = [
             Verdict(q.metric, q.item, self._said[q.item], by=self.name)
             for q in given.questions
@@ -143,9 +143,24 @@ def test_what_nobody_could_answer_stays_void() -> None:
     assert answer.cost_usd == 0.75
 
 
-def test_the_cost_of_failed_judges_is_kept() -> None:
+def test_what_failed_judges_took_is_kept() -> None:
     answer = judge(GIVEN, Panel(seats(Saying("a", {}, fails=True), Saying("b", {}, fails=True))))
-    assert answer == Failed("judge", "b is out", 1.0)
+    assert answer == Failed("judge", "b is out", 1.0, 2, 20, 10)
+
+
+def test_what_a_second_look_took_is_kept_though_nothing_came_of_it() -> None:
+    class Tiring(Saying):
+        async def judge(self, given: Dossier) -> Judged | Failed:
+            self._fails = given.repeat > 0
+            return await super().judge(given)
+
+    taken = set()
+    for number in range(100):
+        given = dossier(CLAIM, RECALL, config={"n": number})
+        answer = judge(given, Panel(seats(Tiring("gpt-x", {"claim": GOOD, "recall": "stated"}))))
+        assert isinstance(answer, Judged)
+        taken.add((answer.requests, answer.input_tokens, answer.cost_usd))
+    assert taken == {(1, 10, 0.25), (2, 20, 0.75)}
 
 
 def test_a_twentieth_of_the_answers_is_judged_twice_and_flips_are_counted() -> None:

@@ -8,7 +8,7 @@ from itertools import permutations
 import msgspec
 
 from builders import qa_case, question
-from callscore.core.case import Case
+from callscore.core.case import Case, Failed
 from callscore.core.judging import Judged, Question
 from callscore.embeddings.lexical import Lexical
 from callscore.judges.scripted import ScriptedJudge
@@ -33,6 +33,14 @@ def test_an_unknown_cost_is_no_cost_of_zero() -> None:
     spent = Spent()
     spent.add(Judged(()), 1)
     assert spent.cost_usd is None
+
+
+def test_what_a_judge_took_counts_though_nothing_came_of_it() -> None:
+    spent = Spent()
+    spent.add(Judged((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1)
+    spent.add(Failed("judge", "N/A", 0.5, requests=2, input_tokens=20, output_tokens=10), 1)
+    assert (spent.requests, spent.input_tokens, spent.output_tokens) == (3, 30, 15)
+    assert (spent.cost_usd, spent.failed) == (0.75, 1)
 
 
 def test_sentences_are_compared_here_only_when_nobody_waits_for_an_answer() -> None:

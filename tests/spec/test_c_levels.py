@@ -173,6 +173,9 @@ def test_c07_runs_are_averaged_within_the_case_first(tmp_path: Path) -> None:
     ]
     scored = score(cases, outputs, tmp_path)
     assert scored.value("qa.question_score_accuracy") == pytest.approx(0.65)
+    assert "|repeats:2|" in scored.card.signature
+    others = [output(case, four_right, "other") for case in ("A", "B")]
+    assert "|repeats:1+2|" in score(cases, [*outputs, *others], tmp_path).card.signature
     assert [(r["case_id"], r["run"]) for r in scored.results] == [
         ("A", 1),
         ("A", 2),

@@ -41,6 +41,8 @@ PROOFS: Mapping[str, Proof] = {
                 "test_even_a_judge_that_obeys_data_is_caught_by_its_canaries",
                 "test_every_attack_is_flagged",
                 "test_the_obedient_judge_would_be_misled_by_a_naive_prompt",
+                # Entity is scored without a judge; its benchmarks ask one about instructions.
+                "test_every_task_is_attacked_and_has_something_to_gain",
             )
         },
         "step 9: the rate of success with a live judge",

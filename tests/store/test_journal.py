@@ -280,13 +280,25 @@ def test_settling_waits_for_what_was_noted(journal: Journal) -> None:
     run.end("complete")
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("not a database, but long enough to be looked at\n" * 99, encoding="utf-8")
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match="file is not a database"):
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x",
+        b"not a database, but long enough to be looked at\n" * 999,
+        b"\n" * 9999,
+        b"PK\x03\x04" + bytes(range(256)) * 99,
+    ],
+)
+def test_a_file_that_is_no_store_is_called_so_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="cases.jsonl: is no Callscore store; expected a new") as e:
         Journal(path)
-    assert path.read_bytes() == before
+    assert "damaged" not in str(e.value) and "salvage" not in str(e.value)
+    assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_lost_page_is_told_not_papered_over(journal: Journal) -> None:

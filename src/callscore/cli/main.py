@@ -7,7 +7,8 @@ import io
 import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from types import TracebackType
 
 import click
 
@@ -24,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
+CRASHED = 70
 INTERRUPTED = 130
 
 
@@ -65,12 +67,31 @@ def callscore() -> None:
 
     \b
     Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
-                3 inconclusive · 4 results cannot be kept · 130 interrupted
+                3 inconclusive · 4 results cannot be kept
+                70 a bug of Callscore · 130 interrupted
     """
 
 
 def main() -> None:
-    """Run the command line; errors become one clear message and their exit code."""
+    """Run the command line; whatever happens has an exit code of its own."""
+    with ExitStack() as stack:
+        stack.push(_own_up)
+        _run_command()
+
+
+def _own_up(
+    kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+) -> None:
+    """End a crash with its own code: Python's would say that a gate has failed."""
+    if kind is None or error is None or not issubclass(kind, Exception):
+        return
+    sys.excepthook(kind, error, trace)
+    _complain(f"callscore {__version__} has crashed; please report it with the lines above")
+    sys.exit(CRASHED)
+
+
+def _run_command() -> None:
+    """Errors that a user may see become one clear message and their exit code."""
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no half-written file behind

@@ -177,11 +177,11 @@ def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
     from callscore.core.errors import Inconclusive
     from callscore.evalfile.gates import check_gates
 
-    if ran.card is not None:
-        required = prepared.config.scoring.checked_settings().coverage_required
-        check_gates(ran.card, prepared.config.gates, required)
-        if require_complete:
-            output.require_complete(ran.card)
-    unfinished = [model for model, score in ran.orchestration.items() if not score.complete]
+    headlines = {model: score.headline for model, score in ran.orchestration.items()}
+    required = prepared.config.scoring.checked_settings().coverage_required
+    check_gates(ran.card, prepared.config.gates, required, headlines)
+    if ran.card is not None and require_complete:
+        output.require_complete(ran.card)
+    unfinished = [model for model, headline in headlines.items() if not headline.complete]
     if require_complete and unfinished:
         raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

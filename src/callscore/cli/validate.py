@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,11 +10,14 @@ import click
 
 @click.command()
 @click.argument("cases", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--most", default=50, show_default=True, help="How many problems to print.")
+@click.option(
+    "--most", default=50, show_default=True, help="How many problems, and warnings, to print."
+)
 def validate(cases: tuple[Path, ...], most: int) -> None:
     """Check case files and name every problem with file, line and field.
 
-    Exits with 0 where every case can be scored, with 2 where one cannot or there is none.
+    Exits with 0 where every case can be scored, with 2 where one cannot or there is none. Warns
+    where a model would be asked something else than is scored.
     """
     from callscore.app import check_cases
     from callscore.cli.listening import whoever_listens
@@ -21,15 +25,20 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     from callscore.report.numbers import show_count
 
     report = check_cases(cases)
+    with whoever_listens():
+        _print([str(problem) for problem in report.problems], most)
+        _print([f"warning: {warning}" for warning in report.warnings], most)
     if report.problems:
-        with whoever_listens():
-            for problem in report.problems[:most]:
-                click.echo(str(problem), err=True)
-            if (more := len(report.problems) - most) > 0:
-                click.echo(f"… and {more} more", err=True)
         raise DataError(show_count(len(report.problems), "unusable case"))
     if not report.tasks:
         raise DataError(f"{', '.join(map(str, cases))}: holds no case")
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
     click.echo(f"{total} can be scored: {counts}")
+
+
+def _print(lines: Sequence[str], most: int) -> None:
+    for line in lines[:most]:
+        click.echo(line, err=True)
+    if (more := len(lines) - most) > 0:
+        click.echo(f"… and {more} more", err=True)

@@ -98,3 +98,6 @@ class Failed(msgspec.Struct, frozen=True):
     stage: str
     why: str
     cost_usd: float | None = None
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0

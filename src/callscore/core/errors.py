@@ -9,6 +9,7 @@ CallscoreError                exit code
 ├── Inconclusive          3   gates or completeness were asked for and cannot be decided
 └── StoreError            4   the results cannot be kept; work stops at once
 
+Any other exception is a bug, and ends a command with 70.
 A model or a judge that fails raises nothing across rooms: it becomes a `Failed` value.
 """
 

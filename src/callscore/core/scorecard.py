@@ -46,6 +46,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     secondary: Mapping[str, float | None] | None = None
     resolution: float | None = None
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
+    failed: int = 0
+    """Answers that a judge or an embedder could not decide: the value rests on the others."""
 
 
 class SubScore(msgspec.Struct, frozen=True):

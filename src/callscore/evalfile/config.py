@@ -24,11 +24,12 @@ from callscore.evalfile.file import (
     ModelEntry,
     ScenarioEntry,
 )
-from callscore.evalfile.gates import known_gates
+from callscore.evalfile.gates import is_of_scenarios, known_gates
 from callscore.evalfile.judges import embedder_of, judge_of
 from callscore.evalfile.models import checked_model
 from callscore.evalfile.reading import converted
 from callscore.store.strict_yaml import Document, read_yaml
+from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
@@ -83,8 +84,8 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
-    if file.gates and not cases:
-        raise document.error("gates", "gates are put on scores of calls; expected case files")
+    scenarios = _scenarios(document, data.orchestration, file.tasks)
+    _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
@@ -99,22 +100,21 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
+    repeats = _repeats(file, scoring)
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
         fingerprint=_fingerprint(document.value),
         cases=cases,
-        scenarios=_scenarios(document, data.orchestration)
-        if not file.tasks or "orchestration" in file.tasks
-        else (),
+        scenarios=scenarios,
         tasks=tuple(file.tasks),
         models=models,
         recordings=_recordings(document, file.models),
-        repeats=file.repeats,
+        repeats=repeats,
         budget_usd=file.budget_usd,
         store=kept,
         gates=file.gates,
-        scoring=scoring,
+        scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
     )
 
@@ -141,7 +141,7 @@ def _check_values(document: Document, file: EvalFile) -> None:
         _check_gate(document, f"gates[{number}]", gate, file)
     attempts = file.attempts
     for part, value, lowest, highest in (
-        ("repeats", file.repeats, 1, 100),
+        ("repeats", 1 if file.repeats is None else file.repeats, 1, MOST_RUNS),
         ("budget_usd", file.budget_usd or 0, 0, 1e9),
         ("attempts.most", attempts.most, 1, 100),
         ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
@@ -162,6 +162,19 @@ def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) 
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
 
 
+def _check_gated(
+    document: Document, gates: Sequence[GateEntry], *, has_cases: bool, has_scenarios: bool
+) -> None:
+    """Refuse a gate on a suite that is not run: nothing would decide it."""
+    for number, gate in enumerate(gates):
+        part = f"gates[{number}].of"
+        if is_of_scenarios(gate) and not has_scenarios:
+            wanted = "expected data.orchestration, and orchestration among the tasks"
+            raise document.error(part, f"{gate.of!r} is a score of scenarios; {wanted}")
+        if not is_of_scenarios(gate) and not has_cases:
+            raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
+
+
 def _benchmarks(document: Document, value: Any) -> bool:
     """Whether the second layer is run: `all` or `none`."""
     if value in ("all", True):
@@ -169,6 +182,14 @@ def _benchmarks(document: Document, value: Any) -> bool:
     if value in ("none", None, False):
         return False
     raise document.error("benchmarks", f"{value!r}; expected all or none")
+
+
+def _repeats(file: EvalFile, scoring: ScoreConfig) -> int:
+    """How often every case is asked: as the file says, else as consistency needs it        C-98"""
+    if file.repeats is not None:
+        return file.repeats
+    is_measured = scoring.benchmarks and bool(scoring.cases)
+    return scoring.checked_settings().consistency_runs if is_measured else 1
 
 
 def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
@@ -229,8 +250,10 @@ def _missing(document: Document, part: str, entry: str) -> list[Path]:
     raise document.error(part, f"{entry!r}: no such file; expected a file or a glob that matches")
 
 
-def _scenarios(document: Document, entry: ScenarioEntry | None) -> tuple[ScenarioData, ...]:
-    if entry is None:
+def _scenarios(
+    document: Document, entry: ScenarioEntry | None, tasks: Sequence[str]
+) -> tuple[ScenarioData, ...]:
+    if entry is None or (tasks and "orchestration" not in tasks):
         return ()
     part = "data.orchestration"
     folder = document.path.parent

@@ -72,7 +72,7 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: list[str] = []
     judge: Any = None
     embedder: Any = None
-    repeats: int = 1
+    repeats: int | None = None
     benchmarks: Any = None
     budget_usd: float | None = None
     store: str | None = None

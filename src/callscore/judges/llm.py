@@ -47,6 +47,17 @@ class Spent(msgspec.Struct, frozen=True):
             sum(costs) if costs else None,
         )
 
+    @classmethod
+    def on(cls, answer: Judged | Failed) -> Spent:
+        """What one answer of a judge took, usable or not."""
+        return cls(answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd)
+
+    def failed(self, why: str) -> Failed:
+        """Nothing usable came of it."""
+        return Failed(
+            STAGE, why, self.cost_usd, self.requests, self.input_tokens, self.output_tokens
+        )
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """What came of one request: usable verdicts, void items, flags, and what it took."""
@@ -103,7 +114,7 @@ class LLMJudge:
         flags.update(_flags_of(dossier, sources))
         if void and not given:
             raised = f" ({', '.join(sorted(flags))})" if flags else ""
-            return Failed(STAGE, void[0].why + raised, spent.cost_usd)
+            return spent.failed(void[0].why + raised)
         return Judged(
             _in_order(dossier, [*found.decided, *given]),
             sorted(flags),
@@ -157,7 +168,7 @@ class LLMJudge:
             answer = await self._carry_out(self._provider, self._provider.call(bare, repeat))
             self._sends_schema = not isinstance(answer, Answered)
         if isinstance(answer, AttemptFailed):
-            return answer, Spent(1)
+            return answer, Spent(0 if answer.kind == "not_sent" else 1)
         reply = answer.reply
         spent = Spent(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
         return reply, spent

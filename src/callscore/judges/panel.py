@@ -18,7 +18,7 @@ from callscore.core.ports import Judge
 from callscore.judges.families import are_related
 from callscore.judges.framing import NONCE_BYTES, fingerprint
 from callscore.judges.injection import INJECTION_SUSPECTED
-from callscore.judges.llm import STAGE, Spent
+from callscore.judges.llm import Spent
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
 
 AUDITED_SHARE = 0.05
@@ -58,7 +58,7 @@ class Panel:
                 break
             why = answer.why
         else:
-            return Failed(STAGE, why, session.spent.cost_usd)
+            return session.spent.failed(why)
         session.take(answer)
         await self._look_again(session, first, rest)
         return session.result()
@@ -100,13 +100,9 @@ class _Session:
         """Put some of the questions to a judge."""
         dossier = msgspec.structs.replace(self._dossier, questions=questions)
         answer = await judge.judge(dossier)
-        if isinstance(answer, Failed):
-            self.spent += Spent(cost_usd=answer.cost_usd)
-            return answer
-        self.spent += Spent(
-            answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd
-        )
-        self.flags.update(answer.flags)
+        self.spent += Spent.on(answer)
+        if isinstance(answer, Judged):
+            self.flags.update(answer.flags)
         return answer
 
     def take(self, answer: Judged) -> None:
@@ -125,11 +121,9 @@ class _Session:
         """Put the same dossier to the same judge again, and count the words that change."""
         again = msgspec.structs.replace(self._dossier, repeat=self._dossier.repeat + 1)
         answer = await judge.judge(again)
+        self.spent += Spent.on(answer)
         if isinstance(answer, Failed):
             return
-        self.spent += Spent(
-            answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd
-        )
         for item, verdict in _by_item(answer).items():
             if item in self._standing:
                 self._rejudged += 1

@@ -24,6 +24,7 @@ from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
+from callscore.suites.orchestration.headline import Headline
 from callscore.suites.orchestration.outcome import About, Outcome
 from callscore.suites.orchestration.plan.values import Plan
 from callscore.suites.orchestration.records import StepRecord
@@ -44,10 +45,10 @@ OnResult = Callable[[CaseResult], None]
 
 
 class ScenarioScore(msgspec.Struct, frozen=True):
-    """The result document of one model, and whether every scenario could be scored."""
+    """The result document of one model, and its four numbers as a gate sees them."""
 
     document: dict[str, Any]
-    complete: bool
+    headline: Headline
 
 
 class ScenarioSet:
@@ -184,9 +185,8 @@ def score_scenarios(
             )
             for part in given.sets
         ]
-        complete = all(outcome.overall.complete for outcome in scored)
         named = [_named(outcome, given.answered_by) for outcome in scored]
-        found[model] = ScenarioScore(result_document(named), complete)
+        found[model] = ScenarioScore(result_document(named), outcomes.headline(scored))
     return found
 
 

@@ -56,13 +56,13 @@ class Spent(msgspec.Struct):
         if judged.cost_usd is not None:
             above, below = judged.cost_usd.as_integer_ratio()
             self.cost_units = (self.cost_units or 0) + above * (UNITS_A_DOLLAR // below)
+        self.requests += judged.requests
+        self.input_tokens += judged.input_tokens
+        self.output_tokens += judged.output_tokens
         if isinstance(judged, Failed):
             self.failed += 1
             return
         self.failed += bool(judged.void)
-        self.requests += judged.requests
-        self.input_tokens += judged.input_tokens
-        self.output_tokens += judged.output_tokens
         self.disputed += len(judged.disputed)
         self.rejudged += judged.rejudged
         self.flipped += judged.flipped

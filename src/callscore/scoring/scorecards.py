@@ -135,6 +135,7 @@ def _signature(
         "suite": "calls",
         "framework": spec.load().framework,
         "data": tallied.dataset[:16],
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
@@ -142,6 +143,13 @@ def _signature(
         "callscore": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _repeats(tallied: Tallied) -> str:
+    """How often cases were asked: one number, or all where models or tasks differ        C-07"""
+    of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
+    found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
+    return "+".join(map(str, found)) or "0"
 
 
 def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:

@@ -7,12 +7,15 @@ import struct
 from contextlib import closing
 from pathlib import Path
 
+from callscore.core.errors import StoreError
 from callscore.store.connecting import BUSY_S, damaged, told_plainly
 from callscore.store.pages import FRAME_HEADER, MAGIC, WAL_HEADER, frames
+from callscore.store.salvage import holds_records
 
 CHECKED_BYTES = 64_000_000
 """Up to this size all pages are looked at whenever a journal is opened; it takes 0.2 seconds."""
 LOOKS = 3
+SQLITE = b"SQLite format 3\0"
 
 _WORD = 0xFFFFFFFF
 
@@ -22,12 +25,23 @@ def check_whole(path: Path) -> None:
 
     A large file is believed where its log shows that it was closed well.
     """
+    _check_kind(path)
     left_behind = _check_log(path)
     if left_behind or path.stat().st_size <= CHECKED_BYTES:
         with told_plainly(path), closing(_reading(path)) as connection:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         if verdict != "ok":
             raise damaged(path, " ".join(verdict.split()))
+
+
+def _check_kind(path: Path) -> None:
+    """StoreError where the file never was a journal: then there is nothing to salvage."""
+    with path.open("rb") as file:
+        beginning = file.read(len(SQLITE))
+    if beginning and beginning != SQLITE and not holds_records(path):
+        raise StoreError(
+            f"{path}: is no Callscore store; expected a new file, or one that a run has written"
+        )
 
 
 def _reading(path: Path) -> sqlite3.Connection:

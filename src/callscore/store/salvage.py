@@ -85,6 +85,16 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
     return Salvaged(answers, highest - answers, runs, items, judged)
 
 
+def holds_records(path: Path) -> bool:
+    """Whether anything in a file looks like a row of ours."""
+    return any(
+        _fits(values, shape)
+        for rowid, values in Image(path).rows()
+        if rowid is not None
+        for shape in (_ANSWERS, _ITEMS, _RUNS)
+    )
+
+
 def _take(connection: sqlite3.Connection, row: Row) -> None:
     """Later versions of a row replace earlier ones."""
     rowid, values = row

@@ -169,6 +169,7 @@ def _metric_score(
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
         resolution=100 / tally.denominator if spec.pooled and tally.denominator else None,
+        failed=tally.failed,
     )
 
 

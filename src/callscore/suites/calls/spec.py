@@ -113,6 +113,8 @@ class Benchmarks(msgspec.Struct, frozen=True):
 
 
 OPEN_MAPS = "structure.open_maps"
+MOST_RUNS = 100
+"""Runs of a case, at most."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,6 +146,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{name} must lie between 0 and 1, not {value}")
         if not 0 <= self.timestamp_tolerance_s < float("inf"):
             raise ValueError("qa.timestamp_tolerance_s must be a number of seconds, at least 0")
+        if not 2 <= self.consistency_runs <= MOST_RUNS:
+            raise ValueError(f"consistency.runs must lie between 2 and {MOST_RUNS} (C-98)")
 
 
 class Spec(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from callscore.suites.orchestration import compat, extension, final, result_form
 from callscore.suites.orchestration.choice.confusion import Confusion
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
+from callscore.suites.orchestration.headline import AVERAGE, CLASSIFICATION, FC, PLAN, Headline
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
@@ -50,11 +51,17 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def approximate(self) -> bool:
         """Whether a value rests on an undecided item or an unfinished search (C-115, C-117)."""
-        return any(
-            (record.call is not None and record.call.undecided)
-            or (record.plan is not None and record.plan.approximate)
-            for record in self.records
-        )
+        return self.has_undecided_calls or self.has_unfinished_plans
+
+    @property
+    def has_undecided_calls(self) -> bool:
+        """Whether an argument value was compared by nobody, and counts as unequal (C-115)."""
+        return any(record.call is not None and record.call.undecided for record in self.records)
+
+    @property
+    def has_unfinished_plans(self) -> bool:
+        """Whether a search for the distance of two plans was cut off (C-117)."""
+        return any(record.plan is not None and record.plan.approximate for record in self.records)
 
     @property
     def signature(self) -> str:
@@ -67,6 +74,7 @@ class Outcome(msgspec.Struct, frozen=True):
             "data": about.data,
             "judge": about.judge,
             "n": self.overall.total_files,
+            **({"repeats": runs} if (runs := len({each.run for each in self.records})) else {}),
             "ged": spec().plan.budget,
             "callscore": about.version,
         }
@@ -191,6 +199,29 @@ def _warnings(overall: Overall) -> list[str]:
 
 def _named(metrics: KeyMetrics) -> list[tuple[str, Any]]:
     return list(result_format.key_metrics(metrics).items())
+
+
+def headline(outcomes: Sequence[Outcome]) -> Headline:
+    """The four numbers of one model, of one language or as the mean of several."""
+    of_languages = [outcome.overall.key_metrics for outcome in outcomes]
+    mean = of_languages[0] if len(outcomes) == 1 else final.mean_of_languages(of_languages)
+    fc = any(outcome.has_undecided_calls for outcome in outcomes)
+    plan = any(outcome.has_unfinished_plans for outcome in outcomes)
+    numbers = {
+        AVERAGE: (mean.average, fc or plan),
+        CLASSIFICATION: (mean.classification, False),
+        FC: (mean.fc, fc),
+        PLAN: (mean.plan, plan),
+    }
+    return Headline(
+        {
+            name: msgspec.structs.replace(number, approximate=approximate)
+            for name, (number, approximate) in numbers.items()
+        },
+        scenarios=sum(outcome.overall.total_files for outcome in outcomes),
+        evaluated=sum(outcome.overall.evaluated_files for outcome in outcomes),
+        complete=all(outcome.overall.complete for outcome in outcomes),
+    )
 
 
 def together(outcomes: Sequence[Outcome]) -> Json:
