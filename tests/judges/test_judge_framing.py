@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, nonce, shown
+from callscore.judges.framing import (
+    LONGEST_TEXT,
+    block,
+    encoded,
+    encoded_lines,
+    fingerprint,
+    item_ids,
+    nonce,
+    shown,
+)
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 
@@ -58,10 +67,22 @@ def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
     assert first[0] not in second
 
 
+def test_lines_are_encoded_as_any_list() -> None:
+    lines = ["", 'a "b" \\', "naïve 你好 \U0001f600", "\ud83d", "a\nb\x7f"]
+    assert encoded_lines(lines) == encoded(lines)
+    assert encoded_lines([]) == encoded([])
+
+
+def test_ids_and_nonces_stay_what_they_were() -> None:
+    content = (encoded("case"), encoded_lines(["t1 agent"]))
+    assert nonce(*content) == "hswdjorevhieddkubxgghsohlwka"
+    assert item_ids(3, Random(fingerprint(*content)), "") == ["SGKM", "RMPP", "WLTN"]
+
+
 def test_a_nonce_holds_128_bits_and_follows_from_the_content_alone() -> None:
     assert len(fingerprint("a")) * 8 == 128
     assert len("abcdefghijklmnopqrstuvwxyz") ** len(nonce("a")) >= 2**128
     assert nonce("a") == nonce("a") != nonce("b")
-    assert len({nonce(n) for n in range(1000)}) == 1000
+    assert len({nonce(str(n)) for n in range(1000)}) == 1000
     assert re.fullmatch("[a-z]{28}", nonce("a"))
     assert block("items", "x" * 28, ["y"]).startswith(f"<items-{'x' * 28}>\ny\n</items-")

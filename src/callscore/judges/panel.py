@@ -16,7 +16,7 @@ from callscore.core.case import Failed
 from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Void
 from callscore.core.ports import Judge
 from callscore.judges.families import are_related
-from callscore.judges.framing import NONCE_BYTES, fingerprint
+from callscore.judges.framing import NONCE_BYTES, encoded, fingerprint
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.llm import STAGE, Spent
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
@@ -118,7 +118,7 @@ class _Session:
         """Whether this answer belongs to the sample; the same answer always does, or never."""
         if self._dossier.repeat:
             return False
-        seed = fingerprint("audit", msgspec.to_builtins(self._dossier))
+        seed = fingerprint(encoded("audit"), encoded(msgspec.to_builtins(self._dossier)))
         return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < AUDITED_SHARE
 
     async def rejudge(self, judge: Judge) -> None:
