@@ -180,7 +180,9 @@ def _gather_leaves(
             leaves.append((path, value))
         elif isinstance(value, (list, tuple)):
             _gather_leaves(enumerate(value), f"{path}[", "]", leaves)
-        elif type(value) is not int and isinstance(value, (dict, Mapping)):
+        elif type(value) is int:
+            leaves.append((path, str(value)))
+        elif isinstance(value, (dict, Mapping)):
             _gather_leaves(value.items(), f"{path}." if path else "", "", leaves)
         else:
             leaves.append((path, json.dumps(value)))

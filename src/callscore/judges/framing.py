@@ -24,7 +24,7 @@ _LETTERS = "BCDFGHKLMNPRSTVW"
 """Without vowels, so that no id is a word; without rare letters, which cost more tokens."""
 _ID_LENGTH = 4
 
-encoded = json.JSONEncoder(default=str).encode
+encoded = json.JSONEncoder(default=str, check_circular=False).encode
 """Content as `fingerprint` and `nonce` take it: JSON, all of it ASCII."""
 _PAIRS = ["".join(reversed(pair)) for pair in product(ascii_lowercase, repeat=2)]
 _DANGEROUS = re.compile(

@@ -76,6 +76,8 @@ def _shared(items: Iterable[Asked], known: Names) -> Sequence[str]:
     """
     places = Counter(text for item in items for text in (item.text, item.against))
     lists = {text: text.split("\n") for text in places if "\n" in text}
+    if not lists and len(places) == sum(places.values()):
+        return ()
     whole = {text for text, number in places.items() if number > 1}
     places.update(line for lines in lists.values() for line in set(lines))
     longest_first = sorted(lists.values(), key=len, reverse=True)
@@ -106,7 +108,7 @@ def _told(text: str, names: Names) -> str:
     """A text by its name, by the names of its lines, or quoted."""
     if text in names:
         return names[text]
-    lines = text.split("\n")
+    lines = text.split("\n") if "\n" in text else ()
     if not any(line in names for line in lines):
         return shown(text)
     return " + ".join(_in_ranges([names.get(line) or shown(line) for line in lines]))

@@ -98,7 +98,9 @@ class _Session:
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> Judged | Failed:
         """Put some of the questions to a judge."""
-        dossier = msgspec.structs.replace(self._dossier, questions=questions)
+        dossier = self._dossier
+        if questions is not dossier.questions:
+            dossier = msgspec.structs.replace(dossier, questions=questions)
         answer = await judge.judge(dossier)
         if isinstance(answer, Failed):
             self.spent += Spent(cost_usd=answer.cost_usd)
