@@ -127,8 +127,11 @@ def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
     answers |= {question.reference for question in dossier.questions}
     answers.difference_update(trusted)
     found: dict[str, None] = {}
-    for text in (*trusted, *answers, *_strings(dossier.config)):
-        found.update(dict.fromkeys(suspicions_in(text[:LONGEST_TEXT])))
+    told: list[str] = []
+    _gather_texts(dossier.config.values(), told)
+    for text in (*trusted, *answers, *told):
+        if suspected := suspicions_in(text[:LONGEST_TEXT]):
+            found.update(dict.fromkeys(suspected))
     foreign = [alphabets for text in answers if (alphabets := _alphabets(text))]
     if foreign:
         known = _alphabets(" ".join(trusted))
@@ -198,12 +201,11 @@ def _alphabets(text: str) -> frozenset[str]:
     return frozenset(name for name, number in counts.items() if number >= FOREIGN_LETTERS)
 
 
-def _strings(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _strings(inner)
+def _gather_texts(values: Iterable[object], texts: list[str]) -> None:
+    for value in values:
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, (list, tuple)):
+            _gather_texts(value, texts)
+        elif isinstance(value, (dict, Mapping)):
+            _gather_texts(value.values(), texts)

@@ -39,7 +39,9 @@ def item_lines(sheet: Mapping[str, Asked], sources: Sources) -> Sequence[str]:
             told = f"a{len(lines)}"
         names[text] = told
     heading_of, above = headings(sheet.values()), None
-    reasons = {(item.text, n1(_reason(item))) for item in sheet.values()}
+    reasons: set[tuple[str, str]] = set()
+    if any(item.rubric.spares_against for item in sheet.values()):
+        reasons.update((item.text, n1(_reason(item))) for item in sheet.values())
     for key, item in sheet.items():
         heading = heading_of(item)
         if heading != above:
@@ -55,13 +57,12 @@ def item_lines(sheet: Mapping[str, Asked], sources: Sources) -> Sequence[str]:
 
 def _names_in_case(sources: Sources) -> dict[str, str]:
     fields = {number: sources.fields[name] for number, name in sources.numbered.items()}
-    return {
-        form: name
-        for places, shortest in ((fields, SHORTEST_SHARED), (sources.turns, SHORTEST_TURN))
-        for name, text in places.items()
-        if len(text) >= shortest
-        for form in (text, n1(text))
-    }
+    names: dict[str, str] = {}
+    for places, shortest in ((fields, SHORTEST_SHARED), (sources.turns, SHORTEST_TURN)):
+        for name, text in places.items():
+            if len(text) >= shortest:
+                names[text] = names[n1(text)] = name
+    return names
 
 
 def _heading_line(item: Asked, against: str, names: Names) -> str:
