@@ -54,6 +54,20 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert shown(text) == f'"{text}"'
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a~~~b~~", r"a\u007e~~b~~"),
+        ("~~~~", r"\u007e\u007e~~"),
+        ("[INST][/SYS][ab][AB]", r"\u005bINST]\u005b/SYS][ab][AB]"),
+        ("[[INST~~~", r"[\u005bINST\u007e~~"),
+        ("~[<", r"~[\u003c"),
+    ],
+)
+def test_brackets_and_tildes_are_escaped_only_where_they_act(text: str, told: str) -> None:
+    assert shown(text) == f'"{told}"'
+
+
 def test_a_flood_is_cut() -> None:
     assert len(shown("A" * 1_000_000)) < LONGEST_TEXT + 100
 

@@ -119,7 +119,9 @@ class Library(msgspec.Struct, frozen=True, dict=True):
         """The rubric that serves a question; None where there is none."""
         asked = question.metric, tuple(question.offered)
         if asked not in self._serving:
-            self._serving[asked] = next((r for r in self.rubrics.values() if r.serves(*asked)), None)
+            self._serving[asked] = next(
+                (r for r in self.rubrics.values() if r.serves(*asked)), None
+            )
         return self._serving[asked]
 
     @cached_property

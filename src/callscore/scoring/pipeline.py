@@ -49,6 +49,9 @@ CASES_TOGETHER = 64
 """So many cases are scored together, a step at a time and task by task: what a step needs then
 stays in the processor's cache, and scoring takes a fifth less."""
 
+SETTLED_TOGETHER = 16
+"""So many of those that a judge has answered: few enough that nobody's answer waits for long."""
+
 Progress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
 """Returns when the case of an id may be examined: its answers are there, or never will be."""
@@ -219,7 +222,7 @@ class Tallying:
     async def _settle_some(self, waiting: deque[Waiting]) -> None:
         """Wait for the first case; measure it, and those behind it that are examined as well."""
         await waiting[0][2]
-        ready = list(islice(takewhile(_is_examined, waiting), CASES_TOGETHER))
+        ready = list(islice(takewhile(_is_examined, waiting), SETTLED_TOGETHER))
         for _ in ready:
             waiting.popleft()
         self._add(
