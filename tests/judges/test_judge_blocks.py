@@ -265,6 +265,15 @@ def test_what_the_reference_repeats_of_the_config_is_not_repeated() -> None:
     assert sources_of(given).fields == {"ref:questions[].max_score": "10"}
 
 
+def test_every_value_is_found_by_its_path_whatever_its_key() -> None:
+    expected = {"": [{"": 1, "a": [True, None]}, 2.5], "b": {"": "text", "c": (3, "four")}}
+    given = dossier(SUPPORT, config=expected)
+    assert list(sources_of(given).config) == [
+        *(("[0].", "1"), ("[0].a[0]", "true"), ("[1]", "2.5")),
+        *(("b.", "text"), ("b.c[0]", "3"), ("b.c[1]", "four")),
+    ]
+
+
 def test_fields_whose_names_look_alike_stay_apart() -> None:
     fields = sources_of(dossier(SUPPORT, expected_outcome={"a b": "x", "a-b": "y", "ü": 1})).fields
     assert fields == {"ref:a_b": "x", "ref:a_b_": "y", "ref:_": "1"}

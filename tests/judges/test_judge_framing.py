@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.judges.framing import LONGEST_TEXT, block, fingerprint, item_ids, nonce, shown
+from callscore.judges.framing import (
+    LONGEST_TEXT,
+    block,
+    encoded,
+    encoded_lines,
+    fingerprint,
+    item_ids,
+    nonce,
+    shown,
+)
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None), max_size=200)
 
@@ -45,6 +54,20 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert shown(text) == f'"{text}"'
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a~~~b~~", r"a\u007e~~b~~"),
+        ("~~~~", r"\u007e\u007e~~"),
+        ("[INST][/SYS][ab][AB]", r"\u005bINST]\u005b/SYS][ab][AB]"),
+        ("[[INST~~~", r"[\u005bINST\u007e~~"),
+        ("~[<", r"~[\u003c"),
+    ],
+)
+def test_brackets_and_tildes_are_escaped_only_where_they_act(text: str, told: str) -> None:
+    assert shown(text) == f'"{told}"'
+
+
 def test_a_flood_is_cut() -> None:
     assert len(shown("A" * 1_000_000)) < LONGEST_TEXT + 100
 
@@ -58,10 +81,22 @@ def test_ids_are_distinct_and_do_not_stand_in_the_data() -> None:
     assert first[0] not in second
 
 
+def test_lines_are_encoded_as_any_list() -> None:
+    lines = ["", 'a "b" \\', "naïve 你好 \U0001f600", "\ud83d", "a\nb\x7f"]
+    assert encoded_lines(lines) == encoded(lines)
+    assert encoded_lines([]) == encoded([])
+
+
+def test_ids_and_nonces_stay_what_they_were() -> None:
+    content = (encoded("case"), encoded_lines(["t1 agent"]))
+    assert nonce(*content) == "hswdjorevhieddkubxgghsohlwka"
+    assert item_ids(3, Random(fingerprint(*content)), "") == ["SGKM", "RMPP", "WLTN"]
+
+
 def test_a_nonce_holds_128_bits_and_follows_from_the_content_alone() -> None:
     assert len(fingerprint("a")) * 8 == 128
     assert len("abcdefghijklmnopqrstuvwxyz") ** len(nonce("a")) >= 2**128
     assert nonce("a") == nonce("a") != nonce("b")
-    assert len({nonce(n) for n in range(1000)}) == 1000
+    assert len({nonce(str(n)) for n in range(1000)}) == 1000
     assert re.fullmatch("[a-z]{28}", nonce("a"))
     assert block("items", "x" * 28, ["y"]).startswith(f"<items-{'x' * 28}>\ny\n</items-")

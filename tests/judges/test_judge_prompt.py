@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import Dossier, Question
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
 from callscore.judges.rubric import library_of, shipped, shipped_files
@@ -195,7 +195,9 @@ def test_a_text_that_says_nothing_is_settled_without_a_judge(text: str) -> None:
     assert answer.requests == 0
 
 
-@pytest.mark.parametrize("text", ["Refund", "答え", "The solution was a refund", "49"])
+@pytest.mark.parametrize(
+    "text", ["Refund", "答え", "The solution was a refund", "Answer: a refund", "49", "step"]
+)
 def test_a_text_that_says_something_is_not_vain(text: str) -> None:
     assert not is_vain(text)
 
@@ -233,3 +235,13 @@ def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
     assert model.bodies
     assert not any(name.encode() in body for name in (evaluated, judging) for body in model.bodies)
     assert "model" not in Dossier.__struct_fields__
+
+
+def test_a_rubric_is_found_by_the_metric_and_the_words_that_are_offered() -> None:
+    library = shipped()
+    rubric = next(iter(library.rubrics.values()))
+    fitting = Question(rubric.asks[0], "1", "text", offered=tuple(rubric.words))
+    for _ in range(2):
+        assert library.rubric_for(fitting) is rubric
+        assert library.rubric_for(Question(rubric.asks[0], "1", "text", offered=("word",))) is None
+        assert library.rubric_for(Question("unknown", "1", "text", offered=fitting.offered)) is None

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import closing
 from itertools import permutations
+from pathlib import Path
 
 import msgspec
+import pytest
 
 from builders import qa_case, question
+from callscore.config import ScoreConfig
 from callscore.core.case import Case, Failed
 from callscore.core.judging import Judged, Question
 from callscore.embeddings.lexical import Lexical
 from callscore.judges.scripted import ScriptedJudge
 from callscore.scoring.examining import Examiner, Spent
+from callscore.scoring.pipeline import Outlets, Tallying
 
 COMPARED = Question("translation.meaning_accuracy", "s1", "one text", "the same text")
 WORDED = Question("qa.evidence_backed_reasoning", "Q1", "a reason", offered=("vague",))
@@ -27,6 +33,33 @@ def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> No
             spent.add(Judged((), cost_usd=cost), 1)
         sums.add(spent.cost_usd)
     assert len(sums) == 1 and len({sum(order) for order in permutations(costs)}) > 1
+
+
+def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
+    def word(asked: Question) -> str:
+        assert asked.text != "reason 3", "this one breaks"
+        return "vague"
+
+    cases, outputs = tmp_path / "cases.jsonl", tmp_path / "outputs.jsonl"
+    numbers = range(6)
+    form = [question(reason="another reason")]
+    cases.write_text("".join(json.dumps(qa_case(form, f"c{n}")) + "\n" for n in numbers))
+    answers = ({"questions": [question(reason=f"reason {n}")]} for n in numbers)
+    outputs.write_text(
+        "".join(
+            json.dumps({"case_id": f"c{n}", "model": "m", "output": answer}) + "\n"
+            for n, answer in enumerate(answers)
+        )
+    )
+    told: list[str] = []
+    outlets = Outlets(
+        on_result=lambda result: told.append(result.case_id),
+        examiner=Examiner(ScriptedJudge(word), None),
+    )
+    tallying = Tallying(ScoreConfig(cases=[cases], outputs=[outputs]), outlets)
+    with closing(tallying), pytest.raises(AssertionError, match="this one breaks"):
+        tallying.finish()
+    assert told == ["c0", "c1", "c2"]
 
 
 def test_an_unknown_cost_is_no_cost_of_zero() -> None:

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
-from callscore.judges.evidence import LONGEST_LABEL, Leaf, Sources, column_of, safe_path, together
+from callscore.judges.evidence import (
+    LONGEST_LABEL,
+    PATHS_REMEMBERED,
+    Leaf,
+    Sources,
+    column_of,
+    safe_path,
+    together,
+)
 from callscore.judges.framing import shown
 from callscore.judges.rubric import Rubric
 
@@ -27,13 +36,17 @@ def case_lines(dossier: Dossier, sources: Sources, rubrics: Iterable[Rubric]) ->
     return [
         *turn_lines(dossier.turns, with_times=any(rubric.timed for rubric in asked)),
         *_field_lines(sources),
-        *config_lines([leaf for leaf in sources.config if _is_usable(leaf, asked)]),
+        *config_lines(_usable(sources.config, asked)),
     ]
 
 
-def _is_usable(leaf: Leaf, rubrics: Iterable[Rubric]) -> bool:
-    column = column_of(leaf[0])
-    return any(rubric.config is None or column in rubric.config for rubric in rubrics)
+def _usable(config: Sequence[Leaf], rubrics: Iterable[Rubric]) -> Sequence[Leaf]:
+    columns: set[str] = set()
+    for rubric in rubrics:
+        if rubric.config is None:
+            return config
+        columns.update(rubric.config)
+    return [leaf for leaf in config if column_of(leaf[0]) in columns]
 
 
 def turn_lines(turns: Sequence[Turn], *, with_times: bool) -> Iterator[str]:
@@ -56,6 +69,7 @@ def _field_lines(sources: Sources) -> Iterator[str]:
         before = path
 
 
+@lru_cache(maxsize=PATHS_REMEMBERED)
 def _next_in_list(path: str) -> str:
     """The path of the entry that follows in the same list; empty where it is in none."""
     found = _LAST_INDEX.search(path)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
 
+from callscore.core.case import JsonObject
 from callscore.core.judging import Dossier
 from callscore.judges.rubric import Place
 from callscore.metrics.text import contains, n2
@@ -17,6 +18,8 @@ from callscore.metrics.text import contains, n2
 LONGEST_LABEL = 24
 """Characters; labels, marks and names stand together on one line, longer texts each alone."""
 FEWEST_COUNTED = 3
+PATHS_REMEMBERED = 1024
+"""The cases of a task have the same paths."""
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
 ANSWER, NONE = "answer", "none"
@@ -93,11 +96,13 @@ def sources_of(dossier: Dossier) -> Sources:
     return Sources(turns, _named(_unrepeated(expected)), is_set)
 
 
+@lru_cache(maxsize=PATHS_REMEMBERED)
 def column_of(path: str) -> str:
     """The path without places: the same for every entry of a list."""
     return _OF_LIST.sub("[]", path)
 
 
+@lru_cache(maxsize=PATHS_REMEMBERED)
 def safe_path(path: str) -> str:
     """A path with nothing in it that acts."""
     return _UNSAFE.sub("_", path)
@@ -118,14 +123,16 @@ def _unrepeated(leaves: Sequence[Leaf]) -> Sequence[Leaf]:
     """Without the longest text, where the others hold all of it: a text beside its sentences."""
     if not leaves:
         return leaves
-    longest = max(leaves, key=lambda leaf: len(leaf[1]))
-    rest = longest[1]
-    for _, value in sorted(leaves, key=lambda leaf: len(leaf[1]), reverse=True):
-        if value and value != longest[1]:
+    values = [value for _, value in leaves]
+    longest = max(values, key=len)
+    rest = longest
+    for value in sorted(values, key=len, reverse=True):
+        if value and value != longest:
             rest = rest.replace(value, "")
     if any(char.isalnum() for char in rest):
         return leaves
-    return [leaf for leaf in leaves if leaf is not longest]
+    place = values.index(longest)
+    return [*leaves[:place], *leaves[place + 1 :]]
 
 
 def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
@@ -155,25 +162,30 @@ def together(values: Sequence[str]) -> str:
     return ", ".join(values)
 
 
-def _leaves(value: Any) -> list[Leaf]:
-    """Every text and number within a value, by its path."""
+def _leaves(value: JsonObject) -> list[Leaf]:
+    """Every text and number within an object, by its path."""
     leaves: list[Leaf] = []
-    _gather_leaves(value, "", leaves)
+    _gather_leaves(value.items(), "", "", leaves)
     return leaves
 
 
-def _gather_leaves(value: Any, path: str, leaves: list[Leaf]) -> None:
-    # Texts first, and known types before general ones: a reference is mostly texts, read from JSON.
-    if isinstance(value, str):
-        leaves.append((path, value))
-    elif isinstance(value, (list, tuple)):
-        for index, inner in enumerate(value):
-            _gather_leaves(inner, f"{path}[{index}]", leaves)
-    elif isinstance(value, (dict, Mapping)):
-        for key, inner in value.items():
-            _gather_leaves(inner, f"{path}.{key}" if path else str(key), leaves)
-    else:
-        leaves.append((path, json.dumps(value)))
+def _gather_leaves(
+    entries: Iterable[tuple[object, Any]], before: str, after: str, leaves: list[Leaf]
+) -> None:
+    """The leaves of entries, with what stands before and after their keys in a path."""
+    for key, value in entries:
+        path = f"{before}{key}{after}"
+        # Texts first, and known types before general ones: a reference is mostly texts, from JSON.
+        if isinstance(value, str):
+            leaves.append((path, value))
+        elif isinstance(value, (list, tuple)):
+            _gather_leaves(enumerate(value), f"{path}[", "]", leaves)
+        elif type(value) is int:
+            leaves.append((path, str(value)))
+        elif isinstance(value, (dict, Mapping)):
+            _gather_leaves(value.items(), f"{path}." if path else "", "", leaves)
+        else:
+            leaves.append((path, json.dumps(value)))
 
 
 def _mismatch(quote: str, text: str, source: str, *, strict: bool) -> str:

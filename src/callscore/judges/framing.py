@@ -11,6 +11,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from itertools import product
+from json.encoder import encode_basestring, encode_basestring_ascii
 from random import Random
 from string import ascii_lowercase
 
@@ -22,12 +24,15 @@ _LETTERS = "BCDFGHKLMNPRSTVW"
 """Without vowels, so that no id is a word; without rare letters, which cost more tokens."""
 _ID_LENGTH = 4
 
-_quoted = json.JSONEncoder(ensure_ascii=False).encode
-_ascii = json.JSONEncoder(default=str).encode
+encoded = json.JSONEncoder(default=str, check_circular=False).encode
+"""Content as `fingerprint` and `nonce` take it: JSON, all of it ASCII."""
+_PAIRS = ["".join(reversed(pair)) for pair in product(ascii_lowercase, repeat=2)]
 _DANGEROUS = re.compile(
-    "[<>`\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    # One set of characters comes first, so that `re` passes over all others without a try.
+    r"[\[~<>`"
+    "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
-    r"|\[(?=/?[A-Z]{3,})|~(?=~~)"
+    r"(?:(?<![\[~])|(?<=\[)(?=/?[A-Z]{3,})|(?<=~)(?=~~))"
 )
 
 
@@ -35,7 +40,7 @@ def shown(text: str) -> str:
     """A text as one JSON string on one line, with nothing in it that acts."""
     if len(text) > LONGEST_TEXT:
         text = text[:LONGEST_TEXT] + CUT
-    return _DANGEROUS.sub(_escaped, _quoted(text))
+    return _DANGEROUS.sub(_escaped, encode_basestring(text))
 
 
 def block(name: str, mark: str, lines: Iterable[str]) -> str:
@@ -43,30 +48,38 @@ def block(name: str, mark: str, lines: Iterable[str]) -> str:
     return "\n".join((f"<{name}-{mark}>", *lines, f"</{name}-{mark}>"))
 
 
-def fingerprint(*content: object) -> bytes:
-    """A keyed hash of content, from which ids and orders are drawn.
+def encoded_lines(lines: Iterable[str]) -> str:
+    """As `encoded`, of a list of texts."""
+    return f"[{', '.join(map(encode_basestring_ascii, lines))}]"
+
+
+def fingerprint(*content: str) -> bytes:
+    """A keyed hash of `encoded` content, from which ids and orders are drawn.
 
     A text that wanted to hold the nonce of its own request would have to hold its own hash.
     """
-    data = _ascii(content).encode()
+    data = f"[{', '.join(content)}]".encode()
     return hashlib.blake2b(data, digest_size=NONCE_BYTES, key=_KEY).digest()
 
 
-def nonce(*content: object) -> str:
+def nonce(*content: str) -> str:
     """The fingerprint as letters: fewer tokens than digits, and no fewer bits."""
     number = int.from_bytes(fingerprint(*content))
     letters = ""
-    for _ in range(NONCE_LETTERS):
-        number, place = divmod(number, len(ascii_lowercase))
-        letters += ascii_lowercase[place]
+    for _ in range(NONCE_LETTERS // 2):
+        number, place = divmod(number, len(_PAIRS))
+        letters += _PAIRS[place]
     return letters
 
 
 def item_ids(number: int, random: Random, taken: str) -> list[str]:
     """Distinct ids of four letters, none of which stands in the text `taken`."""
     ids: dict[str, None] = {}
+    draw, kinds = random.random, len(_LETTERS)
     while len(ids) < number:
-        made = "".join(random.choices(_LETTERS, k=_ID_LENGTH))
+        made = ""
+        for _ in range(_ID_LENGTH):
+            made += _LETTERS[int(draw() * kinds)]
         if made not in taken:
             ids[made] = None
     return list(ids)

@@ -78,25 +78,38 @@ _SOUGHT_BEYOND_ASCII = {
     name: MARKS[name] for name in ("hides_characters", "mixes_alphabets", "floods")
 }
 _ORDERS = ("mark", "treat", "rate", "grade", "classify", "answer", "label", "count")
-_HINTS = re.compile(
-    # overriding, plain or with digits for letters; in rot13; in other alphabets
-    r"ign[o0]r|1gn[o0]r|d[i1][s5]r[e3]g[a4]rd|f[o0]rg[e3][t7]|ov[e3]rr[i1]d[e3]|0v[e3]rr[i1]d[e3]"
-    r"|byp[a4][s5][s5]|vtabe|qvfertneq|sbetrg|bireevqr|olcnff"
-    r"|игнориру|забудь|忽略|无视|無視|무시|अनदेख|नज़रअंदाज़|उपेक्षा|تجاهل"
+_HINTING = (
+    # overriding, plain or with digits for letters
+    *(r"ign[o0]r", r"1gn[o0]r", r"d[i1][s5]r[e3]g[a4]rd", r"f[o0]rg[e3][t7]"),
+    *(r"ov[e3]rr[i1]d[e3]", r"0v[e3]rr[i1]d[e3]", r"byp[a4][s5][s5]"),
+    # the same in rot13, and in other alphabets
+    *("vtabe", "qvfertneq", "sbetrg", "bireevqr", "olcnff"),
+    *("игнориру", "забудь", "忽略", "无视", "無視", "무시", "अनदेख", "नज़रअंदाज़", "उपेक्षा", "تجاهل"),
     # addressing the judge
-    r"|grader|judge|evaluator|rater|if you (?:mark|rate|grade|score|fail)|same model as|do not re"
-    r"|thought process:|step by step|you are now|respond with|new instruction"
-    r"|always (?:pass|answer|say)|"
+    *("grader", "judge", "evaluator", "rater", "if you (?:mark|rate|grade|score|fail)"),
+    *("same model as", "do not re", "thought process:", "step by step", "you are now"),
+    *("respond with", "new instruction", "always (?:pass|answer|say)"),
     # giving verdicts
-    + "|".join(rf"{w}\b[^.\n]{{0,12}}\b(?:every|all|each|following|item)" for w in _ORDERS)
-    + rf"|answer\s+['\"]?{_GOOD}|verdict|a:\s*{_GOOD}|each\s+['\"]|'\s+means|\"\s+means"
-    r"|\"(?:score|items|metric)\"|set_score|__proto__|call the function|threshold"
+    *(rf"{w}\b[^.\n]{{0,12}}\b(?:every|all|each|following|item)" for w in _ORDERS),
+    *(rf"answer\s+['\"]?{_GOOD}", "verdict", rf"a:\s*{_GOOD}", r"each\s+['\"]", r"'\s+means"),
+    *(r'"\s+means', r'"(?:score|items|metric)"', "set_score", "__proto__"),
+    *("call the function", "threshold"),
     # imitating the prompt, baiting
-    r"|<|\[|expected_outcome|model_output|the data has ended|\(source:|how to (?:build|make)"
+    *("expected_outcome", "model_output", "the data has ended", "how to (?:build|make)"),
 )
 """Something of every mark and of what overrides rules, in small letters. A text without any of it
-has none of them: nearly every text of a call is settled by this one look. Each alternative begins
-with a letter, so that `re` tries only the places where one of these letters stands."""
+has none of them: nearly every text of a call is settled by this one look."""
+
+
+def _by_first_letter(patterns: Iterable[str]) -> str:
+    """One alternative a letter: `re` tries only the places where one stands, and there but few."""
+    rests: dict[str, list[str]] = {}
+    for pattern in patterns:
+        rests.setdefault(pattern[0], []).append(pattern[1:])
+    return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in rests.items())
+
+
+_HINTS = re.compile(rf"{_by_first_letter(_HINTING)}|<|\[|\(source:")
 _SAME_LETTER = str.maketrans("\u0130\u0131\u017f", "iis")
 """Letters that count as others where the case of letters does not, and have no such small form."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
@@ -114,8 +127,11 @@ def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
     answers |= {question.reference for question in dossier.questions}
     answers.difference_update(trusted)
     found: dict[str, None] = {}
-    for text in (*trusted, *answers, *_strings(dossier.config)):
-        found.update(dict.fromkeys(suspicions_in(text[:LONGEST_TEXT])))
+    told: list[str] = []
+    _gather_texts(dossier.config.values(), told)
+    for text in (*trusted, *answers, *told):
+        if suspected := suspicions_in(text[:LONGEST_TEXT]):
+            found.update(dict.fromkeys(suspected))
     foreign = [alphabets for text in answers if (alphabets := _alphabets(text))]
     if foreign:
         known = _alphabets(" ".join(trusted))
@@ -168,7 +184,7 @@ def _is_repetitive(text: str) -> bool:
 
 def _is_symbol_soup(text: str) -> bool:
     """Debris of several notations in one text, as suffixes have it that were found by search."""
-    if sum(sign in text for sign in _DEBRIS_SIGNS) < FEWEST_SIGNS:
+    if len([sign for sign in _DEBRIS_SIGNS if sign in text]) < FEWEST_SIGNS:
         return False
     return len(set(_DEBRIS.findall(text))) >= DEBRIS_KINDS
 
@@ -185,12 +201,11 @@ def _alphabets(text: str) -> frozenset[str]:
     return frozenset(name for name, number in counts.items() if number >= FOREIGN_LETTERS)
 
 
-def _strings(value: object) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _strings(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _strings(inner)
+def _gather_texts(values: Iterable[object], texts: list[str]) -> None:
+    for value in values:
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, (list, tuple)):
+            _gather_texts(value, texts)
+        elif isinstance(value, (dict, Mapping)):
+            _gather_texts(value.values(), texts)

@@ -39,7 +39,9 @@ def item_lines(sheet: Mapping[str, Asked], sources: Sources) -> Sequence[str]:
             told = f"a{len(lines)}"
         names[text] = told
     heading_of, above = headings(sheet.values()), None
-    reasons = {(item.text, n1(_reason(item))) for item in sheet.values()}
+    reasons: set[tuple[str, str]] = set()
+    if any(item.rubric.spares_against for item in sheet.values()):
+        reasons.update((item.text, n1(_reason(item))) for item in sheet.values())
     for key, item in sheet.items():
         heading = heading_of(item)
         if heading != above:
@@ -55,13 +57,12 @@ def item_lines(sheet: Mapping[str, Asked], sources: Sources) -> Sequence[str]:
 
 def _names_in_case(sources: Sources) -> dict[str, str]:
     fields = {number: sources.fields[name] for number, name in sources.numbered.items()}
-    return {
-        form: name
-        for places, shortest in ((fields, SHORTEST_SHARED), (sources.turns, SHORTEST_TURN))
-        for name, text in places.items()
-        if len(text) >= shortest
-        for form in (text, n1(text))
-    }
+    names: dict[str, str] = {}
+    for places, shortest in ((fields, SHORTEST_SHARED), (sources.turns, SHORTEST_TURN)):
+        for name, text in places.items():
+            if len(text) >= shortest:
+                names[text] = names[n1(text)] = name
+    return names
 
 
 def _heading_line(item: Asked, against: str, names: Names) -> str:
@@ -76,6 +77,8 @@ def _shared(items: Iterable[Asked], known: Names) -> Sequence[str]:
     """
     places = Counter(text for item in items for text in (item.text, item.against))
     lists = {text: text.split("\n") for text in places if "\n" in text}
+    if not lists and len(places) == sum(places.values()):
+        return ()
     whole = {text for text, number in places.items() if number > 1}
     places.update(line for lines in lists.values() for line in set(lines))
     longest_first = sorted(lists.values(), key=len, reverse=True)
@@ -106,7 +109,7 @@ def _told(text: str, names: Names) -> str:
     """A text by its name, by the names of its lines, or quoted."""
     if text in names:
         return names[text]
-    lines = text.split("\n")
+    lines = text.split("\n") if "\n" in text else ()
     if not any(line in names for line in lines):
         return shown(text)
     return " + ".join(_in_ranges([names.get(line) or shown(line) for line in lines]))

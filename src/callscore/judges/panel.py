@@ -16,7 +16,7 @@ from callscore.core.case import Failed
 from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Void
 from callscore.core.ports import Judge
 from callscore.judges.families import are_related
-from callscore.judges.framing import NONCE_BYTES, fingerprint
+from callscore.judges.framing import NONCE_BYTES, encoded, fingerprint
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.llm import Spent
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
@@ -98,7 +98,9 @@ class _Session:
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> Judged | Failed:
         """Put some of the questions to a judge."""
-        dossier = msgspec.structs.replace(self._dossier, questions=questions)
+        dossier = self._dossier
+        if questions is not dossier.questions:
+            dossier = msgspec.structs.replace(dossier, questions=questions)
         answer = await judge.judge(dossier)
         self.spent += Spent.on(answer)
         if isinstance(answer, Judged):
@@ -114,7 +116,7 @@ class _Session:
         """Whether this answer belongs to the sample; the same answer always does, or never."""
         if self._dossier.repeat:
             return False
-        seed = fingerprint("audit", msgspec.to_builtins(self._dossier))
+        seed = fingerprint(encoded("audit"), encoded(msgspec.to_builtins(self._dossier)))
         return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < AUDITED_SHARE
 
     async def rejudge(self, judge: Judge) -> None:

@@ -8,7 +8,6 @@ bytes. What is asked before any answer is seen has a contract without the rules 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,13 +17,20 @@ from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import Dossier
 from callscore.judges.case_block import case_lines
 from callscore.judges.evidence import Sources, sources_of
-from callscore.judges.framing import block, fingerprint, nonce, shown
+from callscore.judges.framing import (
+    block,
+    encoded,
+    encoded_lines,
+    fingerprint,
+    nonce,
+    shown,
+)
 from callscore.judges.items_block import item_lines
 from callscore.judges.rubric import Example, Library, Place, Rubric
 from callscore.judges.sheet import Asked, deal
 
 MOST_ITEMS = 60
-
+_CASE, _ITEMS = encoded("case"), encoded("items")
 
 _PLACES: Mapping[Place, tuple[str, str]] = {
     "turn": ("[turn]", "t4"),
@@ -67,12 +73,13 @@ class Composer:
     def _request(
         self, dossier: Dossier, items: Sequence[Asked], case: Sequence[str], sources: Sources
     ) -> Request:
-        written = [(item.rubric.name, item.text, item.against) for item in items]
-        seed = fingerprint("items", self.library.digest, case, written)
-        taken = json.dumps([case, written], ensure_ascii=False)
-        sheet = deal(items, dossier, seed, taken)
+        told = encoded_lines(case)
+        written = encoded([(item.rubric.name, item.text, item.against) for item in items])
+        seed = fingerprint(_ITEMS, encoded(self.library.digest), told, written)
+        sheet = deal(items, dossier, seed, told + written)
         system, schema = self._fixed_part(items)
-        data = _framed(case, item_lines(sheet, sources), of_case=_is_of_case(items))
+        lines = item_lines(sheet, sources)
+        data = _framed(case, lines, told, of_case=_is_of_case(items))
         user = "\n".join((*data, self._prompt("closing")))
         return Request(
             Prompt((Message("system", system), Message("user", user)), schema), sheet, sources
@@ -119,13 +126,16 @@ def _is_of_case(items: Sequence[Asked]) -> bool:
     return all(item.rubric.of_case for item in items)
 
 
-def _framed(case: Sequence[str], items: Sequence[str], *, of_case: bool) -> Iterator[str]:
+def _framed(
+    case: Sequence[str], items: Sequence[str], encoded_case: str, *, of_case: bool
+) -> Iterator[str]:
     """Case and items as blocks; as one where no answer is among them."""
+    encoded_items = encoded_lines(items)
     if of_case:
-        yield block("case", nonce("case", case, items), [*case, *items])
+        yield block("case", nonce(_CASE, encoded_case, encoded_items), [*case, *items])
     else:
-        yield block("case", nonce("case", case), case)
-        yield block("items", nonce("items", case, items), items)
+        yield block("case", nonce(_CASE, encoded_case), case)
+        yield block("items", nonce(_ITEMS, encoded_case, encoded_items), items)
 
 
 def _rubric_part(rubric: Rubric) -> str:

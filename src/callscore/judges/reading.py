@@ -123,12 +123,14 @@ def _entry(item: Any) -> Entry | str:
     """One item in its shape, or what is wrong with it."""
     if not isinstance(item, dict):
         return "not an object"
-    if missing := _KEYS - item.keys():
-        return f"{', '.join(sorted(missing))} missing"
-    if extra := item.keys() - _KEYS:
+    if item.keys() != _KEYS:
+        missing, extra = _KEYS - item.keys(), item.keys() - _KEYS
+        if missing:
+            return f"{', '.join(sorted(missing))} missing"
         return f"{min(extra)[:20]!r} was not asked for"
-    if not all(isinstance(value, str) for value in item.values()):
-        return "every value must be text"
+    for value in item.values():
+        if not isinstance(value, str):
+            return "every value must be text"
     number = item["id"].count(" ") + 1
     return Entry(item["quote"], item["source"], item["verdict"], number)
 

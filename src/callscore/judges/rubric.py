@@ -103,9 +103,9 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     def _order(self) -> Mapping[str, int]:
         return {word: place for place, word in enumerate(self.words)}
 
-    def serves(self, question: Question) -> bool:
-        """Whether it asks about this metric, with words that the question offers."""
-        return question.metric in self.asks and self.words.keys() <= set(question.offered)
+    def serves(self, metric: str, offered: Sequence[str]) -> bool:
+        """Whether it asks about this metric, with no other words than are offered."""
+        return metric in self.asks and self.words.keys() <= set(offered)
 
 
 class Library(msgspec.Struct, frozen=True, dict=True):
@@ -117,7 +117,17 @@ class Library(msgspec.Struct, frozen=True, dict=True):
 
     def rubric_for(self, question: Question) -> Rubric | None:
         """The rubric that serves a question; None where there is none."""
-        return next((rubric for rubric in self.rubrics.values() if rubric.serves(question)), None)
+        asked = question.metric, tuple(question.offered)
+        if asked not in self._serving:
+            self._serving[asked] = next(
+                (r for r in self.rubrics.values() if r.serves(*asked)), None
+            )
+        return self._serving[asked]
+
+    @cached_property
+    def _serving(self) -> dict[tuple[str, Sequence[str]], Rubric | None]:
+        """The rubrics that were looked for; metrics and their words come from code, and are few."""
+        return {}
 
 
 def library_of(files: Mapping[str, bytes]) -> Library:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
@@ -32,6 +33,9 @@ _OPENERS = (
     "correct",
 )
 """Phrases that have been seen to pass with judges although they say nothing (JUDGE §1)."""
+_LONGEST_FIRST = sorted(_OPENERS, key=len, reverse=True)
+_OPENING_WORDS = frozenset(word for opener in _OPENERS for word in opener.split())
+_WORD = re.compile(r"[^\W_]+")
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -97,9 +101,12 @@ def word_for_nothing(question: Question, library: Library | None = None) -> str:
 
 def is_vain(text: str) -> bool:
     """Whether a text says nothing: punctuation, or only the phrases that open an answer."""
-    words = "".join(char if char.isalnum() else " " for char in n2(text).replace("'", ""))
-    rest = f" {' '.join(words.split())} "
-    for opener in sorted(_OPENERS, key=len, reverse=True):
+    told = n2(text).replace("'", "")
+    first = _WORD.search(told)
+    if first is not None and first.group() not in _OPENING_WORDS:
+        return False
+    rest = f" {' '.join(_WORD.findall(told))} "
+    for opener in _LONGEST_FIRST:
         rest = rest.replace(f" {opener} ", " ")
     return not rest.strip()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -50,6 +50,9 @@ long holds up none of the calls behind it, though results come in the order of t
 CASES_TOGETHER = 64
 """So many cases are scored together, a step at a time and task by task: what a step needs then
 stays in the processor's cache, and scoring takes a fifth less."""
+
+SETTLED_TOGETHER = 16
+"""So many of those that a judge has answered: few enough that nobody's answer waits for long."""
 
 Progress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
@@ -210,19 +213,32 @@ class Tallying:
                 read = self._read(placed, self._answers(placed))
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
                 if len(waiting) >= CASES_A_CALL * examiner.at_once:
-                    await self._settle_first(waiting)
+                    await self._settle_some(waiting)
             while waiting:
-                await self._settle_first(waiting)
+                await self._settle_some(waiting)
         finally:
             for _, _, task in waiting:
                 task.cancel()
             await examiner.close()
 
-    async def _settle_first(self, waiting: deque[Waiting]) -> None:
-        placed, read, task = waiting[0]
-        examined = await task
-        waiting.popleft()
-        self._add([(placed.position, self._scorer.measure(read, examined))])
+    async def _settle_some(self, waiting: deque[Waiting]) -> None:
+        """Wait for the first case; measure it, and those behind it that are examined as well."""
+        await waiting[0][2]
+        ready = list(islice(takewhile(_is_examined, waiting), SETTLED_TOGETHER))
+        for _ in ready:
+            waiting.popleft()
+        self._add(
+            [
+                (placed.position, self._scorer.measure(read, examined.result()))
+                for placed, read, examined in ready
+            ]
+        )
+
+
+def _is_examined(waiting: Waiting) -> bool:
+    """Whether its verdicts are there; where examining broke, whoever waits for it next is told."""
+    task = waiting[2]
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 def _task_of(placed: Placed) -> str:
