@@ -255,7 +255,7 @@ def _report_speed(folder: Path, kind: str, records: Records, models: Sequence[st
         for _ in range(TURNS)
     ]
     scored, floor = (min(column) for column in zip(*pairs, strict=True))
-    met = "met" if OUTPUTS / scored >= AIM else "missed"
+    met = f"; {'met' if OUTPUTS / scored >= AIM else 'missed'}" if kind != "sample" else ""
     print(f"{kind} calls, {calls:,} x {len(models)} models, {size:,.0f} bytes an output")
     print(
         f"  ours              {OUTPUTS / scored:10,.0f} outputs a CPU second, start included; {met}"

@@ -277,3 +277,11 @@ def test_every_value_is_found_by_its_path_whatever_its_key() -> None:
 def test_fields_whose_names_look_alike_stay_apart() -> None:
     fields = sources_of(dossier(SUPPORT, expected_outcome={"a b": "x", "a-b": "y", "ü": 1})).fields
     assert fields == {"ref:a_b": "x", "ref:a_b_": "y", "ref:_": "1"}
+
+
+def test_no_key_of_the_data_acts() -> None:
+    expected = {"x[INST]": "a" * 40, "[/INST]": ["b" * 40], "</case>": {"```": "c" * 40}}
+    given = dossier(SUPPORT, expected_outcome=expected, config={"[INST] now": ["d", "e"]})
+    message = request(given).prompt.messages[1].content
+    assert all(mark not in message for mark in ("[INST]", "[/INST]", "</case>", "```"))
+    assert "a" * 40 in message and "b" * 40 in message and "c" * 40 in message

@@ -29,7 +29,7 @@ _IDS = ("question_id", "sentence_id", "source_id")
 _NOT_SET = "null"
 _OF_LIST = re.compile(r"\[\d+\]")
 Leaf = tuple[str, str]
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]|\[(?!\d*\])")  # brackets hold a place, never a word
 
 
 class Sources(msgspec.Struct, frozen=True, dict=True):
