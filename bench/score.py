@@ -258,7 +258,7 @@ def _report_speed(folder: Path, kind: str, records: Records, models: Sequence[st
     met = f"; {'met' if OUTPUTS / scored >= AIM else 'missed'}" if kind != "sample" else ""
     print(f"{kind} calls, {calls:,} x {len(models)} models, {size:,.0f} bytes an output")
     print(
-        f"  ours              {OUTPUTS / scored:10,.0f} outputs a CPU second, start included; {met}"
+        f"  ours              {OUTPUTS / scored:10,.0f} outputs a CPU second, start included{met}"
     )
     print(f"  floor (token F1)  {OUTPUTS / floor:10,.0f} outputs a CPU second")
     print(f"  ours / floor      {scored / floor:10.2f}")
