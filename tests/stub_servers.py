@@ -73,6 +73,14 @@ class Drip:
 
 
 @dataclass(frozen=True)
+class Held:
+    """What is done only when something has come about."""
+
+    behaviour: Behaviour
+    until: Callable[[], bool]
+
+
+@dataclass(frozen=True)
 class Hang:
     """No answer, and the connection stays open."""
 
@@ -82,7 +90,7 @@ class Reset:
     """The connection is reset without an answer."""
 
 
-Behaviour = Answer | Bytes | Drip | Hang | Reset
+Behaviour = Answer | Bytes | Drip | Held | Hang | Reset
 Responder = Callable[[Request], Behaviour]
 
 
@@ -156,6 +164,10 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
 
 async def _behave(behaviour: Behaviour, writer: asyncio.StreamWriter) -> bool:
     """Whether the connection goes on."""
+    if isinstance(behaviour, Held):
+        while not behaviour.until():
+            await asyncio.sleep(0.005)
+        return await _behave(behaviour.behaviour, writer)
     if isinstance(behaviour, Hang):
         await asyncio.Event().wait()
         return False

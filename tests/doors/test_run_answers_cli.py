@@ -16,7 +16,17 @@ from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from callscore.providers.unsent import UnsentModel
 from eval_files import cases_file, eval_file, read_json, remote, right_answer, run, start
-from stub_servers import Answer, FaultyChat, Request, always, chat_completion, openai_error, serving
+from stub_servers import (
+    Answer,
+    Behaviour,
+    FaultyChat,
+    Held,
+    Request,
+    always,
+    chat_completion,
+    openai_error,
+    serving,
+)
 
 
 def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
@@ -28,8 +38,19 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
     def answer(request: Request) -> str:
         return right_answer(request) if next(number) % 2 else "I would rather not say."
 
+    chat = FaultyChat(answer)
+
+    def is_any_case_asked_twice() -> bool:
+        return sum(times > 1 for times in chat.attempts.values()) > 1
+
+    def together(request: Request) -> Behaviour:
+        """Both preflights are answered at once; no case before both runs have asked it."""
+        is_preflight = not chat.attempts or request.body == next(iter(chat.attempts))
+        behaviour = chat(request)
+        return behaviour if is_preflight else Held(behaviour, is_any_case_asked_twice)
+
     names, store = ("one", "two"), tmp_path / "runs.db"
-    with serving(FaultyChat(answer, delay_s=0.02)) as stub:
+    with serving(together) as stub:
         paths = []
         for name in names:
             (tmp_path / name).mkdir()
