@@ -132,7 +132,7 @@ def test_a_slow_model_holds_up_no_other(tmp_path: Path) -> None:
             order.append(event.work.model)
 
     slow = planned(ScriptedProvider(latency_s=0.5), 4, name="slow", limits=Limits(2))
-    quick = planned(ScriptedProvider(latency_s=0.001), 100, name="quick", limits=Limits(2))
+    quick = planned(ScriptedProvider(latency_s=0.001), 20, name="quick", limits=Limits(2))
     carry_out(tmp_path, [slow, quick], on_event=listen)
     assert order[-2:] == ["slow", "slow"]
 
