@@ -5,14 +5,19 @@
 
 from __future__ import annotations
 
+import builtins
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from callscore.app import score_files
+from callscore.app_orchestration import result_document, score_orchestration
 from callscore.core.scorecard import Scorecard
 from callscore.demo import sample_calls
+from callscore.demo.orchestration import sample_runs
 from callscore.report.json import scorecard_json
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.calls.template import template
@@ -43,3 +48,23 @@ def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) ->
 
 def test_the_json_of_the_sample_is_what_it_was(card: Scorecard) -> None:
     compare("scorecard.json", scorecard_json(card))
+
+
+def test_no_score_depends_on_how_this_python_adds_floats(
+    card: Scorecard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Since 3.12 `sum` adds floats more exactly; `math.fsum` gives the same in every version."""
+    plain = builtins.sum
+
+    def sum_without_floats(values: Iterable[Any], start: Any = 0) -> Any:
+        added = list(values)
+        assert not any(isinstance(value, float) for value in added), "expected math.fsum"
+        return plain(added, start)
+
+    monkeypatch.setattr(builtins, "sum", sum_without_floats)
+    with sample_calls() as config:
+        again = score_files(config)
+    with sample_runs() as jobs:
+        for job in jobs:
+            assert result_document(score_orchestration(job))
+    assert scorecard_json(again) == scorecard_json(card)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -36,4 +37,4 @@ def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging
         either = expected.count(name) + predicted.count(name)
         if either:
             scores.append(2 * pairs.count((name, name)) / either)
-    return ratio(sum(scores), len(scores) if averaging == "present_classes" else len(classes))
+    return ratio(math.fsum(scores), len(scores) if averaging == "present_classes" else len(classes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -167,7 +168,7 @@ def _affordable(plan: Plan, first: Mapping[str, Reached]) -> Iterator[tuple[str,
 
 def _charged(plan: Plan, ledger: OpenRun, preflights: Sequence[Preflight]) -> Plan:
     """Write down what the small requests cost; the plan has so much less to spend."""
-    cost = sum(found.cost_usd or 0.0 for found in preflights)
+    cost = math.fsum(found.cost_usd or 0.0 for found in preflights)
     if not cost:
         return plan
     ledger.charge_preflight(cost)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -41,8 +42,8 @@ def weighted_kappa(pairs: Pairs, scale: Sequence[str]) -> float | None:
 def _kappa(pairs: Pairs, distance: Distance) -> float | None:
     n = len(pairs)
     first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    observed = sum(distance(a, b) * count for (a, b), count in Counter(pairs).items())
-    expected = sum(distance(a, b) * first[a] * second[b] for a in first for b in second)
+    observed = math.fsum(distance(a, b) * count for (a, b), count in Counter(pairs).items())
+    expected = math.fsum(distance(a, b) * first[a] * second[b] for a in first for b in second)
     return 1 - observed * n / expected if expected else None
 
 
@@ -55,12 +56,12 @@ def krippendorff_alpha(units: Sequence[Sequence[str]], distance: Distance) -> fl
     shared = [unit for unit in units if len(unit) > 1]
     totals = Counter(word for unit in shared for word in unit)
     n = sum(totals.values())
-    observed = sum(
+    observed = math.fsum(
         distance(a, b) * count_a * count_b / (len(unit) - 1)
         for unit in shared
         for counts in [Counter(unit)]
         for a, count_a in counts.items()
         for b, count_b in counts.items()
     )
-    expected = sum(distance(a, b) * totals[a] * totals[b] for a in totals for b in totals)
+    expected = math.fsum(distance(a, b) * totals[a] * totals[b] for a in totals for b in totals)
     return 1 - observed * (n - 1) / expected if expected else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -63,16 +64,16 @@ def _trust(human: Sequence[float], judge: Sequence[float], alone: Sequence[float
     if len(alone) < FEWEST_LABELS or not spread:
         return 0.0
     mean_human, mean_judge = _mean(human), _mean(judge)
-    shared = sum((y - mean_human) * (f - mean_judge) for y, f in zip(human, judge, strict=True)) / (
-        len(human) - 1
-    )
+    shared = math.fsum(
+        (y - mean_human) * (f - mean_judge) for y, f in zip(human, judge, strict=True)
+    ) / (len(human) - 1)
     return min(1.0, max(0.0, shared / ((1 + len(human) / len(alone)) * spread)))
 
 
 def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    return math.fsum(values) / len(values)
 
 
 def _variance(values: Sequence[float]) -> float:
     mean = _mean(values)
-    return sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
+    return math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from math import log
@@ -54,11 +55,11 @@ def evidence(reason: str, page: Page, lang: str | None) -> Evidence:
 def overlapping(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
     """The turn that holds half of the content words or more, rare ones weighing most"""
     weights = {form: _rarity(form, turns) for form in wording.content}
-    total = sum(weights.values())
+    total = math.fsum(weights.values())
     if not total:
         return None
     shares = [
-        (sum(weights[form] for form in wording.content & turn.wording.content) / total, turn)
+        (math.fsum(weights[form] for form in wording.content & turn.wording.content) / total, turn)
         for turn in turns
     ]
     share, best = max(shares, key=lambda found: found[0], default=(0.0, None))

@@ -22,7 +22,8 @@ def option_weights(option: str, settings: Settings, custom: Weights | None) -> W
         return _checked(custom)
     if option == "b" and settings.weights == "proportional":
         tasks = {task: weight for task, weight in spec.final["a"].items() if task in spec.tasks}
-        return {task: weight / sum(tasks.values()) for task, weight in tasks.items()}
+        whole = math.fsum(tasks.values())
+        return {task: weight / whole for task, weight in tasks.items()}
     return spec.final[option]
 
 
@@ -33,8 +34,9 @@ def _checked(custom: Weights) -> Weights:
             raise ConfigError(f"weights: unknown task {name!r}; expected one of {', '.join(known)}")
         if not math.isfinite(weight) or weight < 0:
             raise ConfigError(f"weights: {name} = {weight}; expected a number of at least 0")
-    if abs(sum(custom.values()) - 1) > SUM_TOLERANCE:
-        raise ConfigError(f"weights: the sum is {sum(custom.values()):.9g}; expected 1")
+    whole = math.fsum(custom.values())
+    if abs(whole - 1) > SUM_TOLERANCE:
+        raise ConfigError(f"weights: the sum is {whole:.9g}; expected 1")
     return custom
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -18,16 +19,17 @@ def cost_of(
     """1000 × spend / calls, the tasks' means weighted like the Final Score        C-83"""
     calls = sum(tally.calls for tally in tallies.values())
     priced = all(not tally.unpriced for tally in tallies.values()) and calls > 0
-    total = sum(tally.spend for tally in tallies.values())
+    total = math.fsum(tally.spend for tally in tallies.values())
     if given is not None:
         return Cost("given" if given else "zero", "USD", given, total if priced else None, calls)
     if not priced:
         return Cost("unknown", "USD", None, None, calls)
     per_call = {task: tally.spend / tally.calls for task, tally in tallies.items() if tally.calls}
     shares = {task: weights.get(task, 0.0) for task in per_call}
-    if not sum(shares.values()):
+    if not any(shares.values()):
         shares = {task: tallies[task].calls for task in per_call}
-    mean = sum(shares[task] * per_call[task] for task in per_call) / sum(shares.values())
+    spend = math.fsum(shares[task] * per_call[task] for task in per_call)
+    mean = spend / math.fsum(shares.values())
     return Cost("known" if mean else "zero", "USD", 1000 * mean, total, calls)
 
 

@@ -6,6 +6,7 @@ pooled numerator and denominator (micro), so that runs can be resumed, split and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -291,9 +292,9 @@ def _counted(slug: str, formula: TaskFormula, answer: Answer, tally: MetricTally
 def _mean_of_runs(runs: Sequence[Measure]) -> Measure:
     """The case's value is the mean of its runs; their counts are pooled        C-07"""
     return Measure(
-        sum(run.value or 0.0 for run in runs) / len(runs),
-        sum(run.numerator for run in runs),
-        sum(run.denominator for run in runs),
+        math.fsum(run.value or 0.0 for run in runs) / len(runs),
+        math.fsum(run.numerator for run in runs),
+        math.fsum(run.denominator for run in runs),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -71,7 +72,7 @@ class Ran(msgspec.Struct, frozen=True):
 def mean_defined(measures: Iterable[Measure]) -> Measure:
     """Σ values / number of values, over the scenarios that have one        C-119"""
     values = [measure.value for measure in measures if measure.value is not None]
-    return ratio(sum(values), len(values)) if values else undefined("no scenario has one")
+    return ratio(math.fsum(values), len(values)) if values else undefined("no scenario has one")
 
 
 def mean_of(parts: Sequence[Measure]) -> Measure:
@@ -79,7 +80,7 @@ def mean_of(parts: Sequence[Measure]) -> Measure:
     missing = next((part for part in parts if part.absence == "not_run"), None)
     if missing is not None:
         return missing
-    return ratio(sum(or_zero(part) for part in parts), len(parts))
+    return ratio(math.fsum(or_zero(part) for part in parts), len(parts))
 
 
 def overall(rows: Sequence[Row], total_files: int, ran: Ran) -> Overall:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -220,13 +221,13 @@ def _row(file_path: str, records: Sequence[StepRecord]) -> Row:
 
 
 def _mean(values: Sequence[float]) -> Measure:
-    return ratio(sum(values), len(values)) if values else NONE_DUE
+    return ratio(math.fsum(values), len(values)) if values else NONE_DUE
 
 
 def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
     """Σ/(evaluated + failed), Σ/evaluated, averages over scored steps; runs pooled   C-118"""
     scored = [record.plan for record in records if record.plan is not None]
-    total = sum(plan.score for plan in scored)
+    total = math.fsum(plan.score for plan in scored)
     return PlanRow(
         with_failure=ratio(total, len(records)) if records else NONE_DUE,
         without_failure=_mean([plan.score for plan in scored]),

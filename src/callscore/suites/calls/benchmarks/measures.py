@@ -6,6 +6,7 @@ that nobody has judged it yet.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
@@ -93,7 +94,7 @@ def argument_correctness(steps: Sequence[float | None]) -> Measure:
     waiting = steps.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(steps)} reasons await a verdict")
-    return ratio(sum(step for step in steps if step), len(steps))
+    return ratio(math.fsum(step for step in steps if step), len(steps))
 
 
 def instruction_following(followed: Findings) -> Measure:

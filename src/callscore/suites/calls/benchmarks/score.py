@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from callscore.core.rating import holds
@@ -27,7 +28,7 @@ def score_benchmarks(tasks: OfTasks, settings: Settings, *, is_covered: bool) ->
         status=status,
         score=score,
         criteria=criteria,
-        provisional=sum(ran) / len(ran) if ran else None,
+        provisional=math.fsum(ran) / len(ran) if ran else None,
         ran=len(ran),
         approximate=any(entry.approximate for entry in criteria.values()),
         meets_recommended=None if score is None else _meets(score),
@@ -41,9 +42,9 @@ def _partial(
     if not is_covered or not ran:
         return "incomplete", None
     if len(ran) == all_of_them or settings.benchmarks_partial == "zero":
-        return "valid", sum(ran) / all_of_them
+        return "valid", math.fsum(ran) / all_of_them
     if settings.benchmarks_partial == "mean":
-        return "valid", sum(ran) / len(ran)
+        return "valid", math.fsum(ran) / len(ran)
     return "incomplete", None
 
 
@@ -60,7 +61,7 @@ def _criterion(slug: str, criterion: Criterion, tasks: OfTasks) -> CriterionScor
     n = sum(tally.n for tally in tallies)
     value = None
     if why is None:
-        value = sum(tally.total / tally.n for tally in tallies) / len(tallies)
+        value = math.fsum(tally.total / tally.n for tally in tallies) / len(tallies)
     return CriterionScore(
         value=value,
         binary=None if value is None else int(criterion.passes(value)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -36,7 +37,7 @@ class CriterionTally(msgspec.Struct):
         values = [run.value for run in runs if run.value is not None]
         if waiting or not values:
             return
-        mean = sum(values) / len(values)
+        mean = math.fsum(values) / len(values)
         self.total += mean
         self.n += 1
         self.passed += criterion.passes(mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -58,7 +59,7 @@ def score_gap_accuracy(marks: Sequence[Mark]) -> Measure:
     if not marks:
         return NO_QUESTION
     n = len(marks)
-    gap = sum(map(normalised_gap, marks))
+    gap = math.fsum(map(normalised_gap, marks))
     return Measure(1 - gap / n, n - gap, n)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -254,6 +255,6 @@ def _emotion(reference: TextReference, output: TextOutput, flags: set[str]) -> M
             flags.add("bad_scalar")
         else:
             shares[name] = share
-    if not holds(abs(sum(shares.values()) - 100), "<=", 1):
+    if not holds(abs(math.fsum(shares.values()) - 100), "<=", 1):
         flags.add("emotion_sum")
     return formulas.dominant_emotion(reference.top_emotions, formulas.top_emotions(shares))

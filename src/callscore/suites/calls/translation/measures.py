@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from callscore.core.measure import Measure, not_run, percent, ratio, vacuous
@@ -20,7 +21,7 @@ def meaning(similarities: Sequence[float | None]) -> Measure:
     waiting = similarities.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(similarities)} sentences await a similarity")
-    return ratio(sum(min(1.0, max(0.0, s)) for s in similarities if s), len(similarities))
+    return ratio(math.fsum(min(1.0, max(0.0, s)) for s in similarities if s), len(similarities))
 
 
 def fluency(ratings: Sequence[float | None], total: int) -> Measure:
@@ -34,7 +35,7 @@ def fluency(ratings: Sequence[float | None], total: int) -> Measure:
     waiting = ratings.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(ratings)} translated sentences await a verdict")
-    return ratio(sum(rating for rating in ratings if rating), len(ratings))
+    return ratio(math.fsum(rating for rating in ratings if rating), len(ratings))
 
 
 def preservation(correct: int, total: int) -> Measure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -59,12 +60,12 @@ def _plan_row(runs: Sequence[plan.PlanRun]) -> PlanRow:
     """Σ/(n+f), Σ/n over all rows, zero rows included (Q2 … Q4)        §4.5"""
     steps = [step for run in runs for step in run.steps]
     failures = sum(run.failures for run in runs)
-    total = sum(step_score(step.structural, step.component) for step in steps)
+    total = math.fsum(step_score(step.structural, step.component) for step in steps)
     return PlanRow(
         with_failure=_over(total, len(steps) + failures),
         without_failure=_over(total, len(steps)),
-        structural=_over(sum(step.structural for step in steps), len(steps)),
-        component=_over(sum(step.component for step in steps), len(steps)),
+        structural=_over(math.fsum(step.structural for step in steps), len(steps)),
+        component=_over(math.fsum(step.component for step in steps), len(steps)),
         failed=failures,
         evaluated=len(steps),
     )
@@ -127,14 +128,14 @@ def _rounded(measure: Measure) -> Measure:
 def _key_metrics(plan_row: PlanRow, call_row: CallRow, confusion: Confusion) -> KeyMetrics:
     """Average = mean of the three ROUNDED numbers (Q38)        §7"""
     decisions = (reject_decision(confusion).f1, call_decision(confusion).f1)
-    classification = _rounded(_over(sum(map(or_zero, decisions)), 2))
-    fc = _rounded(_over(sum(map(or_zero, (call_row.name, call_row.key, call_row.value))), 3))
+    classification = _rounded(_over(math.fsum(map(or_zero, decisions)), 2))
+    fc = _rounded(_over(math.fsum(map(or_zero, (call_row.name, call_row.key, call_row.value))), 3))
     headline = _rounded(plan_row.with_failure)
-    average = _rounded(_over(sum(map(or_zero, (classification, fc, headline))), 3))
+    average = _rounded(_over(math.fsum(map(or_zero, (classification, fc, headline))), 3))
     return KeyMetrics(average, classification, fc, headline)
 
 
 def _mean(measures: Iterable[Measure]) -> Measure:
     """Plain mean over all files, those without a case counting 0 (Q17)"""
     values = [or_zero(measure) for measure in measures]
-    return _over(sum(values), len(values))
+    return _over(math.fsum(values), len(values))
