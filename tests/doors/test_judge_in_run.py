@@ -14,7 +14,8 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore.core.run_words import Limits
-from eval_files import eval_file, read_json, read_lines, remote, run, start
+from commands import run, start
+from eval_files import eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
 from stub_servers import (
     Answer,

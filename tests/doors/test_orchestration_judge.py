@@ -12,7 +12,8 @@ import pytest
 import callscore
 from builders import Json
 from callscore.judges.rubric import shipped
-from eval_files import cases_file, eval_file, read_json, read_lines, remote, run
+from commands import run
+from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 

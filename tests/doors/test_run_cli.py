@@ -11,18 +11,8 @@ from typing import Any
 
 import pytest
 
-from eval_files import (
-    KEY,
-    PRICE,
-    cases_file,
-    eval_file,
-    read_json,
-    read_lines,
-    remote,
-    right_answer,
-    run,
-    start,
-)
+from commands import KEY, run, run_afresh, start
+from eval_files import PRICE, cases_file, eval_file, read_json, read_lines, remote, right_answer
 from stub_servers import (
     Answer,
     Behaviour,
@@ -478,7 +468,8 @@ def test_a_stored_run_lists_its_cost_and_coverage_as_json(tmp_path: Path) -> Non
     with serving(FaultyChat(right_answer)) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
         assert run("run", path).returncode == 0
-    (record,) = [json.loads(line) for line in run("runs", path, "--json").stdout.splitlines()]
+    listed = run_afresh("runs", path, "--json").stdout.splitlines()
+    (record,) = [json.loads(line) for line in listed]
     assert (record["answered"], record["failed"], record["status"]) == (2, 0, "complete")
     # two answers and the preflight
     assert record["cost_usd"] == pytest.approx(3 * (11 * 1.0 + 7 * 2.0) / 1e6)

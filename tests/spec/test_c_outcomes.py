@@ -13,7 +13,8 @@ import pytest
 from builders import Json, Scored, output, score
 from callscore.core.judging import Question
 from callscore.core.scorecard import MetricScore
-from eval_files import read_lines, run
+from commands import run
+from eval_files import read_lines
 from judging_stub import judge_entry, judged, judging
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 from stub_servers import Request, serving

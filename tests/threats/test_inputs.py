@@ -22,7 +22,8 @@ from callscore.core.strict_json import JsonFault, decode
 from callscore.core.transcript import turns
 from callscore.running.log import EventLog
 from callscore.suites.calls.prompting import build_prompt
-from eval_files import eval_file, read_lines, run
+from commands import run
+from eval_files import eval_file, read_lines
 
 TRAVERSALS = [
     "../../x",
