@@ -236,9 +236,22 @@ def answers(draw: st.DrawFn) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(answers(), answers())
 def test_no_answer_raises_and_none_that_is_invalid_gives_a_verdict(first: str, again: str) -> None:
+    check_what_becomes_of(first, again)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(answers(), answers())
+def test_none_of_thousands_of_answers_raises_or_gives_a_verdict_if_invalid(
+    first: str, again: str
+) -> None:
+    check_what_becomes_of(first, again)
+
+
+def check_what_becomes_of(first: str, again: str) -> None:
     outcome = judge(GIVEN, LLMJudge(WritingModel(first, again)))
     if isinstance(outcome, Failed):
         return
