@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -55,6 +56,19 @@ def run_afresh(*args: object, env: Mapping[str, str] | None = None) -> Done:
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
+def run_python(code: str, *args: object) -> Done:
+    """Code in a new interpreter that finds the modules which this one finds."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, args)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=2 * command_server.LONGEST_S,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+
+
 def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """The command in a new interpreter, under way."""
     return subprocess.Popen(
@@ -65,6 +79,14 @@ def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Pop
         encoding="utf-8",
         env=environment(env),
     )
+
+
+def wait_for(count: Callable[[], int], number: int) -> None:
+    """Wait until a command under way has brought the count to a number."""
+    end = time.monotonic() + command_server.LONGEST_S
+    while count() < number:
+        assert time.monotonic() < end, "the command does not get going"
+        time.sleep(0.005)
 
 
 @cache
