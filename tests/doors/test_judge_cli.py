@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
-from commands import KEY, run, run_afresh
+from commands import KEY, run, run_afresh, run_python
 from eval_files import read_json, read_lines
 from judging_stub import judge_entry, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
@@ -344,14 +342,7 @@ main()
 def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
     cases, outputs = data(tmp_path)
     args = ["score", cases, "--outputs", outputs, "--judge", "offline", "--benchmarks"]
-    done = subprocess.run(
-        [sys.executable, "-c", NO_SOCKETS, *map(str, args)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=60,
-    )
+    done = run_python(NO_SOCKETS, *args)
     assert done.returncode == 0, done.stderr
     assert "embedder mUSE" in done.stdout
 

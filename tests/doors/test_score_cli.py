@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, translation_case
-from commands import run, run_afresh
+from commands import run, run_afresh, run_python
 
 
 def write(path: Path, *records: Json | str) -> Path:
@@ -280,8 +280,7 @@ sys.modules["callscore.cli.demo"] = types.SimpleNamespace(demo=demo)
 sys.argv = ["callscore", "demo"]
 main()
 """
-    command = [sys.executable, "-c", crashing]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_python(crashing)
     assert done.returncode == 70
     assert "Traceback" in done.stderr and "our own mistake" in done.stderr
     assert done.stderr.count("Traceback") == 1
