@@ -73,6 +73,7 @@ def test_open_values_go_to_the_judge_once(tmp_path: Path, stub: Stub) -> None:
 
 def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub) -> None:
     scored(tmp_path, "--judge", config(tmp_path, stub))
+    assert judged(stub)
     for request in judged(stub):
         system, user = (message["content"] for message in request.json["messages"])
         rubrics = shipped().rubrics

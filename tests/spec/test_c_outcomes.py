@@ -74,6 +74,7 @@ def test_c74_every_model_has_the_same_number_of_facts(tmp_path: Path) -> None:
 def test_c74_a_sentence_in_the_humans_own_words_keeps_its_outcome_unasked(tmp_path: Path) -> None:
     judge = ScriptedJudge(word)
     scored(tmp_path, judge, {"a": ["Hello", *HUMAN[1:]]})
+    assert judge.seen
     assert not any(q.item.startswith("kept:") for d in judge.seen for q in d.questions)
 
 
