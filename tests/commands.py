@@ -44,9 +44,10 @@ def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = 
         }
         server.stdin.write(json.dumps(call) + "\n")
         server.stdin.flush()
-        code = int(server.stdout.readline())
+        code = server.stdout.readline()
+        assert code, "the process that forks commands has ended"
         out, err = (file.read_text(encoding="utf-8") for file in files.values())
-    return subprocess.CompletedProcess(words, code, out, err)
+    return subprocess.CompletedProcess(words, int(code), out, err)
 
 
 def run_afresh(*args: object, env: Mapping[str, str] | None = None) -> Done:
