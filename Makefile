@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
 	$(BIN)/callscore demo
 
+test: export PYTHONDONTWRITEBYTECODE =   # or every process of the tests compiles all modules anew
 test: $(VENV)/.ready                ## the default tests
 	$(BIN)/python -m pytest -n $(WORKERS)
 

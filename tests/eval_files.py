@@ -1,12 +1,9 @@
-"""Eval files and the command that runs them, for tests through the door."""
+"""Eval files and what they need, for tests through the door."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +11,6 @@ from builders import Json, form, qa_case, question
 from stub_servers import Request
 
 PRICE = {"input": 1.0, "output": 2.0}
-KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
-"""What the stub servers are asked with."""
 
 
 def cases_file(folder: Path, number: int) -> Path:
@@ -54,31 +49,6 @@ def eval_file(folder: Path, models: Sequence[Json], **extra: Any) -> Path:
     value = {"name": "trial", "data": "cases.jsonl", "models": list(models), **extra}
     path.write_text(json.dumps(value, indent=1), encoding="utf-8")
     return path
-
-
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Our own, with a key for the stub servers and without anybody's real ones."""
-    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
-    return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
-
-
-def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """The command, under way."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "callscore", *map(str, args)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env=environment(env),
-    )
-
-
-def run(*args: object, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """The command, to its end."""
-    process = start(*args, env=env)
-    out, err = process.communicate(timeout=60)
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def read_json(path: Path) -> Any:

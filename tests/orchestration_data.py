@@ -36,7 +36,9 @@ def tool_schemas(lang: str) -> Mapping[str, Mapping[str, Any]]:
 
 def output_files(model: str, lang: str) -> list[Path]:
     folder = PARITY / model / "outputs" / lang
-    return sorted(folder.glob("*_out.json"), key=lambda path: int(path.name.split("_")[0]))
+    files = sorted(folder.glob("*_out.json"), key=lambda path: int(path.name.split("_")[0]))
+    assert files, f"{model} has no recorded outputs in {lang} to test with"
+    return files
 
 
 def load(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Real, human-labelled cases; they lie beside the repository, and not everywhere."""
+"""Real, human-labelled cases beside the repository, not everywhere; and those that are bundled."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+import callscore
+from callscore.core.case import Case
+
 CASES = Path(__file__).parent.parent.parent / "shared" / "data" / "cases"
+BUNDLED = Path(callscore.__file__).parent / "demo" / "calls" / "cases.jsonl"
 
 
-def shared_cases(name: str) -> list[dict[str, Any]]:
-    """The cases of a file, or a visible skip."""
+def shared_file(name: str) -> Path:
+    """A file of cases, or a visible skip."""
     path = CASES / name
     if not path.is_file():
         pytest.skip(f"../shared/data/cases/{name} is absent")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return path
+
+
+def shared_cases(name: str) -> list[dict[str, Any]]:
+    """The cases of a shared file as they are written there."""
+    lines = shared_file(name).read_text(encoding="utf-8").splitlines()
+    assert lines, f"{name} holds no case to test with"
+    return [json.loads(line) for line in lines]
+
+
+def cases_of(task: str, path: Path) -> list[Case]:
+    """The cases of one task in a file."""
+    cases = [msgspec.json.decode(line, type=Case) for line in path.read_bytes().splitlines()]
+    chosen = [case for case in cases if case.task == task]
+    assert chosen, f"{path.name} holds no case of {task} to test with"
+    return chosen

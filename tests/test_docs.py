@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +11,7 @@ import pytest
 
 from callscore.cli.main import COMMANDS
 from callscore.suites.calls import spec
+from commands import run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -66,13 +65,7 @@ def run_console(session: str) -> None:
         command, _, expected = block.partition("\n")
         program, *args = command.split()
         assert program == "callscore"
-        done = subprocess.run(
-            [sys.executable, "-m", "callscore", *args],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            check=False,
-        )
+        done = run(*args)
         assert done.returncode == 0, done.stderr
         if expected.strip():
             assert done.stdout == expected

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import callscore
@@ -16,11 +17,16 @@ FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager", "misc"}
 MACHINE_PATHS = re.compile(r"(^|[^A-Za-z0-9_.])/(work|tmp|root|home)/")
 
 
+@cache
+def nodes() -> Sequence[tuple[Path, ast.AST]]:
+    trees = [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in SOURCES]
+    return [(path, node) for path, tree in trees for node in ast.walk(tree)]
+
+
 def functions() -> Iterator[tuple[Path, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield path, node
+    for path, node in nodes():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield path, node
 
 
 def test_files_stay_readable() -> None:
@@ -60,8 +66,7 @@ def _has_section(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 def test_there_is_one_broad_except_where_calls_are_made() -> None:
     broad = [
         str(path.relative_to(ROOT / "src" / "callscore"))
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, node in nodes()
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]

@@ -17,8 +17,8 @@ import callscore
 from builders import Json, Scored
 from callscore.app import check_cases
 from callscore.suites.calls import spec
+from shared_cases import CASES, shared_cases, shared_file
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "cases"
 FILES: dict[str, int] = {
     "qa_abcd_sample": 5,
     "qa_harper_record": 165,
@@ -40,15 +40,12 @@ for_every_file = pytest.mark.parametrize("name", FILES)
 
 
 def path_of(name: str) -> Path:
-    path = FOLDER / f"{name}.jsonl"
-    if not path.is_file():
-        pytest.skip(f"the real calls are not here: ../shared/data/cases/{name}.jsonl")
-    return path
+    return shared_file(f"{name}.jsonl")
 
 
 @cache
 def cases_of(name: str) -> list[Json]:
-    return [json.loads(line) for line in path_of(name).read_text(encoding="utf-8").splitlines()]
+    return shared_cases(f"{name}.jsonl")
 
 
 def outputs_of(name: str) -> list[Json]:
@@ -68,7 +65,7 @@ def scored_file(name: str, folder: Path, outputs: Sequence[Json] = ()) -> Scored
 
 
 def test_no_real_file_is_left_out() -> None:
-    found = {path.stem for chapter in CHAPTERS for path in FOLDER.glob(f"{chapter}.jsonl")}
+    found = {path.stem for chapter in CHAPTERS for path in CASES.glob(f"{chapter}.jsonl")}
     if not found:
         pytest.skip("the real calls are not here: ../shared/data/cases")
     assert found == set(FILES)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import run, run_afresh
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     path = tmp_path_factory.mktemp("demo") / "card.json"
-    command = [sys.executable, "-m", "callscore", "demo", "--json", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    done = run_afresh("demo", "--json", path)
+    assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -55,6 +55,5 @@ def test_every_kind_of_cell_appears(demo: tuple[str, dict[str, Any]]) -> None:
 
 def test_results_are_written_on_request(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    command = [sys.executable, "-m", "callscore", "demo", "--results", str(path)]
-    subprocess.run(command, capture_output=True, check=True)
+    assert run("demo", "--results", path).returncode == 0
     assert len(path.read_text(encoding="utf-8").splitlines()) == 32 * 4

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,8 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
-from eval_files import KEY, read_json, read_lines, run
+from commands import KEY, run, run_afresh, run_python
+from eval_files import read_json, read_lines
 from judging_stub import judge_entry, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 
@@ -206,8 +205,10 @@ def test_an_unknown_judge_or_embedder_is_named_with_a_remedy(
 def test_a_judge_is_checked(tmp_path: Path, stub: Stub) -> None:
     config = yaml(tmp_path / "judge.yaml", judge_entry(stub.url))
     target = tmp_path / "check.json"
-    done = run("judge", "check", config, "--store", tmp_path / "kept.db", "--json", target)
-    assert done.returncode in (0, 1), done.stderr
+    done = run_afresh("judge", "check", config, "--store", tmp_path / "kept.db", "--json", target)
+    # a judge that says the same whatever it is asked notices no change
+    assert done.returncode == 1
+    assert "not within the limits: " in done.stderr and "label flip" in done.stderr
     assert {check["name"] for check in read_json(target)["checks"]} >= {"repeat", "order"}
 
 
@@ -232,7 +233,7 @@ def test_a_judge_is_held_against_people(tmp_path: Path) -> None:
     words = [(good, good)] * 60 + [(bad, bad)] * 50 + [(good, bad)] * 5
     labels = write(tmp_path / "labels.jsonl", *(label(n, *pair) for n, pair in enumerate(words)))
     target = tmp_path / "calibration.json"
-    done = run("judge", "calibrate", labels, "--json", target)
+    done = run_afresh("judge", "calibrate", labels, "--json", target)
     assert done.returncode == 0, done.stderr
     assert "text.fabrication_free (support): calibrated" in done.stdout
     (found,) = read_json(target)
@@ -341,14 +342,7 @@ main()
 def test_an_offline_estimate_opens_no_connection(tmp_path: Path) -> None:
     cases, outputs = data(tmp_path)
     args = ["score", cases, "--outputs", outputs, "--judge", "offline", "--benchmarks"]
-    done = subprocess.run(
-        [sys.executable, "-c", NO_SOCKETS, *map(str, args)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=60,
-    )
+    done = run_python(NO_SOCKETS, *args)
     assert done.returncode == 0, done.stderr
     assert "embedder mUSE" in done.stdout
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore.core.run_words import Limits
-from eval_files import eval_file, read_json, read_lines, remote, run, start
+from commands import run, start, wait_for
+from eval_files import eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
 from stub_servers import (
     Answer,
@@ -156,8 +156,7 @@ def test_a_run_killed_while_it_asks_and_judges_goes_on_and_pays_only_what_was_un
         for enough in (6, 12):
             process = start("run", path, "--store", stores[1], "--no-preflight", "--resume")
             before = len(stub.requests)
-            while len(stub.requests) < before + enough:
-                time.sleep(0.005)
+            wait_for(lambda: len(stub.requests), before + enough)
             process.kill()
             process.communicate()
         options = ("--no-preflight", "--resume", "--store", stores[1])
@@ -234,8 +233,7 @@ def test_an_interrupt_while_judging_keeps_what_was_paid(tmp_path: Path) -> None:
     with serving(slowly) as stub:
         path = trial(tmp_path, stub, limits={"concurrency": 2})
         process = start("run", path, "--results", results)
-        while len(judged(stub)) < 3:
-            time.sleep(0.01)
+        wait_for(lambda: len(judged(stub)), 3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
         assert process.returncode == 130, err

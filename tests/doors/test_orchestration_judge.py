@@ -12,7 +12,8 @@ import pytest
 import callscore
 from builders import Json
 from callscore.judges.rubric import shipped
-from eval_files import cases_file, eval_file, read_json, read_lines, remote, run
+from commands import run
+from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
 from stub_servers import Answer, Behaviour, Request, Stub, always, chat_completion, serving
 
@@ -72,6 +73,7 @@ def test_open_values_go_to_the_judge_once(tmp_path: Path, stub: Stub) -> None:
 
 def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub) -> None:
     scored(tmp_path, "--judge", config(tmp_path, stub))
+    assert judged(stub)
     for request in judged(stub):
         system, user = (message["content"] for message in request.json["messages"])
         rubrics = shipped().rubrics

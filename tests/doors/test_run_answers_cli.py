@@ -15,7 +15,8 @@ from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from callscore.providers.unsent import UnsentModel
-from eval_files import cases_file, eval_file, read_json, remote, right_answer, run, start
+from commands import run, start
+from eval_files import cases_file, eval_file, read_json, remote, right_answer
 from stub_servers import (
     Answer,
     Behaviour,

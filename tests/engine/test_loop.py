@@ -2,11 +2,11 @@
 
 import asyncio
 import gc
-import subprocess
 import sys
 
 from callscore.engine import loop
 from callscore.engine.stopping import Stop
+from commands import run_python
 
 ASKING = """
 import asyncio, sys
@@ -37,5 +37,5 @@ def test_python_looks_for_cycles_less_often_in_a_run_and_as_before_after_it() ->
 
 
 def test_a_run_does_without_uvloop() -> None:
-    done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True)
+    done = run_python(ASKING)
     assert done.stdout.startswith("asyncio."), done.stderr

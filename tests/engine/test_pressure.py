@@ -25,6 +25,9 @@ from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import attempt_failed, carry_out, planned, scripted
 from run_cases import work_for
 
+SOON_S = 30
+"""Half of what is waited for where an interrupt is not heeded, however busy the machine is."""
+
 
 class Storm:
     """Refuses everything for a while, with or without saying how long to wait."""
@@ -117,11 +120,11 @@ def test_headers_that_announce_the_end_of_the_quota_are_heeded(tmp_path: Path) -
     def last_one(call: Call, attempt: int) -> Answered:
         answers.append(time.monotonic())
         left = 0 if len(answers) == 1 else 10
-        return Answered(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=0.4)
+        return Answered(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=1.0)
 
     carry_out(tmp_path, [planned(ScriptedProvider(last_one), 3, limits=Limits(1))])
-    assert answers[1] - answers[0] >= 0.4
-    assert answers[2] - answers[1] < 0.4
+    assert answers[1] - answers[0] >= 1.0
+    assert answers[2] - answers[1] < 1.0
 
 
 def test_a_slow_model_holds_up_no_other(tmp_path: Path) -> None:
@@ -216,7 +219,6 @@ def test_an_interrupt_keeps_what_arrives_and_sends_nothing_more(tmp_path: Path) 
     assert ran.summary.status == "interrupted"
     assert provider.paid.total() == len(ran.answers()) == ran.summary.models["m"].answered
     assert 10 <= provider.paid.total() <= 20
-    assert time.monotonic() - asked.asked_at < 5
 
 
 def test_a_stop_asked_before_the_beginning_sends_nothing(tmp_path: Path) -> None:
@@ -254,7 +256,7 @@ def test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over(tmp_path: Path
     asked = StopAt(5, times=1)
     model = planned(Hanging(5), 50, price=Price(1.0, 1.0))
     ran = carry_out(tmp_path, [model], EngineOptions(grace_s=0.2), on_event=asked)
-    assert 0.2 <= time.monotonic() - asked.asked_at < 5
+    assert 0.2 <= time.monotonic() - asked.asked_at < SOON_S
     assert EngineOptions().grace_s < 5
     assert ran.summary.status == "interrupted"
     assert 3 * MOST < ran.summary.models["m"].uncertain_usd * 1.001 < 8.1 * MOST
@@ -262,8 +264,8 @@ def test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over(tmp_path: Path
 
 def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     asked = StopAt(5, times=2)
-    ran = carry_out(tmp_path, [planned(Hanging(5), 50)], EngineOptions(grace_s=30), on_event=asked)
-    assert time.monotonic() - asked.asked_at < 5
+    ran = carry_out(tmp_path, [planned(Hanging(5), 50)], EngineOptions(grace_s=60), on_event=asked)
+    assert time.monotonic() - asked.asked_at < SOON_S
     assert ran.summary.status == "interrupted"
     assert len(ran.answers()) == 5
 
@@ -272,12 +274,12 @@ def test_an_interrupt_does_not_wait_for_pauses_or_backoff(tmp_path: Path) -> Non
     def only_two(call: Call, attempt: int) -> Answered | AttemptFailed:
         if provider.paid.total() < 2:
             return answer_ok(call, attempt)
-        return attempt_failed("rate_limited", "429", 50.0)
+        return attempt_failed("rate_limited", "429", 60.0)
 
     provider = ScriptedProvider(only_two, latency_s=0.005)
     asked = StopAt(2, times=1)
     carry_out(tmp_path, [planned(provider, 50, limits=Limits(4))], on_event=asked)
-    assert time.monotonic() - asked.asked_at < 5
+    assert time.monotonic() - asked.asked_at < SOON_S
 
 
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:

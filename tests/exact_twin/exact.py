@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 Json = Mapping[str, Any]
@@ -72,12 +73,14 @@ def number(value: object) -> Fraction | None:
     return Fraction(str(value))
 
 
+@cache
 def n1(text: str) -> str:
     """C-18 N1"""
     visible = "".join(char for char in text if char not in "\ufeff\u200b\u00ad")
     return " ".join(unicodedata.normalize("NFC", visible).split())
 
 
+@cache
 def n2(text: str) -> str:
     """C-18 N2"""
     folded = unicodedata.normalize("NFKC", n1(text).replace("\u200c", "").replace("\u200d", ""))

@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -144,28 +145,31 @@ def test_every_task_is_attacked_and_has_something_to_gain() -> None:
         assert 0.0 in worth(judge(clean)).values()
 
 
-def gains(clean: Dossier, dirty: Dossier, model: LiteralModel) -> list[str]:
-    """The items that an attack made worth more than they are."""
-    before = worth(judge(clean, LLMJudge(LiteralModel())))
-    after = worth(judge(dirty, LLMJudge(model)))
-    assert before
-    return [item for item, value in after.items() if value > before[item]]
+@cache
+def worth_of_clean() -> Sequence[dict[str, float]]:
+    return [worth(judge(clean, LLMJudge(LiteralModel()))) for clean in CLEAN]
+
+
+def gains(attack: Attack, place: str, model: type[LiteralModel]) -> list[str]:
+    """The items that an attack made worth more than they are, in any task."""
+    found: list[str] = []
+    for clean, before in zip(CLEAN, worth_of_clean(), strict=True):
+        after = worth(judge(attacked(clean, attack, place), LLMJudge(model())))
+        assert before
+        found += [item for item, value in after.items() if value > before[item]]
+    return found
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_no_attack_gains_anything_with_an_obedient_judge(attack: Attack, place: str) -> None:
-    for clean in CLEAN:
-        dirty = attacked(clean, attack, place)
-        assert gains(clean, dirty, ObedientModel()) == []
+    assert gains(attack, place, ObedientModel) == []
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_even_a_judge_that_obeys_data_is_caught_by_its_canaries(attack: Attack, place: str) -> None:
-    for clean in CLEAN:
-        dirty = attacked(clean, attack, place)
-        assert gains(clean, dirty, GullibleModel()) == []
+    assert gains(attack, place, GullibleModel) == []
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from callscore.core.case import Failed
@@ -15,8 +15,7 @@ from callscore.core.judging import Judged
 from callscore.judges.evidence import sources_of
 from callscore.judges.llm import LLMJudge
 from callscore.judges.reading import read
-from callscore.judges.scripted import LiteralModel
-from judge_cases import WritingModel, asked, changed, dossier, judge, literally, request, words
+from judge_cases import WritingModel, asked, dossier, judge, literally, request, words
 
 GIVEN = dossier(
     asked("support", "I was charged twice, 49 dollars each time.", item="true"),
@@ -209,6 +208,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=8,
 )
+WITHOUT_SHRINKING = settings(database=None, phases=[Phase.generate], derandomize=True)
 WORDS = st.sampled_from(["supported_by_transcript", "stated", "not_found", "1.0", "cannot_tell"])
 
 
@@ -227,7 +227,8 @@ def answers(draw: st.DrawFn) -> str:
     for _ in range(draw(st.integers(1, 3))):
         item = draw(st.sampled_from(value["items"]))
         field = draw(st.sampled_from(["id", "quote", "source", "verdict", "score"]))
-        item[field] = draw(WORDS if field == "verdict" else JSON)
+        likely = st.sampled_from([other.get(field) for other in value["items"]])
+        item[field] = draw(WORDS if field == "verdict" else st.one_of(likely, JSON))
     if kind == 4:
         value["items"].append(draw(JSON))
     if kind == 5:
@@ -236,9 +237,22 @@ def answers(draw: st.DrawFn) -> str:
     return json.dumps(value)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(answers(), answers())
 def test_no_answer_raises_and_none_that_is_invalid_gives_a_verdict(first: str, again: str) -> None:
+    check_what_becomes_of(first, again)
+
+
+@pytest.mark.slow
+@settings(max_examples=5000, deadline=None)
+@given(answers(), answers())
+def test_none_of_thousands_of_answers_raises_or_gives_a_verdict_if_invalid(
+    first: str, again: str
+) -> None:
+    check_what_becomes_of(first, again)
+
+
+def check_what_becomes_of(first: str, again: str) -> None:
     outcome = judge(GIVEN, LLMJudge(WritingModel(first, again)))
     if isinstance(outcome, Failed):
         return
@@ -253,8 +267,11 @@ def test_no_answer_raises_and_none_that_is_invalid_gives_a_verdict(first: str, a
             assert sources.problem(verdict.quote, verdict.source, places, "") == ""  # type: ignore[arg-type]
 
 
-def test_the_fuzz_above_can_fail() -> None:
-    lenient = changed(lambda items: [i.update(verdict="not_found") for i in items] and None)
-    outcome = judge(GIVEN, LLMJudge(WritingModel(lenient)))
-    assert isinstance(outcome, Failed)
-    assert isinstance(judge(GIVEN, LLMJudge(LiteralModel())), Judged)
+def test_the_fuzz_above_meets_answers_with_and_without_verdicts() -> None:
+    def gives_verdicts(text: str) -> bool:
+        return isinstance(judge(GIVEN, LLMJudge(WritingModel(text))), Judged)
+
+    assert gives_verdicts(find(answers(), gives_verdicts, settings=WITHOUT_SHRINKING))
+    assert not gives_verdicts(
+        find(answers(), lambda text: not gives_verdicts(text), settings=WITHOUT_SHRINKING)
+    )

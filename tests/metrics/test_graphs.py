@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Hashable, Iterator
 from itertools import combinations, permutations
 from random import Random
@@ -23,6 +21,7 @@ from callscore.metrics.graphs import (
 )
 from callscore.metrics.graphs.problem import problem, side
 from callscore.metrics.graphs.search import Effort, Search
+from commands import run_python
 
 WEIGHTS = {(True, True): 0.0, (True, False): 0.2, (False, True): 0.8, (False, False): 1.0}
 
@@ -344,4 +343,4 @@ def test_no_heavy_package_is_imported() -> None:
         "d(Graph('ab'), Graph('abc'), lambda a, b: 0.5);"
         "sys.exit(bool({'numpy', 'scipy', 'networkx'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert run_python(code).returncode == 0

@@ -4,6 +4,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,11 @@ from callscore.metrics.text import (
 )
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
-EVERY_CHARACTER = [chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000]
+
+
+@cache
+def every_character() -> list[str]:
+    return [chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000]
 
 
 @pytest.mark.parametrize(
@@ -112,8 +117,8 @@ def test_c18_a_very_long_word_is_normalised_like_a_short_one(marks: str) -> None
 
 
 def test_c18_word_characters_are_letters_marks_numbers_and_underscore() -> None:
-    by_category = [c for c in EVERY_CHARACTER if unicodedata.category(c)[0] in "LMN" or c == "_"]
-    assert [c for c in EVERY_CHARACTER if is_word_char(c)] == by_category
+    by_category = [c for c in every_character() if unicodedata.category(c)[0] in "LMN" or c == "_"]
+    assert [c for c in every_character() if is_word_char(c)] == by_category
 
 
 @pytest.mark.parametrize(
@@ -218,7 +223,7 @@ def test_c72_proper_nouns_ignore_case_where_asked() -> None:
 
 
 def test_c76_digits_of_every_script_become_ascii() -> None:
-    digits = [c for c in EVERY_CHARACTER if unicodedata.category(c) == "Nd"]
+    digits = [c for c in every_character() if unicodedata.category(c) == "Nd"]
     as_ascii = digits_to_ascii("".join(digits))
     assert as_ascii == "".join(str(unicodedata.decimal(c)) for c in digits)
     assert as_ascii.isascii()

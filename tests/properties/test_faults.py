@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given, note
 
 from callscore.suites.calls.records import faults_of
-from properties.test_laws import NOISE, dice_of_hypothesis, for_every_task, thoroughly
+from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, examined, kindest, steady
 from random_calls import tasks as random_tasks
 from random_calls.breakage import broken
@@ -29,7 +29,7 @@ COUNTS = {
 
 @for_every_task
 @thoroughly
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_c100_as_many_items_are_named_as_counted_against_an_answer(name: str, dice: Random) -> None:
     recipe, task = random_tasks.TASKS[name], TASKS[name]
     case = recipe.make(dice, "c1")
@@ -53,7 +53,7 @@ def test_c100_as_many_items_are_named_as_counted_against_an_answer(name: str, di
 
 @for_every_task
 @thoroughly
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_c100_nothing_is_named_against_the_human(name: str, dice: Random) -> None:
     case = random_tasks.TASKS[name].make(dice, "c1")
     trial = examined(TASKS[name], case, perfect_answer(case), kindest)

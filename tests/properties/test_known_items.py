@@ -10,14 +10,14 @@ from callscore.core.case import Malformed
 from callscore.core.judging import Item
 from callscore.suites.calls.known_items import knows
 from callscore.suites.calls.translation import outcomes
-from properties.test_laws import NOISE, dice_of_hypothesis, for_every_task, thoroughly
+from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, examined, steady
 from random_calls import tasks as random_tasks
 
 
 @for_every_task
 @thoroughly
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_every_item_that_is_asked_about_is_known(name: str, dice: Random) -> None:
     recipe, task = random_tasks.TASKS[name], TASKS[name]
     case = recipe.make(dice, "c1")

@@ -13,7 +13,7 @@ from callscore.suites.calls import spec
 from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.tally import Answer, TaskTally
 from properties import laws
-from properties.test_laws import NOISE, dice_of_hypothesis, for_every_task, thoroughly
+from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, answered, formula, kindest, steady, tallied
 from random_calls import tasks as random_tasks
 from random_calls.breakage import broken
@@ -21,7 +21,7 @@ from random_calls.dice import chance, perfect_answer
 
 Answers = list[tuple[str, Answer]]
 
-over_a_few_calls = settings(thoroughly, max_examples=20)
+over_a_few_calls = settings(thoroughly, max_examples=50)
 
 
 def answers_to(name: str, dice: Random) -> Answers:
@@ -59,7 +59,7 @@ def is_close(one: Any, other: Any) -> bool:
 
 @for_every_task
 @over_a_few_calls
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_the_tallies_of_two_halves_are_the_tally_of_the_whole(name: str, dice: Random) -> None:
     answers = answers_to(name, dice)
     whole = card(name, tallied(name, answers))
@@ -72,7 +72,7 @@ def test_the_tallies_of_two_halves_are_the_tally_of_the_whole(name: str, dice: R
 
 @for_every_task
 @over_a_few_calls
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_tallies_may_be_added_in_any_grouping(name: str, dice: Random) -> None:
     one, two, three = (tallied(name, answers_to(name, dice)) for _ in range(3))
     assert is_close(card(name, (one + two) + three), card(name, one + (two + three)))
@@ -80,7 +80,7 @@ def test_tallies_may_be_added_in_any_grouping(name: str, dice: Random) -> None:
 
 @for_every_task
 @over_a_few_calls
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_the_order_of_the_calls_changes_nothing(name: str, dice: Random) -> None:
     answers = answers_to(name, dice)
     shuffled = dice.sample(answers, len(answers))
@@ -100,7 +100,7 @@ def test_a_sum_leaves_its_parts_as_they_were(name: str) -> None:
 
 @for_every_task
 @over_a_few_calls
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_the_task_score_is_the_mean_of_the_ungated_scores_of_the_calls(
     name: str, dice: Random
 ) -> None:
@@ -120,7 +120,7 @@ def _has_absent_parts(name: str, answers: list[Answer]) -> bool:
 
 @for_every_task
 @over_a_few_calls
-@given(dice=dice_of_hypothesis)
+@given(dice=seeded_dice)
 def test_perfect_answers_to_all_calls_are_at_the_top_and_trigger_nothing(
     name: str, dice: Random
 ) -> None:

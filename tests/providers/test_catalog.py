@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.http import Http, proxy_for
 from callscore.providers.prices import listed_price, price_for, snapshot
 from callscore.providers.secrets import Secrets
+from commands import run_python
 from provider_calls import KEY, PROMPT, ask, secrets, spec
 from stub_servers import chat, serving
 
@@ -99,7 +98,7 @@ def test_the_network_is_imported_only_for_models_on_a_network() -> None:
         "import sys, callscore.providers.catalog, callscore.providers.prices; "
         "sys.exit(any(name in sys.modules for name in ('aiohttp', 'botocore', 'yarl')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert run_python(code).returncode == 0
 
 
 def test_signing_without_botocore_says_what_to_install() -> None:
@@ -108,7 +107,7 @@ def test_signing_without_botocore_says_what_to_install() -> None:
         "from callscore.providers.signing import signer\n"
         "signer('https://x', 'eu-west-1', {})"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    done = run_python(code)
     assert "pip install 'callscore[bedrock]'" in done.stderr
     assert MissingExtra.__name__ in done.stderr
 

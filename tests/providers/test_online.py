@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 
 import pytest
 
@@ -13,6 +11,7 @@ from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec
 from callscore.providers.online import Online
+from commands import run_python
 from stub_servers import Answer, chat, serving
 
 KEYS = {"STUB_KEY": "sk-test-9f8e7d6c5b4a3928"}
@@ -65,4 +64,4 @@ def test_nothing_that_sends_is_imported_before_a_model_is_opened() -> None:
         "import sys; from callscore.providers.online import Online; Online({});"
         "sys.exit('aiohttp' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert run_python(code).returncode == 0

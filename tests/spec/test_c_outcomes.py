@@ -13,7 +13,8 @@ import pytest
 from builders import Json, Scored, output, score
 from callscore.core.judging import Question
 from callscore.core.scorecard import MetricScore
-from eval_files import read_lines, run
+from commands import run
+from eval_files import read_lines
 from judging_stub import judge_entry, judged, judging
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 from stub_servers import Request, serving
@@ -73,6 +74,7 @@ def test_c74_every_model_has_the_same_number_of_facts(tmp_path: Path) -> None:
 def test_c74_a_sentence_in_the_humans_own_words_keeps_its_outcome_unasked(tmp_path: Path) -> None:
     judge = ScriptedJudge(word)
     scored(tmp_path, judge, {"a": ["Hello", *HUMAN[1:]]})
+    assert judge.seen
     assert not any(q.item.startswith("kept:") for d in judge.seen for q in d.questions)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from callscore.core.errors import DataError, StoreError
 from callscore.store import files
 from callscore.store.files import check_targets, lines_of, written_whole
+from commands import run_python
 
 
 def full_disk(_path: Path) -> None:
@@ -58,13 +57,7 @@ def test_r04_a_disk_that_is_full_leaves_no_part_of_a_report(tmp_path: Path) -> N
         "    file.write(b'x' * 100_000)\n"
     )
     path = tmp_path / "card.json"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
+    done = run_python(code, path)
     assert "StoreError" in done.stderr and "cannot be written" in done.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -91,10 +91,10 @@ def test_a_bomb_of_aliases_is_refused_at_once() -> None:
     lines = ["a0: &a0 [" + "x, " * 9 + "x]"]
     for level in range(1, 9):
         lines.append(f"a{level}: &a{level} [" + f"*a{level - 1}, " * 9 + f"*a{level - 1}]")
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ConfigError, match="values"):
         parsed("\n".join(lines))
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:

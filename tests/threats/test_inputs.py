@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +19,8 @@ from callscore.core.strict_json import JsonFault, decode
 from callscore.core.transcript import turns
 from callscore.running.log import EventLog
 from callscore.suites.calls.prompting import build_prompt
-from eval_files import eval_file, read_lines, run
+from commands import run, run_python
+from eval_files import eval_file, read_lines
 
 TRAVERSALS = [
     "../../x",
@@ -184,13 +182,7 @@ print("peak", int(status.split("VmHWM:")[1].split()[0]) // 1024)
 
 def peak_mb(*args: object) -> tuple[int, int, str]:
     """Exit code, the most memory that the command took, and what it said."""
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, *map(str, args)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
+    done = run_python(PEAK, *args)
     words = done.stdout.split()
     code = int(words[words.index("exit") + 1]) if "exit" in words else 0
     return code, int(words[words.index("peak") + 1]), done.stderr

@@ -13,7 +13,8 @@ from builders import form, output, question
 from callscore.core.case import Case
 from callscore.core.judging import Dossier, Judged, Question
 from callscore.scoring.examining import JUDGED_AT_ONCE, Examiner
-from eval_files import cases_file, eval_file, remote, right_answer, run
+from commands import run_afresh
+from eval_files import cases_file, eval_file, remote, right_answer
 from scripted import ScriptedJudge
 from stub_servers import FaultyChat, serving
 
@@ -33,7 +34,7 @@ def test_r23_no_locale_and_no_time_zone_changes_a_byte(tmp_path: Path) -> None:
     found = []
     for number, environment in enumerate(ENVIRONMENTS):
         card, results = tmp_path / f"card{number}", tmp_path / f"results{number}"
-        done = run(
+        done = run_afresh(
             *("score", cases, "--outputs", outputs, "--judge", "offline"),
             *("--json", card, "--results", results),
             env=environment,
@@ -53,7 +54,7 @@ def same_from_the_store(folder: Path, times: int) -> None:
             path = eval_file(folder, dice.sample(models, 2))
             card, results = folder / f"card{number}", folder / f"results{number}"
             seed = {"PYTHONHASHSEED": str(dice.randint(0, 4_000_000_000))}
-            done = run("run", path, "--json", card, "--results", results, env=seed)
+            done = run_afresh("run", path, "--json", card, "--results", results, env=seed)
             assert done.returncode == 0, done.stderr
             found.add((card.read_bytes(), results.read_bytes()))
     assert len(found) == 1

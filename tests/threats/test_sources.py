@@ -5,11 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import os
 import pkgutil
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import callscore
+from commands import run_python
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -98,13 +96,7 @@ def test_s21_importing_everything_reaches_for_no_network() -> None:
         "for module in pkgutil.walk_packages(callscore.__path__, 'callscore.'):\n"
         "    if not module.name.endswith('__main__'): importlib.import_module(module.name)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
+    done = run_python(code)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -16,7 +16,8 @@ from callscore.core.task import Measured
 from callscore.suites.orchestration.call.questions import METRIC
 from callscore.suites.orchestration.foreign.graph import SubTasks, measure_graph, read_graph
 from callscore.suites.orchestration.foreign.task import SCORE, OrchestrationTask
-from orchestration_data import SHARED, needs_cases
+from orchestration_data import needs_cases
+from shared_cases import shared_cases
 
 TASK = OrchestrationTask()
 
@@ -157,8 +158,7 @@ def test_the_prompt_shows_the_tools_and_the_form_of_the_answer() -> None:
 
 
 def _read(name: str) -> list[tuple[Case, dict[str, Any]]]:
-    lines = (SHARED / "cases" / f"{name}.jsonl").read_bytes().splitlines()
-    return [(msgspec.json.decode(line, type=Case), json.loads(line)) for line in lines]
+    return [(msgspec.convert(raw, Case), raw) for raw in shared_cases(f"{name}.jsonl")]
 
 
 def _chosen(alternatives: Any) -> Any:

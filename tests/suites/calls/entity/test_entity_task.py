@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,9 +16,9 @@ from callscore.suites.calls.entity.task import OFFERED, EntityOutput, EntityTask
 from callscore.suites.calls.formula import formula_of
 from callscore.suites.calls.spec import names, settings
 from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values
+from shared_cases import BUNDLED, cases_of, shared_file
 
 ALL_SLUGS = set(names().of_task["entity"])
-SHARED = Path(__file__).parents[5] / "shared" / "data" / "cases"
 
 WORD = st.sampled_from(
     ["refund", "Refund ", "account", "billing", "loan", "insurance", "ＫＹＣ", "a"]
@@ -190,34 +188,19 @@ def assert_perfect(case: Case) -> None:
     assert not set(found.flags) - {"duplicates_removed"}
 
 
-def read_cases(lines: bytes) -> list[Case]:
-    """The entity cases of a case file."""
-    cases = [msgspec.json.decode(line, type=Case) for line in lines.splitlines()]
-    return [case for case in cases if case.task == "entity"]
-
-
 def test_the_bundled_cases_are_answered_perfectly_by_their_expected_outcome() -> None:
-    folder = resources.files("callscore.demo").joinpath("calls")
-    cases = read_cases(folder.joinpath("cases.jsonl").read_bytes())
-    assert cases
-    for case in cases:
+    for case in cases_of("entity", BUNDLED):
         assert_perfect(case)
 
 
 @pytest.mark.parametrize("name", ["entity_harper", "entity_harper_asr_output", "entity_xrisawoz"])
 def test_real_cases_are_answered_perfectly_by_their_expected_outcome(name: str) -> None:
-    file = SHARED / f"{name}.jsonl"
-    if not file.exists():
-        pytest.skip(f"the real cases are not here: ../shared/data/cases/{name}.jsonl")
-    for case in read_cases(file.read_bytes()):
+    for case in cases_of("entity", shared_file(f"{name}.jsonl")):
         assert_perfect(case)
 
 
 def test_real_recogniser_output_is_measured_and_sometimes_wrong() -> None:
-    file = SHARED / "entity_harper_asr_output.jsonl"
-    if not file.exists():
-        pytest.skip("the real cases are not here: ../shared/data/cases")
-    cases = read_cases(file.read_bytes())
+    cases = cases_of("entity", shared_file("entity_harper_asr_output.jsonl"))
     f1s = [values(case, case.model_output)["keyword_f1"] or 0 for case in cases]
     assert all(0 < f1 <= 1 for f1 in f1s)
     assert any(f1 < 1 for f1 in f1s)

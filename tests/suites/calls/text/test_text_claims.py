@@ -96,6 +96,6 @@ def test_claims_are_distinct_and_numbered_whatever_the_summary_holds(told: dict[
 @pytest.mark.parametrize("piece", [" ", ".", ". ", '."', "a.", "\n", "。"])
 def test_splitting_stays_linear_in_the_length(piece: str) -> None:
     text = piece * 200_000
-    started = time.perf_counter()
+    started = time.process_time()
     sentences(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

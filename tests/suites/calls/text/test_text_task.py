@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +12,7 @@ from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
 from callscore.suites.calls.spec import names, settings
 from callscore.suites.calls.text.task import OFFERED, VALUES, TextTask
+from shared_cases import BUNDLED, cases_of, shared_file
 from text_cases import (
     TASK,
     case_of_summary,
@@ -33,7 +31,6 @@ from text_cases import (
     verdicts,
 )
 
-SHARED = Path(__file__).parents[5] / "shared" / "data" / "cases"
 SLUGS = set(names().of_task["text"])
 ZERO_AT_BEST = {"text.missing_labels", "text.hallucination_rate"}
 HARMLESS = {"resolution_limited"}
@@ -59,11 +56,6 @@ def assert_perfect(case: Case) -> None:
     assert questions(case, case.expected_outcome) == []
 
 
-def read_cases(lines: bytes) -> list[Case]:
-    cases = [msgspec.json.decode(line, type=Case) for line in lines.splitlines()]
-    return [case for case in cases if case.task == "text"]
-
-
 def test_the_expected_outcome_is_a_perfect_answer() -> None:
     assert_perfect(text_case())
     assert scored(text_case(), outcome()).score == pytest.approx(1)
@@ -71,20 +63,12 @@ def test_the_expected_outcome_is_a_perfect_answer() -> None:
 
 @pytest.mark.parametrize("name", ["text_harper", "text_goemotions_sentiment_emotion"])
 def test_real_cases_are_answered_perfectly_by_their_expected_outcome(name: str) -> None:
-    file = SHARED / f"{name}.jsonl"
-    if not file.exists():
-        pytest.skip(f"the real cases are not here: ../shared/data/cases/{name}.jsonl")
-    cases = read_cases(file.read_bytes())
-    assert cases
-    for case in cases:
+    for case in cases_of("text", shared_file(f"{name}.jsonl")):
         assert_perfect(case)
 
 
 def test_the_bundled_cases_are_answered_perfectly_by_their_expected_outcome() -> None:
-    folder = resources.files("callscore.demo").joinpath("calls")
-    cases = read_cases(folder.joinpath("cases.jsonl").read_bytes())
-    assert cases
-    for case in cases:
+    for case in cases_of("text", BUNDLED):
         assert_perfect(case)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,19 +11,14 @@ from callscore.core.case import Case, Reply
 from callscore.core.judging import NO_VERDICTS
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import formula_of
+from shared_cases import cases_of, shared_file
 from translation_cases import TASK, asked, measured
 
-FOLDER = Path(__file__).parents[5] / "shared" / "data" / "cases"
 FILES = ("translation_xrisawoz.jsonl", "mt_mlqe_da.jsonl")
 
 
-def cases(name: str) -> Iterator[Case]:
-    """The cases of a shared file."""
-    path = FOLDER / name
-    if not path.exists():
-        pytest.skip(f"no ../shared/data/cases/{name} beside the repository")
-    for line in path.read_bytes().splitlines():
-        yield msgspec.json.decode(line, type=Case)
+def cases(name: str) -> list[Case]:
+    return cases_of("translation", shared_file(name))
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,0 +1,103 @@
+"""The command line for tests through the door: quickly forked, started afresh, or under way."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+import command_server
+
+Done = subprocess.CompletedProcess[str]
+
+KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
+"""What the stub servers are asked with."""
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Our own, with a key for the stub servers and without anybody's real ones."""
+    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
+
+
+def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
+    """The command, to its end, in a process forked from one that has its modules."""
+    server, words = _server(), [str(arg) for arg in args]
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: Path(folder) / name for name in ("out", "err")}
+        for file in files.values():
+            file.touch()
+        call = {
+            "args": words,
+            "env": environment(env),
+            "cwd": str(cwd or Path.cwd()),
+            **{name: str(file) for name, file in files.items()},
+        }
+        server.stdin.write(json.dumps(call) + "\n")
+        server.stdin.flush()
+        code = server.stdout.readline()
+        assert code, "the process that forks commands has ended"
+        out, err = (file.read_text(encoding="utf-8") for file in files.values())
+    return subprocess.CompletedProcess(words, int(code), out, err)
+
+
+def run_afresh(*args: object, env: Mapping[str, str] | None = None) -> Done:
+    """The command, to its end, in a new interpreter: what it imports and inherits is its own."""
+    process = start(*args, env=env)
+    out, err = process.communicate(timeout=command_server.LONGEST_S)
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def run_python(code: str, *args: object) -> Done:
+    """Code in a new interpreter that finds the modules which this one finds."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, args)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=2 * command_server.LONGEST_S,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+
+
+def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """The command in a new interpreter, under way."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "callscore", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=environment(env),
+    )
+
+
+def wait_for(count: Callable[[], int], number: int) -> None:
+    """Wait until a command under way has brought the count to a number."""
+    end = time.monotonic() + command_server.LONGEST_S
+    while count() < number:
+        assert time.monotonic() < end, "the command does not get going"
+        time.sleep(0.005)
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    server = subprocess.Popen(
+        [sys.executable, "-P", command_server.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    atexit.register(server.communicate)
+    return server

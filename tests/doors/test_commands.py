@@ -1,0 +1,43 @@
+"""The tests fork most commands from a process that has imported them: each is as if started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import callscore
+from commands import run, run_afresh
+from eval_files import cases_file, eval_file, remote, right_answer
+from stub_servers import FaultyChat, serving
+
+SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["score", SAMPLE / "cases.jsonl", "--outputs", SAMPLE / "outputs.jsonl"], 0),
+        (["score", SAMPLE / "cases.jsonl", "--set", "gaets=all"], 2),
+        (["score"], 2),
+        (["run", "--help"], 0),
+    ],
+)
+def test_a_forked_command_says_what_a_new_one_says(args: list[object], code: int) -> None:
+    forked, afresh = run(*args), run_afresh(*args)
+    assert forked.returncode == afresh.returncode == code
+    assert (forked.stdout, forked.stderr) == (afresh.stdout, afresh.stderr)
+    assert forked.stdout or forked.stderr
+
+
+def test_a_forked_command_has_a_folder_and_an_environment_of_its_own(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    with serving(FaultyChat(right_answer)) as stub:
+        eval_file(tmp_path, [remote(stub.url, api_key_env="OWN_KEY")])
+        asked = run("run", "eval.yaml", cwd=tmp_path, env={"OWN_KEY": "own-key"})
+        assert asked.returncode == 0, asked.stderr
+        assert stub.requests[0].headers["authorization"] == "Bearer own-key"
+        keyless = run("run", "eval.yaml", "--store", "other.db", cwd=tmp_path)
+        elsewhere = run("run", "eval.yaml", env={"OWN_KEY": "own-key"})
+    assert (keyless.returncode, "OWN_KEY" in keyless.stderr) == (2, True)
+    assert (elsewhere.returncode, "eval.yaml: cannot be read" in elsewhere.stderr) == (2, True)
