@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Malformed, Reply
+from callscore.suites.calls.documented import read_documented
 from callscore.suites.calls.structure import Structure
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
@@ -37,6 +38,11 @@ def read_shaped(
     reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
 ) -> Parsed | Malformed:
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
+    sources = structure.sources
+    if sources.form is not None and not sources.absent and _is_finished(reply):
+        documented = read_documented(reply.text, structure.expected, sources.form)
+        if documented is not None:
+            return Parsed(documented)
     parsed = read_object(reply, parse)
     if isinstance(parsed, Malformed):
         return parsed
@@ -46,10 +52,9 @@ def read_shaped(
 
 def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Malformed:
     """The one JSON object of a reply, or the cause why it counts as Structure 0."""
-    if reply.finish_reason is not None:
-        cause = _CUT_SHORT.get(reply.finish_reason.lower())
-        if cause:
-            return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
+    if reply.finish_reason is not None and not _is_finished(reply):
+        cause = _CUT_SHORT[reply.finish_reason.lower()]
+        return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
     if isinstance(reply.text, bytes):
         return _decode(reply.text, ())
     text = reply.text.removeprefix("\ufeff").strip()
@@ -60,6 +65,10 @@ def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Ma
     if text.startswith(("```", "~~~")):
         return _decode_fence(text, parse)
     return Malformed(*_what_it_is(text))
+
+
+def _is_finished(reply: Reply) -> bool:
+    return reply.finish_reason is None or reply.finish_reason.lower() not in _CUT_SHORT
 
 
 def _decode_fence(text: str, parse: str) -> Parsed | Malformed:

@@ -14,6 +14,7 @@ from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity import measures as formulas
+from callscore.suites.calls.entity.form import FORM
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
@@ -55,7 +56,7 @@ class EntityTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources({}, open_maps=settings.open_maps)
+        self._sources = Sources({}, open_maps=settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> EntityReference:
         """The human's entities, checked (C-20)."""

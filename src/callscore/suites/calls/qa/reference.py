@@ -19,11 +19,11 @@ from callscore.suites.calls.expected import (
     structure_of,
 )
 from callscore.suites.calls.items import number
+from callscore.suites.calls.qa.form import QUESTION_KEYS
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import Sources, Structure
 
-ITEM_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})
-SAMPLE_ITEMS = {"questions": ITEM_KEYS}
+SAMPLE_ITEMS = {"questions": QUESTION_KEYS}
 _QUESTIONS = "expected_outcome.questions"
 
 
@@ -55,7 +55,7 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
     expected = case.expected_outcome
     documented_keys(expected, ("questions",), case)
     items = listed(expected, "questions", case)
-    documented_items(items, ITEM_KEYS, case, _QUESTIONS)
+    documented_items(items, QUESTION_KEYS, case, _QUESTIONS)
     questions: dict[str, FormQuestion] = {}
     for index, item in enumerate(items):
         question = _question(item, index)

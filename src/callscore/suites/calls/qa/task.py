@@ -17,6 +17,7 @@ from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
+from callscore.suites.calls.qa.form import FORM
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
@@ -45,7 +46,7 @@ class QATask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "question_id", settings.open_maps)
+        self._sources = Sources(SAMPLE_ITEMS, "question_id", settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> QAReference:
         """The human's form, checked (C-20)."""

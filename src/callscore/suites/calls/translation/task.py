@@ -19,6 +19,7 @@ from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import Sources
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
+from callscore.suites.calls.translation.form import FORM
 from callscore.suites.calls.translation.handling import (
     Handled,
     Wording,
@@ -68,7 +69,7 @@ class TranslationTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "source_id", settings.open_maps)
+        self._sources = Sources(SAMPLE_ITEMS, "source_id", settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> TranslationReference:
         """The human translation, checked (C-20)."""

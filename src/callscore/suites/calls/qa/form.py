@@ -1,0 +1,43 @@
+"""The documented form of a QA answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import msgspec
+
+from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+
+
+class Question(TypedDict):
+    """One question as a model fills it in."""
+
+    question_id: Scalar
+    score: Scalar
+    max_score: Scalar
+    type: Scalar
+    reason: Scalar
+
+
+class Answer(TypedDict):
+    """The whole form."""
+
+    questions: list[Question]
+
+
+QUESTION_KEYS = frozenset(Question.__annotations__)
+
+
+def members(expected: Mapping[str, Any], answer: Answer) -> int:
+    """1 + Σ members of a question; 0 where the expected form has keys of its own"""
+    questions = expected["questions"]
+    if len(expected) != 1 or sum(map(len, questions)) != len(QUESTION_KEYS) * len(questions):
+        return 0
+    for question in questions:
+        if type(question["reason"]) in CONTAINERS:
+            return 0
+    return 1 + sum(map(len, answer["questions"]))
+
+
+FORM = Form(msgspec.json.Decoder(Answer).decode, members)

@@ -1,0 +1,64 @@
+"""The documented form of a text answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import msgspec
+
+from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+
+
+class Sentence(TypedDict):
+    """One sentence with its sentiment."""
+
+    sentence_id: Scalar
+    text: Scalar
+    label: Scalar
+
+
+class Summary(TypedDict):
+    """The summary of the call; which fields it extracts is up to the case."""
+
+    call_purpose: Scalar
+    highlights: list[Scalar]
+    call_extracted_info: dict[str, Scalar]
+
+
+class Answer(TypedDict):
+    """The whole answer; which emotions there are is up to the case."""
+
+    sentiment: list[Sentence]
+    summary: Summary
+    emotion: dict[str, Scalar]
+
+
+_SENTENCE_KEYS = len(Sentence.__annotations__)
+
+
+def members(expected: Mapping[str, Any], answer: Answer) -> int:
+    """3 + 3 + Σ members of a sentence + fields + emotions; 0 where another structure is expected
+
+    A field that is missing, which is no fault of structure, is left to the careful reader.
+    """
+    summary, emotion, sentiment = expected["summary"], expected["emotion"], expected["sentiment"]
+    info, given = summary["call_extracted_info"], answer["summary"]
+    if (
+        len(expected) != len(answer)
+        or len(summary) != len(given)
+        or info.keys() != given["call_extracted_info"].keys()
+        or emotion.keys() != answer["emotion"].keys()
+        or sum(map(len, sentiment)) != _SENTENCE_KEYS * len(sentiment)
+        or not CONTAINERS.isdisjoint(map(type, info.values()))
+        or not CONTAINERS.isdisjoint(map(type, emotion.values()))
+    ):
+        return 0
+    for sentence in sentiment:
+        if type(sentence["text"]) in CONTAINERS:
+            return 0
+    sentences = sum(map(len, answer["sentiment"]))
+    return len(answer) + len(given) + len(info) + len(emotion) + sentences
+
+
+FORM = Form(msgspec.json.Decoder(Answer).decode, members)
