@@ -1,7 +1,5 @@
 """The documented form of a QA answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
