@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.measure import ratio
 from callscore.suites.calls.documented import CONTAINERS, Form
 
 Sample = Mapping[str, Any] | Sequence[Any]
@@ -36,6 +37,8 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 SCALAR = Shape("scalar")
+COMPLIES, DEPARTS = ratio(1, 1), ratio(0, 1)
+"""Response Structure Compliance of one answer        003 Response Structure Compliance"""
 
 
 class Sources(msgspec.Struct, frozen=True):
