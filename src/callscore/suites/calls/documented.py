@@ -38,7 +38,7 @@ def read_documented(
     none was passed over. Where texts hold colons, too, the answer is encoded again to count them.
     """
     try:
-        raw = text if isinstance(text, bytes) else text.encode()
+        raw = text.encode() if isinstance(text, str) else text
         if len(raw) > MAX_BYTES:
             return None
         answer: dict[str, Any] = form.decode(raw)
@@ -48,3 +48,8 @@ def read_documented(
     if members and (raw.count(b":") == members or is_whole(raw, _ENCODE(answer))):
         return answer
     return None
+
+
+def is_container(value: object) -> bool:
+    """Whether a value stands where no scalar does; most are texts"""
+    return type(value) is not str and type(value) in CONTAINERS

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+from callscore.suites.calls.documented import CONTAINERS, Form, Scalar, is_container
 
 
 class Sentence(TypedDict):
@@ -32,31 +32,30 @@ class Answer(TypedDict):
     emotion: dict[str, Scalar]
 
 
-_SENTENCE_KEYS = len(Sentence.__annotations__)
+_WIDTH = len(Sentence.__annotations__)
 
 
 def members(expected: Mapping[str, Any], answer: Answer) -> int:
-    """3 + 3 + Σ members of a sentence + fields + emotions; 0 where another structure is expected
+    """3 + 3 + fields + emotions + 3 × sentences; 0 where another structure is expected
 
     A field that is missing, which is no fault of structure, is left to the careful reader.
     """
-    summary, emotion, sentiment = expected["summary"], expected["emotion"], expected["sentiment"]
+    summary, emotion = expected["summary"], expected["emotion"]
     info, given = summary["call_extracted_info"], answer["summary"]
     if (
         len(expected) != len(answer)
         or len(summary) != len(given)
         or info.keys() != given["call_extracted_info"].keys()
         or emotion.keys() != answer["emotion"].keys()
-        or sum(map(len, sentiment)) != _SENTENCE_KEYS * len(sentiment)
         or not CONTAINERS.isdisjoint(map(type, info.values()))
         or not CONTAINERS.isdisjoint(map(type, emotion.values()))
     ):
         return 0
-    for sentence in sentiment:
-        if type(sentence["text"]) in CONTAINERS:
+    for sentence in expected["sentiment"]:
+        if len(sentence) != _WIDTH or is_container(sentence["text"]):
             return 0
-    sentences = sum(map(len, answer["sentiment"]))
-    return len(answer) + len(given) + len(info) + len(emotion) + sentences
+    fixed, sentences = len(answer) + len(given), len(answer["sentiment"])
+    return fixed + len(info) + len(emotion) + _WIDTH * sentences
 
 
 FORM = Form(msgspec.json.Decoder(Answer).decode, members)

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+from callscore.suites.calls.documented import Form, Scalar, is_container
 
 
 class Sentence(TypedDict):
@@ -39,24 +39,23 @@ class Answer(TypedDict):
     named_entities_handled: list[Noun]
 
 
-_ITEM_KEYS = {
-    "sentence_translations": len(Sentence.__annotations__),
-    "domain_terms_handled": len(Term.__annotations__),
-    "named_entities_handled": len(Noun.__annotations__),
-}
+_WIDTHS = (
+    ("sentence_translations", len(Sentence.__annotations__)),
+    ("domain_terms_handled", len(Term.__annotations__)),
+    ("named_entities_handled", len(Noun.__annotations__)),
+)
 
 
 def members(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
-    """4 + Σ members of an item of any list; 0 where the expected outcome has keys of its own"""
+    """4 + 3 × sentences + 2 × (terms + nouns); 0 where keys of its own are expected"""
     found = len(answer)
-    if len(expected) != found or type(expected["full_translation"]) in CONTAINERS:
+    if len(expected) != found or is_container(expected["full_translation"]):
         return 0
-    for key, width in _ITEM_KEYS.items():
-        items, given = expected[key], answer[key]
-        if items and sum(map(len, items)) != width * len(items):
-            return 0
-        if given:
-            found += sum(map(len, given))
+    for key, width in _WIDTHS:
+        for item in expected[key]:
+            if len(item) != width:
+                return 0
+        found += width * len(answer[key])
     return found
 
 
