@@ -84,7 +84,7 @@ class TextTask:
             return parsed
         value = parsed.value
         matched = match(
-            value.get("sentiment", []) if reference.sentences else [],
+            value.get("sentiment", ()) if reference.sentences else (),
             "sentence_id",
             reference.sentences,
         )
@@ -92,7 +92,7 @@ class TextTask:
             matched.by_id,
             {} if reference.case.is_absent("summary") else value.get("summary", {}),
             value.get("emotion", {}) if reference.emotions else {},
-            (*parsed.flags, *matched.flags),
+            parsed.flags + matched.flags,
         )
 
     def ask(self, reference: TextReference, output: TextOutput) -> Sequence[Question]:
