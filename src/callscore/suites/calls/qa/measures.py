@@ -63,9 +63,8 @@ def score_gap_accuracy(marks: Sequence[Mark]) -> Measure:
     """1 − mean(|given − expected| / max_score)        003 QA Metric 2, C-32"""
     if not marks:
         return NO_QUESTION
-    n, gap = len(marks), 0.0
-    for mark in marks:
-        gap += normalised_gap(mark)
+    n = len(marks)
+    gap = sum(map(normalised_gap, marks))
     return Measure(1 - gap / n, n - gap, n)
 
 
