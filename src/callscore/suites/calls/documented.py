@@ -48,8 +48,3 @@ def read_documented(
     if members and (raw.count(b":") == members or is_whole(raw, _ENCODE(answer))):
         return answer
     return None
-
-
-def is_container(value: object) -> bool:
-    """Whether a value stands where no scalar does; most are texts"""
-    return type(value) is not str and type(value) in CONTAINERS

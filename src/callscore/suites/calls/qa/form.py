@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import Form, Scalar, is_container
+from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
 
 
 class Question(TypedDict):
@@ -33,7 +33,7 @@ def members(expected: Mapping[str, Any], answer: Answer) -> int:
     if len(expected) != 1:
         return 0
     for question in expected["questions"]:
-        if len(question) != _WIDTH or is_container(question["reason"]):
+        if len(question) != _WIDTH or type(question["reason"]) in CONTAINERS:
             return 0
     return 1 + _WIDTH * len(answer["questions"])
 

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import CONTAINERS, Form, Scalar, is_container
+from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
 
 
 class Sentence(TypedDict):
@@ -45,17 +45,23 @@ def members(expected: Mapping[str, Any], answer: Answer) -> int:
     if (
         len(expected) != len(answer)
         or len(summary) != len(given)
-        or info.keys() != given["call_extracted_info"].keys()
-        or emotion.keys() != answer["emotion"].keys()
-        or not CONTAINERS.isdisjoint(map(type, info.values()))
-        or not CONTAINERS.isdisjoint(map(type, emotion.values()))
+        or not _has_names(info, given["call_extracted_info"])
+        or not _has_names(emotion, answer["emotion"])
     ):
         return 0
     for sentence in expected["sentiment"]:
-        if len(sentence) != _WIDTH or is_container(sentence["text"]):
+        if len(sentence) != _WIDTH or type(sentence["text"]) in CONTAINERS:
             return 0
     fixed, sentences = len(answer) + len(given), len(answer["sentiment"])
     return fixed + len(info) + len(emotion) + _WIDTH * sentences
+
+
+def _has_names(expected: Mapping[str, Any], given: Mapping[str, Scalar]) -> bool:
+    """Whether scalars are expected, and given under the same names"""
+    for name, value in expected.items():
+        if name not in given or type(value) in CONTAINERS:
+            return False
+    return len(expected) == len(given)
 
 
 FORM = Form(msgspec.json.Decoder(Answer).decode, members)

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import Form, Scalar, is_container
+from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
 
 
 class Sentence(TypedDict):
@@ -49,7 +49,7 @@ _WIDTHS = (
 def members(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
     """4 + 3 × sentences + 2 × (terms + nouns); 0 where keys of its own are expected"""
     found = len(answer)
-    if len(expected) != found or is_container(expected["full_translation"]):
+    if len(expected) != found or type(expected["full_translation"]) in CONTAINERS:
         return 0
     for key, width in _WIDTHS:
         for item in expected[key]:

@@ -84,12 +84,15 @@ class TranslationTask:
         parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        flags = set(parsed.flags)
-        full = parsed.value.get("full_translation")
+        flags, value = set(parsed.flags), parsed.value
+        full = value.get("full_translation")
+        claims: dict[str, Sequence[Mapping[str, Any]]] = {}
+        for part in reference.wordings:
+            claims[part] = value[part]
         return TranslationOutput(
-            _rendered(reference, parsed.value, flags),
+            _rendered(reference, value, flags),
             full if isinstance(full, str) else None,
-            {part: parsed.value[part] for part in reference.wordings},
+            claims,
             tuple(flags),
         )
 
