@@ -121,6 +121,19 @@ def test_the_quick_reader_knows_the_usual_answer(task: str) -> None:
     assert read_documented(text, {**EXPECTED[task], "more": 1}, form) is None
 
 
+@pytest.mark.parametrize("space", ["", " ", "\n", "\t", "\r", " \n"])
+@pytest.mark.parametrize("said", ["", "a: b", '":', " :", "\\u003a"])
+def test_a_key_that_stands_twice_is_never_read_quickly(space: str, said: str) -> None:
+    structure = _structure("qa", EXPECTED["qa"])
+    assert structure is not None
+    assert structure.sources.form is not None
+    text = json.dumps(EXPECTED["qa"]).replace("At 0:12", json.dumps(said)[1:-1])
+    twice = text.replace('"score"', f'"score"{space}:0,"score"', 1)
+    assert json.loads(twice) == json.loads(text)
+    assert read_documented(text, EXPECTED["qa"], structure.sources.form) == json.loads(text)
+    assert read_documented(twice, EXPECTED["qa"], structure.sources.form) is None
+
+
 OTHER_FORMS: list[tuple[str, dict[str, Any]]] = [
     ("qa", {"questions": [QUESTION, {**QUESTION, "question_id": 2, "more": 1}]}),
     ("qa", {"questions": [QUESTION, {**QUESTION, "question_id": 2, "reason": {"a": 1}}]}),

@@ -35,7 +35,7 @@ def read_documented(
     """The answer where it has the structure of the expected outcome; None proves nothing.
 
     Every member brings a colon: as many colons as members prove that no key stands twice and that
-    none was passed over. Where texts hold colons, too, the answer is encoded again to count them.
+    none was passed over.
     """
     try:
         raw = text.encode() if isinstance(text, str) else text
@@ -45,6 +45,24 @@ def read_documented(
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     members = form.members(expected, answer)
-    if members and (raw.count(b":") == members or is_whole(raw, _ENCODE(answer))):
+    if members and (
+        raw.count(b":") == members
+        or _is_every_key_closed(text if isinstance(text, str) else raw.decode(), members)
+        or is_whole(raw, _ENCODE(answer))
+    ):
         return answer
     return None
+
+
+def _is_every_key_closed(text: str, members: int) -> bool:
+    """Whether colons follow as many quotation marks as there are members, and white space never
+
+    So it is where texts hold colons, too. It takes half the time of encoding the answer again.
+    """
+    return (
+        text.count('":') == members
+        and " :" not in text
+        and ("\n" not in text or "\n:" not in text)
+        and "\t" not in text
+        and "\r" not in text
+    )
