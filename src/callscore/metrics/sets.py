@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from callscore.core.measure import Measure, ratio, undefined
+from callscore.core.measure import Measure, undefined
 
 NOTHING_FOUND = undefined("nothing was found")
 NOTHING_EXPECTED = undefined("nothing was expected")
@@ -34,13 +34,13 @@ def counts(expected: AbstractSet[str], found: AbstractSet[str]) -> Counts:
 def precision(c: Counts) -> Measure:
     """TP / (TP + FP); undefined where nothing was found"""
     found = c.tp + c.fp
-    return ratio(c.tp, found) if found else NOTHING_FOUND
+    return Measure(c.tp / found, c.tp, found) if found else NOTHING_FOUND
 
 
 def recall(c: Counts) -> Measure:
     """TP / (TP + FN); undefined where nothing was expected"""
     expected = c.tp + c.fn
-    return ratio(c.tp, expected) if expected else NOTHING_EXPECTED
+    return Measure(c.tp / expected, c.tp, expected) if expected else NOTHING_EXPECTED
 
 
 def f1(c: Counts) -> Measure:
@@ -48,5 +48,6 @@ def f1(c: Counts) -> Measure:
 
     Equal to 2 P R / (P + R) wherever that has a value, and 0 where P + R is 0.
     """
-    denominator = 2 * c.tp + c.fp + c.fn
-    return ratio(2 * c.tp, denominator) if denominator else NOTHING_AT_ALL
+    agreed = 2 * c.tp
+    either = agreed + c.fp + c.fn
+    return Measure(agreed / either, agreed, either) if either else NOTHING_AT_ALL

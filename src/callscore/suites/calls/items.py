@@ -35,12 +35,13 @@ def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[
     flags: tuple[str, ...] = ()
     for item in items:
         key = item.get(id_key)
-        if type(key) is not str or key not in expected:  # an expected id is in its normal form
+        if type(key) is int:
+            key = str(key)
+        elif type(key) is not str or key not in expected:  # an expected id is in its normal form
             key = item_id(key)
-            if key not in expected:
-                flags = ("unexpected_item",)
-                continue
-        if key not in by_id:
+        if key not in expected:
+            flags = ("unexpected_item",)
+        elif key not in by_id:
             by_id[key] = item
         elif not _is_identical({**by_id[key], id_key: key}, {**item, id_key: key}):
             conflicting.append(key)

@@ -22,6 +22,7 @@ from callscore.suites.calls.structure import Sources, Structure
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"
 PARTS = (KEYWORDS, TOPICS, VALID_SET)
+_PATHS = {part: f"expected_outcome.{part}" for part in PARTS}
 
 ADHERENCE = "entity.config_adherence"
 FABRICATED = "entity.fabricated_count"
@@ -112,7 +113,7 @@ def read_reference(case: Case, sources: Sources) -> EntityReference:
 
 def _entities(case: Case, part: str) -> list[str]:
     items = listed(case.expected_outcome, part, case, filled=False)
-    return strings(items, f"expected_outcome.{part}")
+    return strings(items, _PATHS[part])
 
 
 def _absent_metrics(case: Case, no_list: bool) -> frozenset[str]:
