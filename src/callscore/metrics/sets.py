@@ -10,7 +10,11 @@ from collections.abc import Set as AbstractSet
 
 import msgspec
 
-from callscore.core.measure import Measure, ratio, undefined
+from callscore.core.measure import Measure, undefined
+
+NOTHING_FOUND = undefined("nothing was found")
+NOTHING_EXPECTED = undefined("nothing was expected")
+NOTHING_AT_ALL = undefined("nothing was expected and nothing found")
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
@@ -29,16 +33,14 @@ def counts(expected: AbstractSet[str], found: AbstractSet[str]) -> Counts:
 
 def precision(c: Counts) -> Measure:
     """TP / (TP + FP); undefined where nothing was found"""
-    if c.tp + c.fp == 0:
-        return undefined("nothing was found")
-    return ratio(c.tp, c.tp + c.fp)
+    found = c.tp + c.fp
+    return Measure(c.tp / found, c.tp, found) if found else NOTHING_FOUND
 
 
 def recall(c: Counts) -> Measure:
     """TP / (TP + FN); undefined where nothing was expected"""
-    if c.tp + c.fn == 0:
-        return undefined("nothing was expected")
-    return ratio(c.tp, c.tp + c.fn)
+    expected = c.tp + c.fn
+    return Measure(c.tp / expected, c.tp, expected) if expected else NOTHING_EXPECTED
 
 
 def f1(c: Counts) -> Measure:
@@ -46,7 +48,6 @@ def f1(c: Counts) -> Measure:
 
     Equal to 2 P R / (P + R) wherever that has a value, and 0 where P + R is 0.
     """
-    denominator = 2 * c.tp + c.fp + c.fn
-    if denominator == 0:
-        return undefined("nothing was expected and nothing found")
-    return ratio(2 * c.tp, denominator)
+    agreed = 2 * c.tp
+    either = agreed + c.fp + c.fn
+    return Measure(agreed / either, agreed, either) if either else NOTHING_AT_ALL

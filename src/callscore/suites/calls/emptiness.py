@@ -40,8 +40,8 @@ def is_empty(value: Any) -> bool:
     """
     if not isinstance(value, str):
         return value is None or value == [] or value == {}
-    if value[:1] in _FILLED:
-        return False
+    if not value or value[0] in _FILLED:
+        return not value
     if sum(map(str.isalnum, value[:LONGEST_LOOK])) > LONGEST_PLACEHOLDER:
         return False
     form = n2(value)

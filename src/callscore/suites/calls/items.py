@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -28,22 +28,26 @@ class Matched(msgspec.Struct, frozen=True, gc=False):
     flags: tuple[str, ...] = ()
 
 
-def match(items: list[dict[str, Any]], id_key: str, expected: Collection[str]) -> Matched:
+def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[str]) -> Matched:
     """The items whose id is expected; repeats that differ are dropped and flagged."""
     by_id: dict[str, Mapping[str, Any]] = {}
-    conflicting: set[str] = set()
-    unexpected = False
+    conflicting: list[str] = []
+    flags: tuple[str, ...] = ()
     for item in items:
-        key = item_id(item.get(id_key))
+        key = item.get(id_key)
+        if type(key) is int:
+            key = str(key)
+        elif type(key) is not str or key not in expected:  # an expected id is in its normal form
+            key = item_id(key)
         if key not in expected:
-            unexpected = True
+            flags = ("unexpected_item",)
         elif key not in by_id:
             by_id[key] = item
         elif not _is_identical({**by_id[key], id_key: key}, {**item, id_key: key}):
-            conflicting.add(key)
-    flags: tuple[str, ...] = ("unexpected_item",) if unexpected else ()
+            conflicting.append(key)
     if conflicting:
-        by_id = {key: item for key, item in by_id.items() if key not in conflicting}
+        dropped = set(conflicting)
+        by_id = {key: item for key, item in by_id.items() if key not in dropped}
         flags = (*flags, "conflicting_duplicate")
     return Matched(by_id, flags)
 
@@ -57,11 +61,9 @@ def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def number(value: object) -> float | None:
     """A usable JSON number; None for text, booleans, null and what no float can hold        C-26"""
-    if type(value) is float:
-        return value
     if type(value) is int:
         try:
             return float(value)
         except OverflowError:
             return None
-    return None
+    return value if type(value) is float else None

@@ -9,6 +9,7 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Malformed, Reply
+from callscore.suites.calls.documented import read_documented
 from callscore.suites.calls.structure import Structure
 
 _FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
@@ -26,6 +27,13 @@ _CUT_SHORT = {
 }
 
 
+class Body(msgspec.Struct, frozen=True, gc=False):
+    """The part of a reply that is to be read as JSON, and what was taken off around it."""
+
+    raw: bytes
+    flags: tuple[str, ...] = ()
+
+
 class Parsed(msgspec.Struct, frozen=True, gc=False):
     """The object that a reply holds, and what was noticed on the way."""
 
@@ -37,7 +45,20 @@ def read_shaped(
     reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
 ) -> Parsed | Malformed:
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
-    parsed = read_object(reply, parse)
+    sources = structure.sources
+    form = sources.form if not sources.absent and _is_finished(reply) else None
+    if form is not None:
+        documented = read_documented(reply.text, structure.expected, form)
+        if documented is not None:
+            return Parsed(documented)
+    body = _body(reply, parse)
+    if isinstance(body, Malformed):
+        return body
+    if form is not None and body.flags:
+        documented = read_documented(body.raw, structure.expected, form)
+        if documented is not None:
+            return Parsed(documented, body.flags)
+    parsed = _decode(body)
     if isinstance(parsed, Malformed):
         return parsed
     fault = structure.fault(parsed.value)
@@ -46,40 +67,49 @@ def read_shaped(
 
 def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Malformed:
     """The one JSON object of a reply, or the cause why it counts as Structure 0."""
-    if reply.finish_reason is not None:
-        cause = _CUT_SHORT.get(reply.finish_reason.lower())
-        if cause:
-            return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
+    body = _body(reply, parse)
+    return body if isinstance(body, Malformed) else _decode(body)
+
+
+def _body(reply: Reply, parse: str) -> Body | Malformed:
+    """What should be one JSON object, without what may stand around it (C-21)."""
+    if reply.finish_reason is not None and not _is_finished(reply):
+        cause = _CUT_SHORT[reply.finish_reason.lower()]
+        return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
     if isinstance(reply.text, bytes):
-        return _decode(reply.text, ())
+        return Body(reply.text)
     text = reply.text.removeprefix("\ufeff").strip()
     if not text:
         return Malformed("empty", "the reply has no text")
     if text.startswith("{"):
-        return _decode(text.encode("utf-8", "replace"), ())
+        return Body(text.encode("utf-8", "replace"))
     if text.startswith(("```", "~~~")):
-        return _decode_fence(text, parse)
+        return _fenced(text, parse)
     return Malformed(*_what_it_is(text))
 
 
-def _decode_fence(text: str, parse: str) -> Parsed | Malformed:
+def _is_finished(reply: Reply) -> bool:
+    return reply.finish_reason is None or reply.finish_reason.lower() not in _CUT_SHORT
+
+
+def _fenced(text: str, parse: str) -> Body | Malformed:
     opening = _FENCE.match(text)
     if opening is None or len(text) < opening.end() + 3 or not text.endswith(text[:3]):
         return Malformed("prose_around_json", "a code fence with text around it")
     if parse == "strict":
         return Malformed("fence", "code fences are refused where parse is strict")
     body = text[opening.end() : -3].strip()
-    return _decode(body.encode("utf-8", "replace"), ("fence_removed",))
+    return Body(body.encode("utf-8", "replace"), ("fence_removed",))
 
 
-def _decode(raw: bytes, flags: tuple[str, ...]) -> Parsed | Malformed:
+def _decode(body: Body) -> Parsed | Malformed:
     try:
-        decoded = strict_json.decode(raw)
+        decoded = strict_json.decode(body.raw)
     except strict_json.JsonFault as fault:
-        return Malformed(_cause(fault, raw), fault.detail)
+        return Malformed(_cause(fault, body.raw), fault.detail)
     if not isinstance(decoded.value, dict):
         return Malformed("not_an_object", "the reply is JSON, but not an object")
-    return Parsed(decoded.value, flags + decoded.flags)
+    return Parsed(decoded.value, body.flags + decoded.flags)
 
 
 def _cause(fault: strict_json.JsonFault, raw: bytes) -> str:

@@ -13,6 +13,9 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.measure import ratio
+from callscore.suites.calls.documented import CONTAINERS, Form
+
 Sample = Mapping[str, Any] | Sequence[Any]
 
 
@@ -34,7 +37,8 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 SCALAR = Shape("scalar")
-_CONTAINERS = frozenset({dict, list})
+COMPLIES, DEPARTS = ratio(1, 1), ratio(0, 1)
+"""Response Structure Compliance of one answer        003 Response Structure Compliance"""
 
 
 class Sources(msgspec.Struct, frozen=True):
@@ -46,6 +50,8 @@ class Sources(msgspec.Struct, frozen=True):
     """The key by which the items of those arrays are told apart."""
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
+    form: Form | None = None
+    """What the framework documents; None where every answer is to be read with care."""
 
 
 class Structure(msgspec.Struct, frozen=True, dict=True):
@@ -78,7 +84,7 @@ def is_like(expected: Mapping[str, Any], given: Any) -> bool:
         elif kind is list:
             if type(other) is not list or not _are_like(value, other):
                 return False
-        elif type(other) in _CONTAINERS:
+        elif type(other) in CONTAINERS:
             return False
     return True
 
@@ -90,7 +96,7 @@ def _are_like(expected: list[Any], given: list[Any]) -> bool:
     if not expected:
         return False
     if type(expected[0]) is not dict:
-        return _CONTAINERS.isdisjoint(map(type, expected)) and _CONTAINERS.isdisjoint(
+        return CONTAINERS.isdisjoint(map(type, expected)) and CONTAINERS.isdisjoint(
             map(type, given)
         )
     keys = expected[0].keys()
@@ -98,7 +104,7 @@ def _are_like(expected: list[Any], given: list[Any]) -> bool:
         if (
             type(item) is not dict
             or item.keys() != keys
-            or not _CONTAINERS.isdisjoint(map(type, item.values()))
+            or not CONTAINERS.isdisjoint(map(type, item.values()))
         ):
             return False
     return True
@@ -201,7 +207,7 @@ def _object_fault(value: Any, shape: Shape) -> str | None:
         if extra:
             return f": extra key {min(extra)!r}"
     containers, unchecked = shape.containers, shape.unchecked
-    if not containers and _CONTAINERS.isdisjoint(map(type, value.values())):
+    if not containers and CONTAINERS.isdisjoint(map(type, value.values())):
         return None
     for key, item in value.items():
         if key in containers:
@@ -226,7 +232,7 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
             not item_shape.containers
             and type(item) is dict
             and item.keys() == required
-            and _CONTAINERS.isdisjoint(map(type, item.values()))
+            and CONTAINERS.isdisjoint(map(type, item.values()))
             and not shape.item_of_id
         ):
             continue
@@ -240,7 +246,7 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
 
 
 def _scalars_fault(values: list[Any]) -> str | None:
-    if _CONTAINERS.isdisjoint(map(type, values)):
+    if CONTAINERS.isdisjoint(map(type, values)):
         return None
     index = next(i for i, value in enumerate(values) if isinstance(value, (dict, list)))
     return f"[{index}]: expected a scalar"

@@ -73,7 +73,7 @@ def _applicable(subject: Subject) -> list[FormQuestion]:
 
 def _reason(subject: Subject, question: FormQuestion) -> str:
     """The reason given; empty where it says nothing."""
-    reason = evidence.reason_of(subject.output.by_id, question)
+    reason = evidence.reason_of(subject.output.by_id.get(question.id))
     return "" if reason is None or is_empty(reason) else reason
 
 

@@ -15,25 +15,28 @@ def strings(items: Any, path: str) -> list[str]:
     """The value as a list of strings; raises DataError where it is none."""
     if not isinstance(items, list):
         raise DataError("expected an array of strings", field=path)
-    for index, item in enumerate(items):
+    for item in items:
         if not isinstance(item, str):
+            index = [isinstance(one, str) for one in items].index(False)
             raise DataError("expected an entity as a string", field=f"{path}[{index}]")
     return items
 
 
 def configured_list(config: Mapping[str, Any]) -> list[str] | None:
     """keywords ∪ topics, else entities; None where the config has no list        C-43"""
-    keys = [key for key in ("keywords", "topics") if config.get(key) is not None]
-    if not keys and config.get("entities") is not None:
-        keys = ["entities"]
-    if not keys:
-        return None
-    return [form for key in keys for form in strings(config[key], f"config.{key}")]
+    keywords, topics = config.get("keywords"), config.get("topics")
+    if keywords is None and topics is None:
+        entities = config.get("entities")
+        return None if entities is None else strings(entities, "config.entities")
+    return [
+        *(strings(keywords, "config.keywords") if keywords is not None else ()),
+        *(strings(topics, "config.topics") if topics is not None else ()),
+    ]
 
 
-def configured_keys(forms: list[str], aliases: Aliases) -> frozenset[str]:
-    """The distinct entities of the configured list."""
-    return distinct(forms, aliases).keys if aliases else _keys_without_aliases(tuple(forms))
+def configured_keys(forms: list[str]) -> frozenset[str]:
+    """The distinct entities of the configured list, before aliases are known."""
+    return _keys_without_aliases(tuple(forms))
 
 
 @lru_cache(maxsize=256)

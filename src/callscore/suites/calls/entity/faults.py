@@ -20,14 +20,15 @@ from callscore.suites.calls.faults import Faults, quoted
 
 def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts) -> Faults:
     """Entities missed, reported though nobody expected them, not configured, or made up."""
-    reported = output.keywords | output.topics
-    missed_in = (reference.keywords - output.keywords) | (reference.topics - output.topics)
+    keywords, topics = output.keywords, output.topics
+    made_up = fabricated_entities(keywords, topics, reference)
+    missed_in = (reference.keywords - keywords) | (reference.topics - topics)
     return {
-        **_detection(OF_KEYWORDS, reference.keywords, output.keywords),
-        **_detection(OF_TOPICS, reference.topics, output.topics),
-        ADHERENCE: _named("not configured", reported - reference.configured),
+        **_detection(OF_KEYWORDS, reference.keywords, keywords),
+        **_detection(OF_TOPICS, reference.topics, topics),
+        ADHERENCE: _named("not configured", (keywords | topics) - reference.configured),
         CROSS_LANGUAGE: _named("missing", missed_in & reference.foreign),
-        FABRICATED: _named("made up", fabricated_entities(reported, reference)),
+        FABRICATED: _named("made up", made_up),
     }
 
 

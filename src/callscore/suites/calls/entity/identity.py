@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -10,6 +10,10 @@ from callscore.metrics.text import n2
 
 Aliases = Mapping[str, str]
 """From the N2 form of a spelling to the key of the entity that it stands for."""
+
+
+NO_ENTITIES: frozenset[str] = frozenset()
+NO_FLAGS: frozenset[str] = frozenset()
 
 
 class Distinct(msgspec.Struct, frozen=True, gc=False):
@@ -25,8 +29,20 @@ def key_of(form: str, aliases: Aliases) -> str:
     return aliases.get(normal, normal)
 
 
-def distinct(items: Iterable[object], aliases: Aliases) -> Distinct:
+def distinct(items: Sequence[object], aliases: Aliases) -> Distinct:
     """The distinct entities of a list; empty strings dropped, other non-strings kept      C-41"""
+    forms: list[str] = []
+    for item in items:
+        if type(item) is not str:
+            return _distinct_and_flagged(items, aliases)
+        forms.append(key_of(item, aliases) if aliases else n2(item))
+    keys = frozenset(forms)
+    if len(keys) < len(forms) or "" in keys:
+        return _distinct_and_flagged(items, aliases)
+    return Distinct(keys, NO_FLAGS)
+
+
+def _distinct_and_flagged(items: Sequence[object], aliases: Aliases) -> Distinct:
     keys: set[str] = set()
     flags: set[str] = set()
     for item in items:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
-from callscore.suites.calls.entity.identity import Aliases, key_of
+from callscore.suites.calls.entity.identity import NO_ENTITIES, Aliases, key_of
 
 _NO_LANGUAGE = frozenset({"und", "mul", "mis", "zxx"})
 """Tags that name no language: undetermined, multiple, uncoded, none."""
@@ -26,7 +26,7 @@ def foreign_entities(expected: frozenset[str], case: Case, aliases: Aliases) -> 
     """
     given = case.config.get("entity_language")
     if given is None:
-        return frozenset()
+        return NO_ENTITIES
     spoken = _transcript_language(case)
     if isinstance(given, Mapping):
         languages = {
@@ -36,7 +36,7 @@ def foreign_entities(expected: frozenset[str], case: Case, aliases: Aliases) -> 
     else:
         languages = dict.fromkeys(expected, _language(given, "config.entity_language"))
     if not spoken:
-        return frozenset()
+        return NO_ENTITIES
     return frozenset(key for key in expected if languages.get(key, "") not in ("", spoken))
 
 

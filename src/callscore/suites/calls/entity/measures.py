@@ -5,27 +5,28 @@ from __future__ import annotations
 from callscore.core.measure import Measure, count, ratio, undefined, vacuous
 from callscore.metrics import sets
 from callscore.metrics.sets import Counts
+from callscore.suites.calls.entity.identity import NO_ENTITIES
 from callscore.suites.calls.entity.reference import EntityReference
 
-NOTHING = Counts(0, 0, 0)
 NOTHING_TO_FIND = vacuous(1.0)
 NOTHING_REPORTED = vacuous(1.0)
+NOTHING_FABRICATED = count(0)
 NOT_CROSS_LANGUAGE = undefined("no expected entity is known to be in another language")
 
 
 def detection_precision(c: Counts) -> Measure:
     """TP / (TP + FP); 1 where nothing was expected or found      003 Entity Metrics 1, 4, C-13"""
-    return NOTHING_TO_FIND if c == NOTHING else sets.precision(c)
+    return sets.precision(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
 
 
 def detection_recall(c: Counts) -> Measure:
     """TP / (TP + FN); 1 where nothing was expected or found      003 Entity Metrics 2, 5, C-13"""
-    return NOTHING_TO_FIND if c == NOTHING else sets.recall(c)
+    return sets.recall(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
 
 
 def detection_f1(c: Counts) -> Measure:
     """2 P R / (P + R); 1 where nothing was expected or found     003 Entity Metrics 3, 6, C-13"""
-    return NOTHING_TO_FIND if c == NOTHING else sets.f1(c)
+    return sets.f1(c) if c.tp or c.fp or c.fn else NOTHING_TO_FIND
 
 
 def config_adherence(
@@ -38,30 +39,31 @@ def config_adherence(
     return ratio(len(keywords & configured) + len(topics & configured), total)
 
 
-def fabricated_entities(reported: frozenset[str], reference: EntityReference) -> frozenset[str]:
+def fabricated_entities(
+    keywords: frozenset[str], topics: frozenset[str], reference: EntityReference
+) -> frozenset[str]:
     """reported − configured − expected − spoken        003 Fabricated Entity Count, C-45
 
     A value that is no string equals nothing expected and is never spoken: it is made up.
     """
-    unlisted = reported - reference.configured
-    if not unlisted:
-        return unlisted
-    unknown = unlisted - reference.known
+    if keywords <= reference.configured and topics <= reference.configured:
+        return NO_ENTITIES
+    unknown = (keywords | topics) - reference.known
     return frozenset(key for key in unknown if not reference.is_spoken(key))
 
 
 def fabricated_count(fabricated: frozenset[str]) -> Measure:
     """|distinct fabricated entities of the call|        003 Fabricated Entity Count, C-47"""
-    return count(len(fabricated))
+    return count(len(fabricated)) if fabricated else NOTHING_FABRICATED
 
 
 def cross_language_match_rate(
     keywords: frozenset[str], topics: frozenset[str], reference: EntityReference
 ) -> Measure:
     """matched / expected, of entities configured in another language        C-48 (ours)"""
+    if not reference.foreign:
+        return NOT_CROSS_LANGUAGE
     foreign_keywords = reference.keywords & reference.foreign
     foreign_topics = reference.topics & reference.foreign
     expected = len(foreign_keywords) + len(foreign_topics)
-    if expected == 0:
-        return NOT_CROSS_LANGUAGE
     return ratio(len(foreign_keywords & keywords) + len(foreign_topics & topics), expected)

@@ -17,17 +17,24 @@ from callscore.suites.calls.entity.configured import (
 )
 from callscore.suites.calls.entity.identity import Aliases, distinct, is_text
 from callscore.suites.calls.entity.languages import foreign_entities
-from callscore.suites.calls.expected import documented_keys, listed, structure_of
+from callscore.suites.calls.expected import NO_PARTS, documented_keys, listed, structure_of
 from callscore.suites.calls.structure import Sources, Structure
 
 KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_entity_set"
 PARTS = (KEYWORDS, TOPICS, VALID_SET)
+_PATHS = {part: f"expected_outcome.{part}" for part in PARTS}
 
 ADHERENCE = "entity.config_adherence"
 FABRICATED = "entity.fabricated_count"
 CROSS_LANGUAGE = "entity.cross_language_match_rate"
-OF_KEYWORDS = ("entity.keyword_precision", "entity.keyword_recall", "entity.keyword_f1")
-OF_TOPICS = ("entity.topic_precision", "entity.topic_recall", "entity.topic_f1")
+KEYWORD_PRECISION = "entity.keyword_precision"
+KEYWORD_RECALL = "entity.keyword_recall"
+KEYWORD_F1 = "entity.keyword_f1"
+TOPIC_PRECISION = "entity.topic_precision"
+TOPIC_RECALL = "entity.topic_recall"
+TOPIC_F1 = "entity.topic_f1"
+OF_KEYWORDS = (KEYWORD_PRECISION, KEYWORD_RECALL, KEYWORD_F1)
+OF_TOPICS = (TOPIC_PRECISION, TOPIC_RECALL, TOPIC_F1)
 OF_EITHER = (ADHERENCE, FABRICATED, CROSS_LANGUAGE)
 
 
@@ -75,20 +82,20 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
 
 def read_reference(case: Case, sources: Sources) -> EntityReference:
     """The entities of a case; raises DataError where C-20 says so."""
-    expected = case.expected_outcome
-    documented_keys(expected, PARTS, case)
-    parts = {
-        part: strings(listed(expected, part, case, filled=False), f"expected_outcome.{part}")
-        for part in PARTS
-    }
+    documented_keys(case.expected_outcome, PARTS, case)
+    given_keywords, given_topics = _entities(case, KEYWORDS), _entities(case, TOPICS)
+    valid_set = _entities(case, VALID_SET)
     in_config = configured_list(case.config)
-    as_written = parts[VALID_SET] if in_config is None else in_config
-    aliases = read_aliases(case.config, configured_keys(as_written, {}))
-    configured = configured_keys(as_written, aliases)
-    keywords = distinct(parts[KEYWORDS], aliases).keys
-    topics = distinct(parts[TOPICS], aliases).keys
+    as_written = valid_set if in_config is None else in_config
+    configured = configured_keys(as_written)
+    aliases = read_aliases(case.config, configured)
+    if aliases:
+        configured = distinct(as_written, aliases).keys
+    keywords = distinct(given_keywords, aliases).keys
+    topics = distinct(given_topics, aliases).keys
+    either = keywords | topics
     no_list = in_config is None and case.is_absent(VALID_SET)
-    contradicted = not no_list and not keywords | topics <= configured
+    contradicted = not no_list and not either <= configured
     return EntityReference(
         case=case,
         structure=structure_of(case, sources),
@@ -97,17 +104,22 @@ def read_reference(case: Case, sources: Sources) -> EntityReference:
         topics=topics,
         configured=configured,
         as_written=as_written,
-        valid_set=parts[VALID_SET],
-        foreign=foreign_entities(keywords | topics, case, aliases),
+        valid_set=valid_set,
+        foreign=foreign_entities(either, case, aliases),
         absent=_absent_metrics(case, no_list),
         flags=("expected_not_configured",) if contradicted else (),
     )
 
 
+def _entities(case: Case, part: str) -> list[str]:
+    items = listed(case.expected_outcome, part, case, filled=False)
+    return strings(items, _PATHS[part])
+
+
 def _absent_metrics(case: Case, no_list: bool) -> frozenset[str]:
     """The metrics that a case without these parts does not take part in        C-127"""
     if not case.expected_parts:
-        return frozenset()
+        return NO_PARTS
     no_keywords, no_topics = case.is_absent(KEYWORDS), case.is_absent(TOPICS)
     absent = {
         *(OF_KEYWORDS if no_keywords else ()),

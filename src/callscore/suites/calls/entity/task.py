@@ -9,19 +9,24 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
-from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.measure import ABSENT, MALFORMED
 from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity import measures as formulas
+from callscore.suites.calls.entity.form import FORM
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     CROSS_LANGUAGE,
     FABRICATED,
+    KEYWORD_F1,
+    KEYWORD_PRECISION,
+    KEYWORD_RECALL,
     KEYWORDS,
-    OF_KEYWORDS,
-    OF_TOPICS,
+    TOPIC_F1,
+    TOPIC_PRECISION,
+    TOPIC_RECALL,
     TOPICS,
     VALID_SET,
     EntityReference,
@@ -30,7 +35,7 @@ from callscore.suites.calls.entity.reference import (
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 
 STRUCTURE = "entity.structure"
 OFFERED: Mapping[str, tuple[str, ...]] = {}
@@ -55,7 +60,7 @@ class EntityTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources({}, open_maps=settings.open_maps)
+        self._sources = Sources({}, open_maps=settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> EntityReference:
         """The human's entities, checked (C-20)."""
@@ -72,10 +77,12 @@ class EntityTask:
             return parsed
         keywords = distinct(_given(KEYWORDS, parsed.value, reference), reference.aliases)
         topics = distinct(_given(TOPICS, parsed.value, reference), reference.aliases)
-        flags = {*parsed.flags, *keywords.flags, *topics.flags, *reference.flags}
+        flags = keywords.flags | topics.flags
+        if parsed.flags or reference.flags:
+            flags = flags.union(parsed.flags, reference.flags)
         if _valid_set_differs(parsed.value, reference):
-            flags.add("valid_entity_set_differs")
-        return EntityOutput(keywords.keys, topics.keys, sorted(flags))
+            flags |= {"valid_entity_set_differs"}
+        return EntityOutput(keywords.keys, topics.keys, sorted(flags) if flags else [])
 
     def ask(self, reference: EntityReference, output: EntityOutput) -> Sequence[Question]:
         """Nothing: set arithmetic needs no judge."""
@@ -88,14 +95,20 @@ class EntityTask:
         if isinstance(output, Malformed):
             return _malformed(reference, output)
         keywords, topics = output.keywords, output.topics
-        fabricated = formulas.fabricated_entities(keywords | topics, reference)
+        fabricated = formulas.fabricated_entities(keywords, topics, reference)
+        of_keywords = counts(reference.keywords, keywords)
+        of_topics = counts(reference.topics, topics)
         measures = {
-            **_detection(OF_KEYWORDS, reference.keywords, keywords),
-            **_detection(OF_TOPICS, reference.topics, topics),
+            KEYWORD_PRECISION: formulas.detection_precision(of_keywords),
+            KEYWORD_RECALL: formulas.detection_recall(of_keywords),
+            KEYWORD_F1: formulas.detection_f1(of_keywords),
+            TOPIC_PRECISION: formulas.detection_precision(of_topics),
+            TOPIC_RECALL: formulas.detection_recall(of_topics),
+            TOPIC_F1: formulas.detection_f1(of_topics),
             ADHERENCE: formulas.config_adherence(keywords, topics, reference.configured),
             CROSS_LANGUAGE: formulas.cross_language_match_rate(keywords, topics, reference),
             FABRICATED: formulas.fabricated_count(fabricated),
-            STRUCTURE: ratio(1, 1),
+            STRUCTURE: COMPLIES,
         }
         for slug in reference.absent:
             measures[slug] = ABSENT
@@ -104,7 +117,8 @@ class EntityTask:
 
 def _given(part: str, answer: Mapping[str, Any], reference: EntityReference) -> list[Any]:
     """A list of the answer; nothing where the case leaves it out, whatever stands there (C-127)."""
-    return [] if reference.case.is_absent(part) else answer[part]
+    case = reference.case
+    return [] if case.expected_parts and case.is_absent(part) else answer[part]
 
 
 def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) -> bool:
@@ -117,20 +131,8 @@ def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) ->
     return distinct(given, reference.aliases).keys != reference.configured
 
 
-def _detection(
-    slugs: Sequence[str], expected: frozenset[str], found: frozenset[str]
-) -> dict[str, Measure]:
-    precision, recall, f1 = slugs
-    c = counts(expected, found)
-    return {
-        precision: formulas.detection_precision(c),
-        recall: formulas.detection_recall(c),
-        f1: formulas.detection_f1(c),
-    }
-
-
 def _malformed(reference: EntityReference, output: Malformed) -> Measured:
     measures = dict.fromkeys(spec.names().of_task["entity"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
-    measures[STRUCTURE] = ratio(0, 1)
+    measures[STRUCTURE] = DEPARTS
     return Measured(measures, sorted({output.cause, *reference.flags}))

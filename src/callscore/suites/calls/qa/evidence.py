@@ -30,9 +30,8 @@ _TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def reason_of(by_id: Mapping[str, Mapping[str, Any]], question: FormQuestion) -> str | None:
+def reason_of(item: Mapping[str, Any] | None) -> str | None:
     """The reason that an answer gives for a question; None where it gives none."""
-    item = by_id.get(question.id)
     reason = item.get("reason") if item is not None else None
     return reason if isinstance(reason, str) else None
 
@@ -41,7 +40,7 @@ def points_by_code(reason: str | None, expected: str) -> int | None:
     """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
     if reason is None or is_empty(reason):
         return 0
-    if len(reason) <= LONGEST_BARE_TIME and _is_bare_time(reason):
+    if len(reason) <= LONGEST_BARE_TIME and ":" in reason and _is_bare_time(reason):
         return 0
     return MOST_POINTS if is_own_words(reason, expected) else None
 

@@ -30,7 +30,7 @@ def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faul
             for question in applicable
             if (
                 points := evidence.points(
-                    evidence.reason_of(output.by_id, question), question, verdicts, set()
+                    evidence.reason_of(output.by_id.get(question.id)), question, verdicts, set()
                 )
             )
             is not None

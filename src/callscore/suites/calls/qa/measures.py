@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import msgspec
 
 from callscore.core.measure import Measure, count, not_run, percent, ratio, undefined
-from callscore.core.rating import TOLERANCE, holds
+from callscore.core.rating import TOLERANCE
 from callscore.suites.calls.qa.reference import FormQuestion
 
 NO_QUESTION = undefined("no question of the form applies")
+NO_PASS_FAIL = undefined("no PASS_FAIL question")
+NO_FAILURE = undefined("no PASS_FAIL question was failed by the human")
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
@@ -30,7 +32,7 @@ def is_correct(mark: Mark, margin_fraction: float) -> bool:
         return False
     margin = 0.0 if question.pass_fail else margin_fraction * question.max_score
     assert question.score is not None  # marks are made of applicable questions only
-    return holds(abs(given - question.score), "<=", margin)
+    return abs(given - question.score) - margin <= TOLERANCE
 
 
 def normalised_gap(mark: Mark) -> float:
@@ -39,7 +41,8 @@ def normalised_gap(mark: Mark) -> float:
     if mark.given is None or not mark.same_scale:
         return 1.0
     assert question.score is not None  # marks are made of applicable questions only
-    return min(1.0, abs(mark.given - question.score) / question.max_score)
+    gap = abs(mark.given - question.score) / question.max_score
+    return gap if gap < 1 else 1.0
 
 
 def is_false_pass(mark: Mark) -> bool:
@@ -51,7 +54,10 @@ def question_score_accuracy(marks: Sequence[Mark], margin_fraction: float) -> Me
     """questions_scored_correctly / total_questions        003 QA Metric 1, C-28"""
     if not marks:
         return NO_QUESTION
-    return ratio(sum(is_correct(mark, margin_fraction) for mark in marks), len(marks))
+    correct = 0
+    for mark in marks:
+        correct += is_correct(mark, margin_fraction)
+    return ratio(correct, len(marks))
 
 
 def score_gap_accuracy(marks: Sequence[Mark]) -> Measure:
@@ -65,23 +71,31 @@ def score_gap_accuracy(marks: Sequence[Mark]) -> Measure:
 
 def false_pass_rate(marks: Sequence[Mark]) -> Measure:
     """100 × wrongly passed / PASS_FAIL questions        003 Compliance False Pass Rate, C-35"""
-    asked = [mark for mark in marks if mark.question.pass_fail]
-    if not asked:
-        return undefined("no PASS_FAIL question")
-    return percent(sum(map(is_false_pass, asked)), len(asked))
+    asked = passed = 0
+    for mark in marks:
+        if mark.question.pass_fail:
+            asked += 1
+            passed += is_false_pass(mark)
+    return percent(passed, asked) if asked else NO_PASS_FAIL
 
 
 def false_pass_rate_of_failures(marks: Sequence[Mark]) -> Measure:
     """100 × wrongly passed / PASS_FAIL questions expected 0        C-35"""
-    failures = [mark for mark in marks if mark.question.pass_fail and mark.question.score == 0]
-    if not failures:
-        return undefined("no PASS_FAIL question was failed by the human")
-    return percent(sum(map(is_false_pass, failures)), len(failures))
+    failures = passed = 0
+    for mark in marks:
+        if mark.question.pass_fail and mark.question.score == 0:
+            failures += 1
+            passed += is_false_pass(mark)
+    return percent(passed, failures) if failures else NO_FAILURE
 
 
 def score_type_false_passes(marks: Sequence[Mark]) -> Measure:
     """SCORE questions expected 0 and given full marks        C-35"""
-    return count(sum(is_false_pass(mark) for mark in marks if not mark.question.pass_fail))
+    passed = 0
+    for mark in marks:
+        if not mark.question.pass_fail:
+            passed += is_false_pass(mark)
+    return count(passed)
 
 
 def evidence_backed_reasoning(points: Sequence[int | None]) -> Measure:
@@ -94,14 +108,11 @@ def evidence_backed_reasoning(points: Sequence[int | None]) -> Measure:
     waiting = points.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(points)} reasons await a verdict")
-    return ratio(sum(filter(None, points)), 2 * len(points))
+    factual = points.count(2)
+    with_evidence = points.count(1) + factual
+    return ratio(with_evidence + factual, 2 * len(points))
 
 
-def is_partial_on_pass_fail(mark: Mark) -> bool:
-    """0 < given < max on a PASS_FAIL question        C-29"""
-    given, question = mark.given, mark.question
-    return (
-        given is not None
-        and question.pass_fail
-        and TOLERANCE < given < question.max_score - TOLERANCE
-    )
+def is_partial(given: float, maximum: float) -> bool:
+    """0 < given < max        C-29"""
+    return TOLERANCE < given < maximum - TOLERANCE

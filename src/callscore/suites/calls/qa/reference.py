@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -19,12 +20,14 @@ from callscore.suites.calls.expected import (
     structure_of,
 )
 from callscore.suites.calls.items import number
+from callscore.suites.calls.qa.form import QUESTION_KEYS
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import Sources, Structure
 
-ITEM_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})
-SAMPLE_ITEMS = {"questions": ITEM_KEYS}
+SAMPLE_ITEMS = {"questions": QUESTION_KEYS}
 _QUESTIONS = "expected_outcome.questions"
+_FIELDS = ("question_id", "score", "max_score", "type", "reason")
+_ALL_FIELDS = itemgetter(*_FIELDS)
 
 
 class FormQuestion(msgspec.Struct, frozen=True, gc=False):
@@ -55,10 +58,9 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
     expected = case.expected_outcome
     documented_keys(expected, ("questions",), case)
     items = listed(expected, "questions", case)
-    documented_items(items, ITEM_KEYS, case, _QUESTIONS)
     questions: dict[str, FormQuestion] = {}
-    for index, item in enumerate(items):
-        question = _question(item, index)
+    for index, fields in enumerate(_fields(items, case)):
+        question = _question(items[index], fields, index)
         if question.id in questions:
             raise DataError(
                 f"the id {question.id!r} stands twice; expected unique ids",
@@ -68,25 +70,34 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
     return QAReference(case, settings, questions, structure_of(case, sources))
 
 
-def _question(item: Mapping[str, Any], index: int) -> FormQuestion:
-    question_id = expected_id(item, "question_id", f"{_QUESTIONS}[{index}]")
-    kind = item.get("type")
+def _fields(items: list[Any], case: Case) -> list[tuple[Any, ...]]:
+    """The fields of every question; None for those that the case declares absent."""
+    try:
+        return list(map(_ALL_FIELDS, items))
+    except (KeyError, TypeError):
+        documented_items(items, QUESTION_KEYS, case, _QUESTIONS)
+        return [tuple(map(item.get, _FIELDS)) for item in items]
+
+
+def _question(item: Mapping[str, Any], fields: tuple[Any, ...], index: int) -> FormQuestion:
+    _, score, given_maximum, kind, reason = fields
+    question_id = expected_id(item, "question_id", _QUESTIONS, index)
     if kind not in ("PASS_FAIL", "SCORE"):
         raise DataError(
             f"{kind!r} is not a type; expected PASS_FAIL or SCORE",
             field=f"{_QUESTIONS}[{index}].type",
         )
-    maximum = number(item.get("max_score"))
-    if maximum is None or not math.isfinite(maximum) or maximum <= 0:
+    maximum = number(given_maximum)
+    if maximum is None or not 0 < maximum < math.inf:
         raise DataError(
-            f"{item.get('max_score')!r} cannot be a maximum in question"
+            f"{given_maximum!r} cannot be a maximum in question"
             f" {question_id!r}; expected a number above 0",
             field=f"{_QUESTIONS}[{index}].max_score",
         )
-    reason, pass_fail = item.get("reason"), kind == "PASS_FAIL"
+    pass_fail = kind == "PASS_FAIL"
     return FormQuestion(
         question_id,
-        _score(item.get("score"), maximum, pass_fail, index),
+        _score(score, maximum, pass_fail, index),
         maximum,
         pass_fail,
         kind,

@@ -9,14 +9,15 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
-from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
-from callscore.core.rating import TOLERANCE, holds
+from callscore.core.measure import ABSENT, MALFORMED, Measure
+from callscore.core.rating import TOLERANCE
 from callscore.core.task import Measured
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
+from callscore.suites.calls.qa.form import FORM
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
@@ -26,7 +27,7 @@ from callscore.suites.calls.qa.reference import (
 )
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 
@@ -45,7 +46,7 @@ class QATask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "question_id", settings.open_maps)
+        self._sources = Sources(SAMPLE_ITEMS, "question_id", settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> QAReference:
         """The human's form, checked (C-20)."""
@@ -60,8 +61,8 @@ class QATask:
         parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        matched = match(parsed.value.get("questions", []), "question_id", reference.questions)
-        return QAOutput(matched.by_id, (*parsed.flags, *matched.flags))
+        matched = match(parsed.value.get("questions", ()), "question_id", reference.questions)
+        return QAOutput(matched.by_id, parsed.flags + matched.flags)
 
     def ask(self, reference: QAReference, output: QAOutput) -> Sequence[Question]:
         """Every reason that code cannot decide."""
@@ -71,7 +72,7 @@ class QATask:
             Question(EVIDENCE, question.id, reason, question.reason, OFFERED[EVIDENCE])
             for question in reference.questions.values()
             if question.score is not None
-            and (reason := evidence.reason_of(output.by_id, question)) is not None
+            and (reason := evidence.reason_of(output.by_id.get(question.id))) is not None
             and evidence.points_by_code(reason, question.reason) is None
         ]
 
@@ -83,25 +84,30 @@ class QATask:
         if isinstance(output, Malformed):
             return _malformed(reasons_absent, output)
         flags = set(output.flags)
-        applicable = [q for q in reference.questions.values() if q.score is not None]
-        marks = [mark_of(question, output.by_id.get(question.id), flags) for question in applicable]
-        _note_not_applicable(reference, output, flags)
-        backed = ABSENT
-        if not reasons_absent:
-            backed = formulas.evidence_backed_reasoning(
-                _points(applicable, output, verdicts, flags)
-            )
+        marks: list[Mark] = []
+        points: list[int | None] = []
+        for key, question in reference.questions.items():
+            item = output.by_id.get(key)
+            if question.score is not None:
+                marks.append(mark_of(question, item, flags))
+                if not reasons_absent:
+                    reason = evidence.reason_of(item)
+                    points.append(evidence.points(reason, question, verdicts, flags))
+            elif item is not None and item.get("score") is not None:
+                flags.add("na_scored")
         return Measured(
             {
                 "qa.question_score_accuracy": formulas.question_score_accuracy(
                     marks, self.settings.score_margin_fraction
                 ),
                 "qa.score_gap_accuracy": formulas.score_gap_accuracy(marks),
-                EVIDENCE: backed,
+                EVIDENCE: (
+                    ABSENT if reasons_absent else formulas.evidence_backed_reasoning(points)
+                ),
                 "qa.false_pass_rate": formulas.false_pass_rate(marks),
-                "qa.structure": ratio(1, 1),
+                "qa.structure": COMPLIES,
             },
-            sorted(flags),
+            sorted(flags) if flags else [],
             {
                 "qa.false_pass_rate/false_pass_rate_of_failures": (
                     formulas.false_pass_rate_of_failures(marks)
@@ -119,7 +125,7 @@ def _malformed(reasons_absent: bool, output: Malformed) -> Measured:
         "qa.score_gap_accuracy": MALFORMED,
         EVIDENCE: ABSENT if reasons_absent else MALFORMED,
         "qa.false_pass_rate": MALFORMED,
-        "qa.structure": ratio(0, 1),
+        "qa.structure": DEPARTS,
     }
     return Measured(missing, (output.cause,))
 
@@ -129,37 +135,21 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
     if item is None:
         flags.add("missing_item")
         return Mark(question, None)
-    given, maximum = number(item.get("score")), number(item.get("max_score"))
-    same_scale = maximum is not None and abs(maximum - question.max_score) <= TOLERANCE
+    given, maximum, highest = number(item.get("score")), item.get("max_score"), question.max_score
     if given is None:
         flags.add("bad_scalar")
         return Mark(question, None)
-    full = holds(given, ">=", question.max_score)
-    full = full or (maximum is not None and maximum > 0 and holds(given, ">=", maximum))
-    mark = Mark(question, given, same_scale, full)
+    same_scale, full = True, given - highest >= -TOLERANCE
+    if maximum != highest or maximum is True:  # true is 1 in Python alone
+        maximum = number(maximum)
+        same_scale = maximum is not None and abs(maximum - highest) <= TOLERANCE
+        full = full or (maximum is not None and maximum > 0 and given - maximum >= -TOLERANCE)
     if not same_scale:
         flags.add("max_score_differs")
-    if not 0 <= given <= question.max_score:
+    if not 0 <= given <= highest:
         flags.add("score_out_of_range")
-    if formulas.is_partial_on_pass_fail(mark):
+    if question.pass_fail and formulas.is_partial(given, highest):
         flags.add("partial_on_pass_fail")
     if item.get("type") != question.type:
         flags.add("type_differs")
-    return mark
-
-
-def _note_not_applicable(reference: QAReference, output: QAOutput, flags: set[str]) -> None:
-    for question in reference.questions.values():
-        if question.score is None:
-            item = output.by_id.get(question.id)
-            if item is not None and item.get("score") is not None:
-                flags.add("na_scored")
-
-
-def _points(
-    applicable: Sequence[FormQuestion], output: QAOutput, verdicts: Verdicts, flags: set[str]
-) -> list[int | None]:
-    return [
-        evidence.points(evidence.reason_of(output.by_id, question), question, verdicts, flags)
-        for question in applicable
-    ]
+    return Mark(question, given, same_scale, full)

@@ -22,6 +22,7 @@ from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
+from callscore.suites.calls.text.form import FORM
 from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
@@ -67,7 +68,7 @@ class TextTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps)
+        self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> TextReference:
         """The expected sentences, summary and emotion, checked (C-20)."""
@@ -84,7 +85,7 @@ class TextTask:
             return parsed
         value = parsed.value
         matched = match(
-            value.get("sentiment", []) if reference.sentences else [],
+            value.get("sentiment", ()) if reference.sentences else (),
             "sentence_id",
             reference.sentences,
         )
@@ -92,7 +93,7 @@ class TextTask:
             matched.by_id,
             {} if reference.case.is_absent("summary") else value.get("summary", {}),
             value.get("emotion", {}) if reference.emotions else {},
-            (*parsed.flags, *matched.flags),
+            parsed.flags + matched.flags,
         )
 
     def ask(self, reference: TextReference, output: TextOutput) -> Sequence[Question]:

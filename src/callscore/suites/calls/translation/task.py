@@ -19,6 +19,7 @@ from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import Sources
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
+from callscore.suites.calls.translation.form import FORM
 from callscore.suites.calls.translation.handling import (
     Handled,
     Wording,
@@ -68,7 +69,7 @@ class TranslationTask:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "source_id", settings.open_maps)
+        self._sources = Sources(SAMPLE_ITEMS, "source_id", settings.open_maps, form=FORM)
 
     def reference(self, case: Case) -> TranslationReference:
         """The human translation, checked (C-20)."""
@@ -83,12 +84,15 @@ class TranslationTask:
         parsed = read_shaped(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
-        flags = set(parsed.flags)
-        full = parsed.value.get("full_translation")
+        flags, value = set(parsed.flags), parsed.value
+        full = value.get("full_translation")
+        claims: dict[str, Sequence[Mapping[str, Any]]] = {}
+        for part in reference.wordings:
+            claims[part] = value[part]
         return TranslationOutput(
-            _rendered(reference, parsed.value, flags),
+            _rendered(reference, value, flags),
             full if isinstance(full, str) else None,
-            {part: parsed.value[part] for part in reference.wordings},
+            claims,
             tuple(flags),
         )
 

@@ -1,0 +1,24 @@
+"""The documented form of an entity answer."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import msgspec
+
+from callscore.suites.calls.documented import Form, Scalar
+
+
+class Answer(TypedDict):
+    """Three lists; what in them is no string is kept as a wrong detection (C-41)."""
+
+    detected_keywords: list[Scalar]
+    detected_topics: list[Scalar]
+    valid_entity_set: list[Scalar]
+
+
+def members(expected: Mapping[str, Any], answer: Answer) -> int:
+    """3; 0 where the expected outcome has keys of its own"""
+    return len(answer) if len(expected) == len(answer) else 0
+
+
+FORM = Form(msgspec.json.Decoder(Answer).decode, members)
