@@ -7,7 +7,6 @@ this quick check is read a second time by the slow reader, which says what is wr
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, NoReturn
 
@@ -87,6 +86,8 @@ def _depth(value: object) -> int:
 
 
 def _decode_slowly(raw: bytes) -> Decoded:
+    import json  # here, because hardly any text comes this way
+
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
