@@ -1,7 +1,6 @@
 """Reads `spec.toml`: the only place where numbers of document 003 enter the program."""
 
-from __future__ import annotations
-
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
