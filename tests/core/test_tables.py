@@ -74,6 +74,17 @@ def test_a_table_is_read_where_nothing_may_be_kept(
     assert not kept(file).exists()
 
 
+def test_a_table_is_read_where_keeping_it_fails(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    monkeypatch.setattr("sys.pycache_prefix", None)
+    kept(file).parent.write_text("a file stands where the folder should be")
+
+    assert read_table(file)["limits"]["low"] == 0.1
+    assert read_table(file)["limits"]["low"] == 0.1
+
+
 def test_a_table_and_a_module_of_the_same_name_are_kept_apart(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
