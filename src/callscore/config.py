@@ -14,6 +14,9 @@ from callscore.core.run_words import ModelSpec
 from callscore.store.files import is_special
 from callscore.suites.calls import final, spec
 
+DEFAULT_STORE = Path(".callscore", "runs.db")
+"""Where answers are kept, unless something else is asked for."""
+
 
 class ScoreConfig(msgspec.Struct, frozen=True):
     """One scoring job over stored outputs."""

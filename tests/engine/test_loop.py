@@ -4,6 +4,7 @@ import asyncio
 import gc
 import sys
 
+from callscore.core.collecting import YOUNG_OBJECTS
 from callscore.engine import loop
 from callscore.engine.stopping import Stop
 from commands import run_python
@@ -32,7 +33,7 @@ def test_python_looks_for_cycles_less_often_in_a_run_and_as_before_after_it() ->
         return gc.get_threshold()[0]
 
     before = gc.get_threshold()
-    assert loop.run(threshold) == loop.YOUNG_OBJECTS > before[0]
+    assert loop.run(threshold) == YOUNG_OBJECTS > before[0]
     assert gc.get_threshold() == before
 
 

@@ -37,9 +37,8 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     \b
     callscore judge check judge.yaml
     """
-    from callscore.config import ScoreConfig
+    from callscore.config import DEFAULT_STORE, ScoreConfig
     from callscore.core.errors import GateFailed
-    from callscore.evalfile.config import DEFAULT_STORE
     from callscore.scoring.trials import check_judge
     from callscore.store.files import check_targets
 

@@ -13,6 +13,7 @@ from types import TracebackType
 import click
 
 from callscore.cli.listening import whoever_listens
+from callscore.core.collecting import leave_the_rest, seldom_collected
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.version import __version__
 
@@ -75,7 +76,9 @@ def callscore() -> None:
 def main() -> None:
     """Run the command line; whatever happens has an exit code of its own."""
     with ExitStack() as stack:
+        stack.callback(leave_the_rest)
         stack.push(_own_up)
+        stack.enter_context(seldom_collected())
         _run_command()
 
 

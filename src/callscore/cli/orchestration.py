@@ -68,8 +68,8 @@ def score(
     from callscore.app_orchestration import OrchestrationJob, result_document, score_orchestration
     from callscore.cli.choices import judge_choice
     from callscore.cli.output import a_file
+    from callscore.config import DEFAULT_STORE
     from callscore.core.errors import Inconclusive
-    from callscore.evalfile.config import DEFAULT_STORE
     from callscore.store.files import check_targets
 
     job = OrchestrationJob(

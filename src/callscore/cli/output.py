@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,12 +47,18 @@ def print_card(card: Scorecard, title: str) -> None:
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    width = _terminal_width() if sys.stdout.isatty() else PIPE_WIDTH
     other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
     lines = scorecard_lines(card, template(other_origin=other_origin), title, width)
     has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     shown = _styled if has_colours else _plain
     click.echo("\n".join("".join(map(shown, line)).rstrip() for line in lines))
+
+
+def _terminal_width() -> int:
+    import shutil  # with all its archives, and only a terminal has a width
+
+    return shutil.get_terminal_size().columns
 
 
 def _plain(piece: Piece) -> str:

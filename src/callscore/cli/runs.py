@@ -22,8 +22,9 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     import msgspec
 
     from callscore.cli.run_text import run_lines
+    from callscore.config import DEFAULT_STORE
     from callscore.core.errors import UsageError
-    from callscore.evalfile.config import DEFAULT_STORE, load_eval
+    from callscore.evalfile.config import load_eval
     from callscore.store.journal import Journal
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)

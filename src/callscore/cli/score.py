@@ -102,8 +102,7 @@ def score(
     from callscore.cli import output
     from callscore.cli.listening import whoever_listens
     from callscore.cli.progress import ProgressLine
-    from callscore.config import ScoreConfig
-    from callscore.evalfile.config import DEFAULT_STORE
+    from callscore.config import DEFAULT_STORE, ScoreConfig
 
     who = judge_choice(judge)
     config = ScoreConfig(

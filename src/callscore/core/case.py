@@ -1,7 +1,6 @@
 """A case and what comes back for it: Case → Prompt → Reply → output | Malformed, or Failed."""
 
-from __future__ import annotations
-
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

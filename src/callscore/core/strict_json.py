@@ -7,12 +7,12 @@ this quick check is read a second time by the slow reader, which says what is wr
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from typing import Any, NoReturn
 
 import msgspec
+
+from callscore.core.patterns import late_pattern
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
@@ -20,7 +20,7 @@ MAX_INTEGER_DIGITS = 4_300
 
 _DECODE = msgspec.json.Decoder().decode
 _ENCODE = msgspec.json.Encoder().encode
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = late_pattern("[\ud800-\udfff]")
 
 
 class JsonFault(ValueError):
@@ -89,6 +89,8 @@ def _depth(value: object) -> int:
 
 
 def _decode_slowly(raw: bytes) -> Decoded:
+    import json  # here, because hardly any text comes this way
+
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:

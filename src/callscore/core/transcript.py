@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from callscore.core.case import Turn
+from callscore.core.patterns import late_pattern
 
-_PREFIX = re.compile(
+_PREFIX = late_pattern(
     r"\s*(?:\[(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:\.\d+)?\]\s*)?"  # [hh:mm:ss] or [mm:ss]
     r"(?:([^\W\d_][^:\n]{0,38}):\s+)?"  # Speaker:
 )

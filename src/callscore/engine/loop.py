@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
+from callscore.core.collecting import seldom_collected
 from callscore.engine.stopping import Stop
 
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-YOUNG_OBJECTS = 10_000
-"""So many new objects, and Python looks for unused cycles among them."""
 
 
 def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt asks to stop, a second one to stop at once."""
-    with _seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
+    with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
         return runner.run(_watched(main))
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """A run makes many objects that soon go by themselves, and hardly a cycle to be looked for."""
-    before = gc.get_threshold()
-    gc.set_threshold(YOUNG_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.config import ScoreConfig
+from callscore.config import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec
 from callscore.evalfile.file import (
@@ -31,8 +31,6 @@ from callscore.evalfile.reading import converted
 from callscore.store.strict_yaml import Document, read_yaml
 from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
-
-DEFAULT_STORE = Path(".callscore", "runs.db")
 
 
 class ScenarioData(msgspec.Struct, frozen=True):

@@ -6,27 +6,38 @@ pure, does not know any language, and stays linear in the length of what it is g
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import groupby
+from itertools import cycle, groupby
 from typing import Final, Literal
 
 _INVISIBLE: Final = "\ufeff\u200b\u00ad"
 _INVISIBLE_AND_JOINERS: Final = _INVISIBLE + "\u200c\u200d"
 _EDGE_OF_ASCII: Final = " !\"#%&'()*,-./:;?@[\\]_{}"
 _NON_ASCII_DIGIT: Final = re.compile(r"[^\D0-9]")
-_UNSPACED: Final = re.compile(
-    "["
-    "\u0e01-\u0e3a\u0e40-\u0e7f"  # Thai, without the sign of the baht
-    "\u0e80-\u0eff"  # Lao
-    "\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f"  # Burmese
-    "\u1780-\u17da\u17dc-\u17ff\u19e0-\u19ff"  # Khmer, without the sign of the riel
-    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc"  # Hangul
-    "\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f"  # Kana
-    "\u2e80-\u2fd5\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff"  # Han
-    "\uf900-\ufaff\U00020000-\U000323af"
-    "]"
+_UNSPACED: Final = (  # the first and the last character of each range, in ascending order
+    "\u0e01\u0e3a\u0e40\u0e7f"  # Thai, without the sign of the baht
+    "\u0e80\u0eff"  # Lao
+    "\u1000\u109f"  # Burmese
+    "\u1100\u11ff"  # Hangul
+    "\u1780\u17da\u17dc\u17ff\u19e0\u19ff"  # Khmer, without the sign of the riel
+    "\u2e80\u2fd5\u3005\u3005\u3007\u3007\u3021\u3029\u3038\u303b"  # Han
+    "\u3041\u309f\u30a1\u30ff"  # Kana
+    "\u3131\u318e"  # Hangul
+    "\u31f0\u31ff"  # Kana
+    "\u3400\u4dbf\u4e00\u9fff"  # Han
+    "\ua960\ua97f"  # Hangul
+    "\ua9e0\ua9ff\uaa60\uaa7f"  # Burmese
+    "\uac00\ud7ff"  # Hangul
+    "\uf900\ufaff"  # Han
+    "\uff66\uff9f"  # Kana
+    "\uffa0\uffdc"  # Hangul
+    "\U0001b000\U0001b16f"  # Kana
+    "\U00020000\U000323af"  # Han
 )
+# A pattern of as many ranges would take longer to compile than a thousand texts to read.
+_UNSPACED_EDGES: Final = [ord(char) + is_last for char, is_last in zip(_UNSPACED, cycle((0, 1)))]
 
 # Ordering the combining marks of one word takes quadratic time in `unicodedata`; a word longer
 # than this one gets its marks ordered before it is handed over.
@@ -55,7 +66,11 @@ def is_word_char(char: str) -> bool:
 
 def is_unspaced_script(text: str) -> bool:
     """Whether it holds a character of Han, Kana, Hangul, Thai, Lao, Khmer or Burmese        C-46"""
-    return not text.isascii() and _UNSPACED.search(text) is not None
+    return not text.isascii() and any(map(_is_unspaced, set(text)))
+
+
+def _is_unspaced(char: str) -> bool:
+    return bisect_right(_UNSPACED_EDGES, ord(char)) % 2 == 1
 
 
 def contains(haystack: str, needle: str) -> bool:

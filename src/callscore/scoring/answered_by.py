@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
+from callscore.core.patterns import late_pattern
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
@@ -19,9 +19,9 @@ NOBODY: Mapping[str, str] = {}
 
 Kinship = Literal["same", "version", "other"]
 
-_NOT_IN_A_NAME = re.compile(r"[^\w.:/@+-]")
+_NOT_IN_A_NAME = late_pattern(r"[^\w.:/@+-]")
 """What might pass for another part of a signature."""
-_VERSION = re.compile(
+_VERSION = late_pattern(
     r"[-@:_](?:latest|(?:preview-|exp-|v)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?|\d{3,8}))$"
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,8 +18,6 @@ from callscore.store.records import VerdictRecord
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
 from callscore.suites.calls.asking import left_open, with_common
-from callscore.suites.calls.benchmarks import measuring as benchmarks
-from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.benchmarks.words import criteria_of
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import TaskFormula
@@ -28,6 +26,9 @@ from callscore.suites.calls.records import Author, Record, faults_of, records_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.tally import Answer, TaskTally
 from callscore.suites.calls.translation import outcomes
+
+if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
+    from callscore.suites.calls.benchmarks.view import Subject
 
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
@@ -199,7 +200,11 @@ class Scorer:
     def _asked_of_case(self, opened: Opened) -> Sequence[Question]:
         """What is asked once a case, whatever the models answer        C-74, C-94"""
         name = opened.task.name
-        asked = benchmarks.ask_of_case(opened.case) if name in self._benchmarked else ()
+        asked: Sequence[Question] = ()
+        if name in self._benchmarked:
+            from callscore.suites.calls.benchmarks.measuring import ask_of_case
+
+            asked = ask_of_case(opened.case)
         if name == TRANSLATION:
             return [*outcomes.questions_of_case(opened.reference), *asked]
         return asked
@@ -221,11 +226,17 @@ class Scorer:
             subject = self._subject(opened, output, reply)
         questions: Sequence[Question] = ()
         if task.name in self._asked:
-            asked = [*task.ask(reference, output), *(benchmarks.ask(subject) if subject else ())]
+            asked = list(task.ask(reference, output))
+            if subject:
+                from callscore.suites.calls.benchmarks.measuring import ask
+
+                asked += ask(subject)
             questions = left_open(asked, known)
         return ReadAnswer(model, run, reply, output, subject, known, questions)
 
     def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject:
+        from callscore.suites.calls.benchmarks.view import Subject
+
         parsed = read_object(reply, self._settings.parse)
         assert isinstance(parsed, Parsed)  # the task has read the same reply
         return Subject(opened.case, opened.reference, output, parsed.value)
@@ -299,10 +310,12 @@ class Scorer:
         measured = self._measure(opened, answer.output, verdicts, found)
         layer_two: Mapping[str, Measure] = {}
         if opened.task.name in self._benchmarked:
+            from callscore.suites.calls.benchmarks.measuring import malformed, measure
+
             layer_two = (
-                benchmarks.malformed(opened.case)
+                malformed(opened.case)
                 if answer.subject is None
-                else benchmarks.measure(answer.subject, verdicts)
+                else measure(answer.subject, verdicts)
             )
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
         score = score_case(self._formula(opened.task.name), measured)

@@ -1,7 +1,6 @@
 """The three records that enter from files: cases, outputs, verdicts (strict, with clear errors)."""
 
-from __future__ import annotations
-
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
 import re
 from typing import Any, TypeVar
 

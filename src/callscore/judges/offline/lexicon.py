@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 
 import msgspec
 
 from callscore.core.languages import base_language
+from callscore.core.tables import read_table
 from callscore.judges.offline.stems import stem
 
 Words = frozenset[str]
@@ -73,11 +75,7 @@ def lexicon(lang: str | None) -> Lexicon:
 
 @lru_cache(maxsize=1)
 def _tables() -> Mapping[str, Table]:
-    import tomllib  # here, because most runs have another judge
-    from importlib.resources import files
-
-    text = files(__package__).joinpath("lexicon.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, Table])
+    return msgspec.convert(read_table(Path(__file__).with_name("lexicon.toml")), dict[str, Table])
 
 
 def _words(lists: Iterable[str]) -> Words:

@@ -8,14 +8,15 @@ three or more digits that begin with zero. It keeps its zeros and loses what joi
 import re
 from typing import Final
 
+from callscore.core.patterns import late_pattern
 from callscore.metrics.facts.fact import Reading, Span
 from callscore.metrics.facts.lexicon import Lexicon, known
 
 _DIGITS: Final = re.compile(r"\d+")
 _LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")
-_LETTERS_AFTER: Final = re.compile(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
-_CAPITALS_AFTER: Final = re.compile(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
-_REST: Final = re.compile(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
+_LETTERS_AFTER: Final = late_pattern(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
+_CAPITALS_AFTER: Final = late_pattern(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
+_REST: Final = late_pattern(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
 _JOINT: Final = re.compile(r"[^A-Za-z0-9]")
 _HYPHENATED: Final = re.compile(r"\d{1,12}(?:-\d{1,12}){1,7}")
 _SPACED: Final = re.compile(r"\d{1,12}(?:[ \u00a0]\d{1,12}){1,7}")

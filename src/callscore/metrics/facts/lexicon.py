@@ -7,9 +7,12 @@ a word is then recognised where any language knows it.
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 import msgspec
+
+from callscore.core.tables import read_table
 
 Words = frozenset[str]
 LONGEST_UNSPACED: Final = 5
@@ -123,11 +126,7 @@ def known(table: Container[str], word: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _file() -> dict[str, dict[str, list[str]]]:
-    import tomllib  # here, because most runs start without a translation
-    from importlib.resources import files
-
-    text = files(__package__).joinpath("lexicon.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return read_table(Path(__file__).with_name("lexicon.toml"))
 
 
 @lru_cache(maxsize=1)

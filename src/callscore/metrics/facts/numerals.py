@@ -7,6 +7,7 @@ is equality of strings and a megabyte of digits costs no more than reading it.
 import re
 from typing import Final
 
+from callscore.core.patterns import late_pattern
 from callscore.metrics.facts.lexicon import Marks
 
 _HARD_SPACES: Final = "\u00a0\u202f\u2009"
@@ -18,10 +19,10 @@ _MOST_GROUPS: Final = 12
 
 # Where speech was tokenised a number is written "186 , 900" or "4 . 5".
 NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL})\d+){{0,{_MOST_GROUPS}}}")
-SPACED_NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
+SPACED_NUMBER: Final = late_pattern(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
 
-_GROUPED: Final = re.compile(r"\d{1,3}(?:(\D)\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")
-_SPACE: Final = re.compile(rf"[ {_HARD_SPACES}]")
+_GROUPED: Final = late_pattern(r"\d{1,3}(?:(\D)\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")
+_SPACE: Final = late_pattern(rf"[ {_HARD_SPACES}]")
 
 
 def values(written: str, marks: Marks) -> tuple[str, ...]:

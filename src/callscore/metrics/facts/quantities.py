@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from callscore.core.patterns import late_pattern
 from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, Span, full_hour
 from callscore.metrics.facts.identifiers import identifier_at, is_name, named
 from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
@@ -29,13 +30,13 @@ _AFTER: Final = re.compile(
     rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})(?:{_SPACE}({_WORD}{{1,24}}))?"
 )
 _ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written so
-_OF: Final = re.compile(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
-_WORD_BEFORE: Final = re.compile(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
-_DASH: Final = re.compile(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
+_OF: Final = late_pattern(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
+_WORD_BEFORE: Final = late_pattern(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
+_DASH: Final = late_pattern(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
 _DIGIT_NEAR: Final = re.compile(
     r"\D{1,16}\d"
 )  # a link is shorter than that, with its spaces and sign
-_LINK: Final = re.compile(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
+_LINK: Final = late_pattern(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
 _DURATIONS: Final = frozenset(
     {"second", "minute", "hour", "day", "workday", "week", "month", "year"}
 )
@@ -126,10 +127,11 @@ def _other_end(page: Page, first: _Quantity) -> _Quantity | None:
     """The quantity after "-", "to" or "between … and", if it is one"""
     if not _DIGIT_NEAR.match(page.text, first.end):
         return None
-    link = _DASH.match(page.text, first.end) or _LINK.match(page.text, first.end)
+    dash = _DASH.match(page.text, first.end)
+    link = dash or _LINK.match(page.text, first.end)
     if not link or not first.values:
         return None
-    if link.re is _LINK and not _is_range_word(page, first, link[1]):
+    if not dash and not _is_range_word(page, first, link[1]):
         return None
     at = link.end()
     sign = page.text[at : at + 1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import msgspec
+
+from callscore.core.tables import read_table
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -24,8 +25,7 @@ class Lexicon(msgspec.Struct, frozen=True):
 @cache
 def lexicon() -> Lexicon:
     """The word lists, read once."""
-    raw = resources.files(__package__).joinpath("lexicon.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(raw), Lexicon)
+    return msgspec.convert(read_table(Path(__file__).with_name("lexicon.toml")), Lexicon)
 
 
 def words(text: str) -> list[str]:

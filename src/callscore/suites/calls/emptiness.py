@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from typing import Any
 
 from callscore.metrics.text import n2
@@ -25,10 +24,9 @@ LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 """So many characters are looked at before a text is normalised to be sure."""
 
+_OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
-    char
-    for char in string.ascii_letters + string.digits
-    if char.lower() not in {word[0] for word in PLACEHOLDERS}
+    char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
 )
 """N2 keeps such a first character, and no placeholder begins with it."""
 

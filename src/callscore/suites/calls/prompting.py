@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,7 +25,7 @@ class PromptFile(msgspec.Struct, frozen=True):
 @cache
 def prompt_file(task: str) -> PromptFile:
     """The instructions of a task, and the JSON schema of its answer."""
-    folder = resources.files(__package__).joinpath(task)
+    folder = Path(__file__).with_name(task)
     return PromptFile(
         folder.joinpath("prompt.md").read_text(encoding="utf-8"),
         msgspec.json.decode(folder.joinpath("answer.schema.json").read_bytes()),

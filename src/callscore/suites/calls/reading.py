@@ -9,11 +9,12 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.case import Malformed, Reply
+from callscore.core.patterns import late_pattern
 from callscore.suites.calls.documented import read_documented
 from callscore.suites.calls.structure import Structure
 
-_FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
-_REFUSAL = re.compile(
+_FENCE = late_pattern(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
+_REFUSAL = late_pattern(
     r"\b(?:i(?:'|\u2019)?m sorry|i apologi[sz]e|i can(?:'|\u2019)?t|i cannot|i am unable"
     r"|i(?:'|\u2019)m unable|i won(?:'|\u2019)t|as an ai)\b",
     re.IGNORECASE,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from callscore.core.patterns import late_pattern
+
 _MAY_BREAK = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]?\s|[\n\u3002\uff01\uff1f\u0964\u0965]")
-_BREAK = re.compile(
+_BREAK = late_pattern(
     r"""
       \n
     | (?<=[\u3002\uff01\uff1f\u0964\u0965])        # full stops that need no space after them

@@ -1,17 +1,16 @@
 """Reads `spec.toml`: the only place where numbers of document 003 enter the program."""
 
-from __future__ import annotations
-
-import tomllib
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
 from collections.abc import Mapping
 from functools import cache, cached_property
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from callscore.core.errors import ConfigError
 from callscore.core.rating import Band, Comparison, Rating, holds
+from callscore.core.tables import read_table
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -172,8 +171,7 @@ class Names(NamedTuple):
 @cache
 def load() -> Spec:
     """The specification; read once."""
-    text = resources.files(__package__).joinpath("spec.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), Spec)
+    return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), Spec)
 
 
 @cache

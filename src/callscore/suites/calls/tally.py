@@ -14,8 +14,8 @@ import msgspec
 from callscore.core.measure import Measure
 from callscore.core.task import Measured
 from callscore.suites.calls.benchmarks import tally as benchmarks
-from callscore.suites.calls.benchmarks.measuring import Benchmarked
 from callscore.suites.calls.benchmarks.tally import CriterionTally
+from callscore.suites.calls.benchmarks.words import Benchmarked
 from callscore.suites.calls.case_score import CaseScore
 from callscore.suites.calls.formula import TaskFormula
 

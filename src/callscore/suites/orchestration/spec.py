@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import msgspec
+
+from callscore.core.tables import read_table
 
 
 class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,5 +63,4 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def spec() -> Spec:
     """The numbers of document 001, read once."""
-    text = resources.files(__package__).joinpath("spec.toml").read_text(encoding="utf-8")
-    return msgspec.convert(tomllib.loads(text), Spec)
+    return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), Spec)

@@ -30,13 +30,11 @@ from callscore.suites.calls.benchmarks.words import (
     OUTPUT,
     PRECISION,
     RELEVANCY,
+    Benchmarked,
     absent_criteria,
     criteria_of,
 )
 from callscore.suites.calls.spec import load
-
-Benchmarked = Mapping[str, Measure]
-"""The criteria of one answer; consistency needs several and is not among them."""
 
 _VIEWS: Mapping[str, Callable[[Subject, Verdicts, set[str]], View]] = {
     "qa": qa.view,

@@ -9,8 +9,7 @@ import msgspec
 
 from callscore.core.measure import Measure
 from callscore.suites.calls.benchmarks import measures as formulas
-from callscore.suites.calls.benchmarks.measuring import Benchmarked
-from callscore.suites.calls.benchmarks.words import CONSISTENCY
+from callscore.suites.calls.benchmarks.words import CONSISTENCY, Benchmarked
 from callscore.suites.calls.spec import Criterion, load
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.core.case import Case
+from callscore.core.measure import Measure
 from callscore.suites.calls.spec import load
+
+Benchmarked = Mapping[str, Measure]
+"""The criteria of one answer; consistency needs several and is not among them."""
 
 FAITHFULNESS, HALLUCINATION = "bench.faithfulness", "bench.hallucination_rate"
 RELEVANCY, CORRECTNESS = "bench.answer_relevancy", "bench.answer_correctness"

@@ -5,7 +5,6 @@ Fabrication-Free Rate, Faithfulness and the Hallucination benchmark all count ov
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,4 +62,6 @@ def _written(value: Any) -> str:
         return value.strip()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    import json  # here, because nearly every value is a text
+
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

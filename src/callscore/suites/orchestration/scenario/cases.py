@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -69,7 +69,7 @@ def judged_case(scenario: Scenario, step: AgentStep) -> Case:
 
 @cache
 def _template(name: str) -> str:
-    file = resources.files(__package__).joinpath("prompts", f"{name}.md")
+    file = Path(__file__).parent / "prompts" / f"{name}.md"
     return file.read_text(encoding="utf-8").strip()
 
 
