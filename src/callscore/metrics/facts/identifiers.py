@@ -6,11 +6,16 @@ three or more digits that begin with zero. It keeps its zeros and loses what joi
 """
 
 import re
+from string import ascii_letters
 from typing import Final
 
+from callscore.metrics.facts.beside import known
 from callscore.metrics.facts.fact import Reading, Span
-from callscore.metrics.facts.lexicon import Lexicon, known
+from callscore.metrics.facts.lexicon import Lexicon
 
+_LATIN: Final = frozenset(ascii_letters)
+JOINING: Final = _LATIN | {"-"}
+"""What stands before the digits of a name that begins with letters."""
 _DIGITS: Final = re.compile(r"\d+")
 _LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")
 _LETTERS_AFTER: Final = re.compile(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
@@ -39,7 +44,7 @@ def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Readin
     """Latin letters joined to digits, unless they are a unit, a currency or an ordinal ending"""
     start, end = digits
     begin = start
-    if start > floor and (text[start - 1] == "-" or _is_latin(text[start - 1])):
+    if start > floor and text[start - 1] in JOINING:
         before = _LETTERS_BEFORE.search(text[max(floor, start - 14) : start])
         if before and _names(words, before[1], is_joined=not before[2]):
             begin = start - len(before[0])
@@ -55,16 +60,12 @@ def _names(words: Lexicon, letters: str, *, is_joined: bool) -> bool:
     return is_joined or (letters.isupper() and len(letters) <= 6)
 
 
-def _is_latin(char: str) -> bool:
-    return char.isascii() and char.isalpha()
-
-
 def _letters_follow(text: str, end: int, words: Lexicon) -> bool:
     following = text[end : end + 1]
     if following == "-":
         capitals = _CAPITALS_AFTER.match(text, end)
         return capitals is not None and not known(words.units, capitals[1])
-    if not _is_latin(following):
+    if following not in _LATIN:
         return False
     letters = _LETTERS_AFTER.match(text, end)
     return letters is not None and not _is_ending(words, letters[0])

@@ -4,15 +4,28 @@ The tables are in `lexicon.toml`. A language without a table is read with all of
 a word is then recognised where any language knows it.
 """
 
+from __future__ import annotations
+
 import unicodedata
-from collections.abc import Container, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
 from typing import Final
 
 import msgspec
 
+from callscore.metrics.facts.beside import (
+    After,
+    Before,
+    Remembered,
+    Units,
+    after_number,
+    before_number,
+)
+
 Words = frozenset[str]
 LONGEST_UNSPACED: Final = 5
+_OF_MOMENTS: Final = frozenset({"a", "p", "am", "pm", "h", "uhr", "heure", "heures", "of", "de"})
+"""What follows the digits of a time or a date in whatever language."""
 
 
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +54,7 @@ class Lexicon(msgspec.Struct, frozen=True):
     """What the words of a text in one language mean, the likelier meaning first."""
 
     is_known: bool
-    units: dict[str, tuple[str, ...]]
+    units: dict[str, Units]
     scales: dict[str, int]
     months: dict[str, int]
     clock: Words
@@ -54,6 +67,9 @@ class Lexicon(msgspec.Struct, frozen=True):
     spelled: dict[str, tuple[str, ...]]
     meridiem: bool
     twelve_hours: bool
+    marks: Marks
+    before: Remembered[Before]
+    after: Remembered[After]
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -72,12 +88,18 @@ def lexicon(lang: str | None) -> Lexicon:
     own = tables.get(base)
     chosen = [own, *(tables[name] for name in own.also)] if own else list(tables.values())
     chosen = [tables["any"], *(table for table in chosen if table is not tables["any"])]
+    months = _first((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws)
+    clock = _words(t.clock for t in chosen)
+    units = _every((word, unit) for t in chosen for unit, ws in t.units.items() for word in ws)
+    scales = _first((word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws)
+    moments = _OF_MOMENTS | clock | months.keys()
+    openings = frozenset(word.split()[0] for word in (*units, *scales) if " " in word)
     return Lexicon(
         is_known=own is not None,
-        units=_every((word, unit) for t in chosen for unit, ws in t.units.items() for word in ws),
-        scales=_first((word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws),
-        months=_first((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws),
-        clock=_words(t.clock for t in chosen),
+        units=units,
+        scales=scales,
+        months=months,
+        clock=clock,
         am_before=_words(t.am_before for t in chosen),
         pm_before=_words(t.pm_before for t in chosen),
         pm_after=_words(t.pm_after for t in chosen),
@@ -87,6 +109,9 @@ def lexicon(lang: str | None) -> Lexicon:
         spelled=_every(pair for t in chosen for pair in _numbers(t)),
         meridiem=all(t.meridiem for t in chosen) or own is None,
         twelve_hours=all(t.twelve_hours for t in chosen) or own is None,
+        marks=marks(lang),
+        before=Remembered(partial(before_number, months, units)),
+        after=Remembered(partial(after_number, moments, units, scales, openings)),
     )
 
 
@@ -109,16 +134,6 @@ def marks(lang: str | None) -> Marks:
         space_groups=not names.isdisjoint(table["plain_space_groups"]),
         month_first=base in table["month_first"] or decimals == ".,",
     )
-
-
-def known(table: Container[str], word: str) -> str | None:
-    """The word as the table has it: as it stands, else without case, else without its stop"""
-    if word in table:
-        return word
-    folded = word.casefold().rstrip(".")
-    if not folded.isascii():
-        folded = unicodedata.normalize("NFC", folded)
-    return folded if folded in table else None
 
 
 @lru_cache(maxsize=1)
