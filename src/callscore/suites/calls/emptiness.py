@@ -27,7 +27,7 @@ LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 
 _FILLED = frozenset(
     char
-    for char in string.ascii_letters + string.digits
+    for char in string.ascii_letters + string.digits + "$+<=>^|~"
     if char.lower() not in {word[0] for word in PLACEHOLDERS}
 )
 """N2 keeps such a first character, and no placeholder begins with it."""
