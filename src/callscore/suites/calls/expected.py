@@ -55,11 +55,12 @@ def listed(
     return items
 
 
-def expected_id(item: Mapping[str, Any], key: str, path: str) -> str:
+def expected_id(item: Mapping[str, Any], key: str, path: str, index: int | None = None) -> str:
     """The id of an expected item: without one no answer could be matched to it (C-19)."""
     value = item.get(key)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise DataError(f"{value!r} is no id; expected text or a number", field=f"{path}.{key}")
+        place = path if index is None else f"{path}[{index}]"
+        raise DataError(f"{value!r} is no id; expected text or a number", field=f"{place}.{key}")
     return item_id(value)
 
 
