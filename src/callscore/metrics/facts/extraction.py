@@ -35,7 +35,8 @@ def extract(text: str, lang: str | None) -> list[Fact]:
             if keys:
                 place = (start + begin, start + at)
                 words = text[start + begin : start + at]
-                facts.append(Fact(read.kind, keys[0], words, place, keys[1:], read.is_bare))
+                also = keys[1:] if len(keys) > 1 else ()
+                facts.append(Fact(read.kind, keys[0], words, place, also, read.is_bare))
         start += len(line) + 1
     return facts
 

@@ -31,8 +31,10 @@ _ENDINGS: Final = frozenset({"st", "nd", "rd", "th", "s", "er", "ers", "e", "x",
 
 def named(text: str, start: int, end: int) -> Reading:
     """The identifier between the two places"""
-    name = _JOINT.sub("", text[start:end]).upper()
-    return Reading("identifier", (("identifier", name),), (start, end))
+    name = text[start:end]
+    if not (name.isalnum() and name.isascii()):
+        name = _JOINT.sub("", name)
+    return Reading("identifier", (("identifier", name.upper()),), (start, end))
 
 
 def is_name(digits: str) -> bool:

@@ -85,13 +85,15 @@ def _full(low: str, highs: tuple[str, ...]) -> list[str]:
 def _single(text: str, quantity: _Quantity) -> Reading:
     start, end = span = (quantity.start, quantity.end)
     digits = text[start:end]
-    if not quantity.values or (digits.isdecimal() and is_name(digits)):
+    values = quantity.values
+    if not values or (digits.isdecimal() and is_name(digits)):
         return named(text, start, end)
     keys: list[Key] = []
     for unit in quantity.units:
-        for value in quantity.values:
+        kind = _kinds[unit]
+        for value in values:
             if unit != CLOCK:
-                keys.append((_kinds[unit], unit, value))
+                keys.append((kind, unit, value))
             elif value in _HOURS:
                 keys.append(full_hour(value))
     return Reading(_kinds[quantity.units[0]], tuple(keys), span, quantity.is_bare)
@@ -184,6 +186,9 @@ def _is_in_list(text: str, start: int) -> bool:
 
 def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
     """The power of ten and the unit that follow a number, and where they end"""
+    meaning = words.after[after[3]]
+    if meaning.units and not meaning.opens_pair:
+        return 0, meaning.units, after.end(3)
     scale, end = 0, after.end(1)
     match: re.Match[str] | None = after
     for _ in _WORDS_READ:
