@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from callscore.metrics.facts.beside import MOST_REMEMBERED, Remembered, words_before
 from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.facts.moments import date_at, may_be_moment, time_at
-from callscore.metrics.facts.quantities import DIGITS_AND_WORDS
+from callscore.metrics.facts.quantities import DIGITS_AND_WORD
 
 LANGUAGES = ("en", "es", "fr", "de", "hi", "ko", "zh", "ja", "pt", "it", None)
 WORDS = sorted(
@@ -44,7 +44,7 @@ def test_remembered_words_are_worked_out_once_and_never_too_many() -> None:
 @example("el mes de mayo de 2026", "es")
 def test_no_time_and_no_date_is_overlooked(text: str, lang: str | None) -> None:
     words = lexicon(lang)
-    for digits in DIGITS_AND_WORDS.finditer(text):
+    for digits in DIGITS_AND_WORD.finditer(text):
         span = digits.span(1)
         if time_at(text, span, words) or date_at(text, span, words):
             assert may_be_moment(text, digits, words_before(text, span[0]), words)

@@ -11,7 +11,7 @@ from callscore.metrics.facts.fact import Fact, Reading
 from callscore.metrics.facts.identifiers import JOINING, groups_at, identifier_at
 from callscore.metrics.facts.lexicon import Lexicon, lexicon
 from callscore.metrics.facts.moments import date_at, may_be_moment, time_at
-from callscore.metrics.facts.quantities import DIGITS_AND_WORDS, quantity_at
+from callscore.metrics.facts.quantities import DIGITS_AND_WORD, quantity_at
 from callscore.metrics.text import digits_to_ascii
 
 _JOINTS: Final = ("", "-")
@@ -28,7 +28,7 @@ def extract(text: str, lang: str | None) -> list[Fact]:
     start = 0
     for line in digits_to_ascii(text).split("\n"):
         at = 0
-        while digits := DIGITS_AND_WORDS.search(line, at):
+        while digits := DIGITS_AND_WORD.search(line, at):
             read = _reading(line, at, digits, lexicon(lang))
             begin, at = read.span
             keys = read.keys

@@ -23,9 +23,10 @@ _MONTH_AFTER: Final = re.compile(
 _OF: Final = frozenset({"de", "del", "of"})
 _MARKS: Final = frozenset(":：.-/")
 _MARKED: Final = re.compile(
-    rf" ?[:：]|[-/.]\d{{1,2}}[-/.]|\.\d{{2}}{_SPACE}?[Uh]|\.{_SPACE}{{0,2}}({_LETTERS}{{1,12}})"
+    r" ?[:：]|[-/.]\d{1,2}[-/.]|\.\d{2}\s?[Uh]"
+    r"|\.\s{0,2}(?:([A-Za-z]{1,12})(?=[\s.,;:!?)]|$)|[^\s\d])"
 )
-"""What follows the first digits of a time or a date, where it is no word."""
+"""What follows the first digits of a time or a date, where it is no word; after a stop a word."""
 _EAST_ASIAN: Final = "\u1100"
 """From here on scripts write no ordinal endings."""
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
@@ -56,7 +57,7 @@ def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Le
     The match has the digits, the gap after them and the word there; `before` are words before.
     """
     start, end = digits.span(1)
-    _, gap, word, _ = digits.groups()
+    _, gap, word = digits.groups()
     if word is None:
         if not _MARKS.isdisjoint(text[end : end + 2]) and _is_marked(text, end, words):
             return True

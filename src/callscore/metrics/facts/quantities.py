@@ -25,10 +25,11 @@ from callscore.metrics.text import is_unspaced_script
 
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
 _SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number from its unit
-_WORDS: Final = rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})(?:{_SPACE}({_WORD}{{1,24}}))?"
-_AFTER: Final = re.compile(rf"(){_WORDS}")
-DIGITS_AND_WORDS: Final = re.compile(rf"([0-9][0-9]*)(?:{_WORDS})?")
-"""Digits, and the gap, the word and the second word that follow them, if any do.
+_NEXT: Final = rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})"
+_AFTER: Final = re.compile(rf"(){_NEXT}")
+_SECOND: Final = re.compile(rf"{_SPACE}({_WORD}{{1,24}})")
+DIGITS_AND_WORD: Final = re.compile(rf"([0-9][0-9]*)(?:{_NEXT})?")
+"""Digits, and the gap and the word that follow them, if one does.
 
 Where a word follows, the number is these digits and no more.
 """
@@ -114,16 +115,17 @@ def _other_end(text: str, first: _Quantity, words: Lexicon) -> _Quantity | None:
     """The quantity after "-", "to" or "between … and", if it is one"""
     if not _DIGIT_NEAR.match(text, first.end):
         return None
-    link = _DASH.match(text, first.end) or _LINK.match(text, first.end)
+    dash = _DASH.match(text, first.end)
+    link = dash or _LINK.match(text, first.end)
     if not link or not first.values:
         return None
-    if link.re is _LINK and not _is_range_word(text, first, link[1], words):
+    if not dash and not _is_range_word(text, first, link[1], words):
         return None
     at = link.end()
     sign = text[at : at + 1]
     if sign and unicodedata.category(sign) == "Sc":
         at += 1
-    digits = DIGITS_AND_WORDS.match(text, at)
+    digits = DIGITS_AND_WORD.match(text, at)
     if not digits:
         return None
     span = digits.span(1)
@@ -194,7 +196,7 @@ def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[i
     for _ in _WORDS_READ:
         if not match:
             break
-        tens, units, length = _known_words(match, words)
+        tens, units, length = _known_words(text, match, words)
         if units:
             return scale, units, match.start(3) + length
         if not tens:
@@ -207,12 +209,12 @@ def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[i
     return scale, (), end
 
 
-def _known_words(match: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
+def _known_words(text: str, match: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
     """The longest word or pair of words after a number that the language knows, and its length"""
-    _, gap, first, second = match.groups()
+    _, gap, first = match.groups()
     meaning = words.after[first]
-    if second and meaning.opens_pair:
-        pair = f"{first} {second}"
+    if meaning.opens_pair and (second := _SECOND.match(text, match.end())):
+        pair = f"{first} {second[1]}"
         of_pair = words.after[pair]
         if of_pair.units or of_pair.tens:
             return of_pair.tens, of_pair.units, len(pair)
