@@ -188,9 +188,13 @@ def _is_in_list(text: str, start: int) -> bool:
 
 def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
     """The power of ten and the unit that follow a number, and where they end"""
-    meaning = words.after[after[3]]
-    if meaning.units and not meaning.opens_pair:
-        return 0, meaning.units, after.end(3)
+    _, gap, word = after.groups()
+    meaning = words.after[word]
+    if not meaning.opens_pair:
+        if meaning.units:
+            return 0, meaning.units, after.end(3)
+        if not meaning.tens and gap and word.isascii():
+            return 0, (), after.end(1)
     scale, end = 0, after.end(1)
     match: re.Match[str] | None = after
     for _ in _WORDS_READ:
