@@ -20,7 +20,10 @@ def accuracy(pairs: Sequence[Pair]) -> Measure:
     """correct labels / expected labels"""
     if not pairs:
         return NOTHING_LABELLED
-    return ratio(sum([expected == predicted for expected, predicted in pairs]), len(pairs))
+    correct = 0
+    for expected, predicted in pairs:
+        correct += expected == predicted
+    return ratio(correct, len(pairs))
 
 
 def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging) -> Measure:
@@ -31,10 +34,15 @@ def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging
     """
     if not pairs:
         return NOTHING_LABELLED
-    expected, predicted = zip(*pairs, strict=True)
+    either: dict[str | None, int] = {}
+    both: dict[str, int] = {}
+    for expected, predicted in pairs:
+        either[expected] = either.get(expected, 0) + 1
+        either[predicted] = either.get(predicted, 0) + 1
+        if expected == predicted:
+            both[expected] = both.get(expected, 0) + 1
     scores: list[float] = []
     for name in classes:
-        either = expected.count(name) + predicted.count(name)
-        if either:
-            scores.append(2 * pairs.count((name, name)) / either)
+        if name in either:
+            scores.append(2 * both.get(name, 0) / either[name])
     return ratio(math.fsum(scores), len(scores) if averaging == "present_classes" else len(classes))

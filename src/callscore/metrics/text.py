@@ -61,7 +61,9 @@ def n2(text: str) -> str:
 
 def is_word_char(char: str) -> bool:
     """Unicode category L, M or N, or `_`        C-18"""
-    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
+    if char.isalnum() or char == "_":
+        return True
+    return not char.isascii() and unicodedata.category(char)[0] == "M"
 
 
 def is_unspaced_script(text: str) -> bool:

@@ -9,9 +9,13 @@ import re
 from typing import Final
 
 from callscore.core.patterns import late_pattern
+from callscore.metrics.facts.beside import known
 from callscore.metrics.facts.fact import Reading, Span
-from callscore.metrics.facts.lexicon import Lexicon, known
+from callscore.metrics.facts.lexicon import Lexicon
 
+_LATIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+JOINING: Final = _LATIN | {"-"}
+"""What stands before the digits of a name that begins with letters."""
 _DIGITS: Final = re.compile(r"\d+")
 _LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")
 _LETTERS_AFTER: Final = late_pattern(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
@@ -27,8 +31,10 @@ _ENDINGS: Final = frozenset({"st", "nd", "rd", "th", "s", "er", "ers", "e", "x",
 
 def named(text: str, start: int, end: int) -> Reading:
     """The identifier between the two places"""
-    name = _JOINT.sub("", text[start:end]).upper()
-    return Reading("identifier", (("identifier", name),), (start, end))
+    name = text[start:end]
+    if not (name.isalnum() and name.isascii()):
+        name = _JOINT.sub("", name)
+    return Reading("identifier", (("identifier", name.upper()),), (start, end))
 
 
 def is_name(digits: str) -> bool:
@@ -40,7 +46,7 @@ def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Readin
     """Latin letters joined to digits, unless they are a unit, a currency or an ordinal ending"""
     start, end = digits
     begin = start
-    if start > floor and (text[start - 1] == "-" or _is_latin(text[start - 1])):
+    if start > floor and text[start - 1] in JOINING:
         before = _LETTERS_BEFORE.search(text[max(floor, start - 14) : start])
         if before and _names(words, before[1], is_joined=not before[2]):
             begin = start - len(before[0])
@@ -56,16 +62,12 @@ def _names(words: Lexicon, letters: str, *, is_joined: bool) -> bool:
     return is_joined or (letters.isupper() and len(letters) <= 6)
 
 
-def _is_latin(char: str) -> bool:
-    return char.isascii() and char.isalpha()
-
-
 def _letters_follow(text: str, end: int, words: Lexicon) -> bool:
     following = text[end : end + 1]
     if following == "-":
         capitals = _CAPITALS_AFTER.match(text, end)
         return capitals is not None and not known(words.units, capitals[1])
-    if not _is_latin(following):
+    if following not in _LATIN:
         return False
     letters = _LETTERS_AFTER.match(text, end)
     return letters is not None and not _is_ending(words, letters[0])

@@ -4,18 +4,29 @@ The tables are in `lexicon.toml`. A language without a table is read with all of
 a word is then recognised where any language knows it.
 """
 
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
 import unicodedata
-from collections.abc import Container, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from callscore.core.tables import read_table
+from callscore.metrics.facts.beside import (
+    After,
+    Before,
+    Remembered,
+    Units,
+    after_number,
+    before_number,
+)
 
 Words = frozenset[str]
 LONGEST_UNSPACED: Final = 5
+_OF_MOMENTS: Final = frozenset({"a", "p", "am", "pm", "h", "uhr", "heure", "heures", "of", "de"})
+"""What follows the digits of a time or a date in whatever language."""
 
 
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,11 +51,19 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether 2:30 may also be 14:30: false where times are written with 24 hours."""
 
 
+class Marks(msgspec.Struct, frozen=True):
+    """How a language writes numbers: which decimal marks it has, and whether a space may group."""
+
+    decimals: str
+    space_groups: bool
+    month_first: bool
+
+
 class Lexicon(msgspec.Struct, frozen=True):
     """What the words of a text in one language mean, the likelier meaning first."""
 
     is_known: bool
-    units: dict[str, tuple[str, ...]]
+    units: dict[str, Units]
     scales: dict[str, int]
     months: dict[str, int]
     clock: Words
@@ -57,14 +76,9 @@ class Lexicon(msgspec.Struct, frozen=True):
     spelled: dict[str, tuple[str, ...]]
     meridiem: bool
     twelve_hours: bool
-
-
-class Marks(msgspec.Struct, frozen=True):
-    """How a language writes numbers: which decimal marks it has, and whether a space may group."""
-
-    decimals: str
-    space_groups: bool
-    month_first: bool
+    marks: Marks
+    before: Remembered[Before]
+    after: Remembered[After]
 
 
 @lru_cache(maxsize=64)
@@ -75,12 +89,18 @@ def lexicon(lang: str | None) -> Lexicon:
     own = tables.get(base)
     chosen = [own, *(tables[name] for name in own.also)] if own else list(tables.values())
     chosen = [tables["any"], *(table for table in chosen if table is not tables["any"])]
+    months = _first((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws)
+    clock = _words(t.clock for t in chosen)
+    units = _every((word, unit) for t in chosen for unit, ws in t.units.items() for word in ws)
+    scales = _first((word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws)
+    moments = _OF_MOMENTS | clock | months.keys()
+    openings = frozenset(word.split()[0] for word in (*units, *scales) if " " in word)
     return Lexicon(
         is_known=own is not None,
-        units=_every((word, unit) for t in chosen for unit, ws in t.units.items() for word in ws),
-        scales=_first((word, ten) for t in chosen for ten, ws in t.scales.items() for word in ws),
-        months=_first((w, n) for t in chosen for n, ws in enumerate(t.months, 1) for w in ws),
-        clock=_words(t.clock for t in chosen),
+        units=units,
+        scales=scales,
+        months=months,
+        clock=clock,
         am_before=_words(t.am_before for t in chosen),
         pm_before=_words(t.pm_before for t in chosen),
         pm_after=_words(t.pm_after for t in chosen),
@@ -90,6 +110,9 @@ def lexicon(lang: str | None) -> Lexicon:
         spelled=_every(pair for t in chosen for pair in _numbers(t)),
         meridiem=all(t.meridiem for t in chosen) or own is None,
         twelve_hours=all(t.twelve_hours for t in chosen) or own is None,
+        marks=marks(lang),
+        before=Remembered(partial(before_number, months, units)),
+        after=Remembered(partial(after_number, moments, units, scales, openings)),
     )
 
 
@@ -112,16 +135,6 @@ def marks(lang: str | None) -> Marks:
         space_groups=not names.isdisjoint(table["plain_space_groups"]),
         month_first=base in table["month_first"] or decimals == ".,",
     )
-
-
-def known(table: Container[str], word: str) -> str | None:
-    """The word as the table has it: as it stands, else without case, else without its stop"""
-    if word in table:
-        return word
-    folded = word.casefold().rstrip(".")
-    if not folded.isascii():
-        folded = unicodedata.normalize("NFC", folded)
-    return folded if folded in table else None
 
 
 @lru_cache(maxsize=1)

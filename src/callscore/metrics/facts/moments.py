@@ -4,8 +4,9 @@ import re
 from typing import Final
 
 from callscore.core.patterns import late_pattern
+from callscore.metrics.facts.beside import LOOK_BACK, known, month_of
 from callscore.metrics.facts.fact import Reading, Span
-from callscore.metrics.facts.lexicon import Lexicon, Marks, known
+from callscore.metrics.facts.lexicon import Lexicon, Marks
 
 _SPACE: Final = r"[ \u00a0\u202f]"
 _LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"
@@ -21,10 +22,17 @@ _MONTH_AFTER: Final = late_pattern(
     rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
 )
 _OF: Final = frozenset({"de", "del", "of"})
+_MARKS: Final = frozenset(":：.-/")
+_MARKED: Final = late_pattern(
+    r" ?[:：]|[-/.]\d{1,2}[-/.]|\.\d{2}\s?[Uh]"
+    r"|\.\s{0,2}(?:([A-Za-z]{1,12})(?=[\s.,;:!?)]|$)|[^\s\d])"
+)
+"""What follows the first digits of a time or a date, where it is no word; after a stop a word."""
+_EAST_ASIAN: Final = "\u1100"
+"""From here on scripts write no ordinal endings."""
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
 _YEAR: Final = late_pattern(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
 _LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a stop ends the sentence
-_NEED_A_CAPITAL: Final = frozenset({"may", "march"})
 
 _TIME_MARKS: Final = frozenset(":：hH.U")
 _WRITTEN_TIME: Final = late_pattern(
@@ -44,14 +52,36 @@ _LONGEST_HALF: Final = 20
 _WORD_BEFORE: Final = late_pattern(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
 
 
-def date_at(text: str, digits: Span, words: Lexicon, marks: Marks) -> Reading | None:
+def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> bool:
+    """Whether anything beside the digits is of a time or a date, so that it is worth trying
+
+    The match has the digits, the gap after them and the word there; `before` are words before.
+    """
+    start, end = digits.span(1)
+    _, gap, word = digits.groups()
+    if word is None:
+        if not _MARKS.isdisjoint(text[end : end + 2]) and _is_marked(text, end, words):
+            return True
+    elif words.after[word].is_of_moment or (not gap and word < _EAST_ASIAN and word != "%"):
+        return True
+    if before and (len(before) > 1 or start <= LOOK_BACK) and before[-1] not in _OF:
+        return words.before[before[-1]].month is not None
+    return start > 0 and _month_before(text, start, words) is not None
+
+
+def _is_marked(text: str, end: int, words: Lexicon) -> bool:
+    match = _MARKED.match(text, end)
+    return match is not None and (match[1] is None or words.after[match[1]].is_of_moment)
+
+
+def date_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
     """The date that these digits begin"""
     start, end = digits
     if end - start > 4:
         return None
     following = text[end : end + 2]
     if following[:1] in ("-", "/", ".") and (match := _NUMERIC_DATE.match(text, start)):
-        return _numeric_date(match, marks)
+        return _numeric_date(match, words.marks)
     if (
         not following.isascii()
         and not _DATE_SIGNS.isdisjoint(following)
@@ -83,7 +113,7 @@ def time_at(text: str, digits: Span, words: Lexicon) -> Reading | None:
 def is_month_after(text: str, end: int, words: Lexicon) -> bool:
     """Whether the number that ends here is a day of the month named next"""
     match = _MONTH_AFTER.match(text, end)
-    return match is not None and _month(match[1], words) is not None
+    return match is not None and month_of(words.months, match[1]) is not None
 
 
 def _number(digits: str | None) -> str:
@@ -122,19 +152,12 @@ def _east_asian_date(match: re.Match[str]) -> Reading | None:
     return Reading("date", keys, match.span())
 
 
-def _month(word: str, words: Lexicon) -> int | None:
-    name = known(words.months, word)
-    if name is None or (name in _NEED_A_CAPITAL and word.islower()):
-        return None
-    return words.months[name]
-
-
 def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
     day = _number(text[start:end])
     if not day or int(day) > 31:
         return None
     match = _MONTH_AFTER.match(text, end)
-    month = _month(match[1], words) if match else None
+    month = month_of(words.months, match[1]) if match else None
     if match is None or month is None:
         return None
     year = _YEAR.match(text, match.end())
@@ -145,13 +168,11 @@ def _day_and_month(text: str, start: int, end: int, words: Lexicon) -> Reading |
 def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading | None:
     if end - start == 3:
         return None
-    parts = text[max(0, start - 20) : start].rpartition("\n")[2].split()
-    if len(parts) > 1 and parts[-1] in _OF:
-        parts.pop()
-    month = _month(parts[-1], words) if parts else None
-    if month is None or (parts[-1].endswith(".") and len(parts[-1]) > _LONGEST_SHORT_MONTH):
+    named = _month_before(text, start, words)
+    if named is None:
         return None
-    begin = text.rfind(parts[-1], 0, start)
+    name, month = named
+    begin = text.rfind(name, 0, start)
     digits = _number(text[start:end])
     if end - start == 4:
         return Reading("date", (("date", digits, str(month), ""),), (begin, end))
@@ -162,6 +183,20 @@ def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading |
     year = _YEAR.match(text, end)
     key = ("date", year[1] if year else "", str(month), digits)
     return Reading("date", (key,), (begin, year.end() if year else end))
+
+
+def _month_before(text: str, start: int, words: Lexicon) -> tuple[str, int] | None:
+    """The month named before the number that begins here, as it is written and which it is"""
+    parts = text[max(0, start - 20) : start].split()
+    if not parts:
+        return None
+    name = parts[-1]
+    if name in _OF and len(parts) > 1:
+        name = parts[-2]
+    month = month_of(words.months, name)
+    if month is None or (name.endswith(".") and len(name) > _LONGEST_SHORT_MONTH):
+        return None
+    return name, month
 
 
 def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | None:

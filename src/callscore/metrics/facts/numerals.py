@@ -10,6 +10,7 @@ from typing import Final
 from callscore.core.patterns import late_pattern
 from callscore.metrics.facts.lexicon import Marks
 
+_DIGITS_AND_MARKS: Final = "0123456789.,"
 _HARD_SPACES: Final = "\u00a0\u202f\u2009"
 _THREE: Final = r"(?=\d{3}(?!\d))"
 _TAIL: Final = rf"[.,'’]|[{_HARD_SPACES}]{_THREE}| , {_THREE}| \. "
@@ -28,12 +29,12 @@ _SPACE: Final = late_pattern(rf"[ {_HARD_SPACES}]")
 def values(written: str, marks: Marks) -> tuple[str, ...]:
     """The values the written number may have, the likelier first; none if it is no one number"""
     if written.isdecimal():
-        return (plain(written, ""),)
+        return (written.lstrip("0") or "0",)
     compact = _compact(written)
     if compact is None:
         return ()
     if compact.isdecimal():
-        return (plain(compact, ""),)
+        return (compact.lstrip("0") or "0",)
     points, commas = compact.count("."), compact.count(",")
     if points and commas:
         return _with_both(compact)
@@ -41,9 +42,10 @@ def values(written: str, marks: Marks) -> tuple[str, ...]:
     if points + commas != 1:
         return (plain(compact.replace(mark, ""), ""),) if _is_grouped(compact) else ()
     whole, _, fraction = compact.partition(mark)
-    grouped, decimal = plain(whole + fraction, ""), plain(whole, fraction)
-    if not _is_grouped(compact) or whole == "0":
+    decimal = plain(whole, fraction)
+    if len(fraction) != 3 or len(whole) > 3 or whole == "0":
         return (decimal,)
+    grouped = plain(whole + fraction, "")
     if len(marks.decimals) == 1:
         return (decimal,) if mark == marks.decimals else (grouped,)
     return (decimal, grouped) if mark == marks.decimals[0] else (grouped, decimal)
@@ -72,6 +74,8 @@ def is_less(low: str, high: str) -> bool:
 
 def _compact(written: str) -> str | None:
     """The number without grouping spaces and apostrophes; nothing if they do not group threes"""
+    if not written.strip(_DIGITS_AND_MARKS):
+        return written
     joined = written.replace(" , ", ",").replace(" . ", ".").replace("’", "'")
     if not _SPACE.search(joined) and "'" not in joined:
         return joined

@@ -10,9 +10,10 @@ from typing import Final
 import msgspec
 
 from callscore.core.patterns import late_pattern
-from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, Span, full_hour
+from callscore.metrics.facts.beside import NOTHING, Remembered, Units, known, words_before
+from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, full_hour
 from callscore.metrics.facts.identifiers import identifier_at, is_name, named
-from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks, known
+from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks
 from callscore.metrics.facts.moments import is_month_after, time_at
 from callscore.metrics.facts.numerals import (
     NUMBER,
@@ -23,32 +24,27 @@ from callscore.metrics.facts.numerals import (
 )
 from callscore.metrics.text import is_unspaced_script
 
-_DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
 _SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number from its unit
-_AFTER: Final = re.compile(
-    rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})(?:{_SPACE}({_WORD}{{1,24}}))?"
-)
-_ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written so
+_NEXT: Final = rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})"
+_AFTER: Final = late_pattern(rf"(){_NEXT}")
+_SECOND: Final = late_pattern(rf"{_SPACE}({_WORD}{{1,24}})")
+DIGITS_AND_WORD: Final = re.compile(rf"([0-9][0-9]*)(?:{_NEXT})?")
+"""Digits, and the gap and the word that follow them, if one does.
+
+Where a word follows, the number is these digits and no more.
+"""
 _OF: Final = late_pattern(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
 _WORD_BEFORE: Final = late_pattern(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
 _DASH: Final = late_pattern(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
-_DIGIT_NEAR: Final = re.compile(
-    r"\D{1,16}\d"
-)  # a link is shorter than that, with its spaces and sign
+_DIGIT_NEAR: Final = re.compile(r"[^0-9]{1,16}+[0-9]")  # no link is longer, with spaces and sign
 _LINK: Final = late_pattern(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
 _DURATIONS: Final = frozenset(
     {"second", "minute", "hour", "day", "workday", "week", "month", "year"}
 )
 _HOURS: Final = frozenset(map(str, range(25)))
-
-
-class Page(msgspec.Struct, frozen=True, gc=False):
-    """A text with ASCII digits, and the language it is read in."""
-
-    text: str
-    words: Lexicon
-    marks: Marks
+_WORDS_READ: Final = range(3)
+"""Three words after a number at most: "2 hundred million dollars"."""
 
 
 class _Quantity(msgspec.Struct, frozen=True, gc=False):
@@ -59,19 +55,10 @@ class _Quantity(msgspec.Struct, frozen=True, gc=False):
     is_bare: bool
 
 
-class _After(msgspec.Struct, frozen=True, gc=False):
-    """What follows a number: a power of ten, a unit, their end, or nothing that could be a unit."""
-
-    scale: int
-    units: tuple[str, ...]
-    end: int
-    is_nothing: bool
-
-
-def quantity_at(page: Page, digits: Span) -> Reading:
+def quantity_at(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> Reading:
     """The number, amount, percentage, duration or range that these digits begin"""
-    first = _quantity(page, digits)
-    second = _other_end(page, first)
+    first = _quantity(text, digits, before, words)
+    second = _other_end(text, first, words)
     if second is not None:
         keys = tuple(
             ("range", low, high, unit)
@@ -82,7 +69,7 @@ def quantity_at(page: Page, digits: Span) -> Reading:
         )
         if keys:
             return Reading("range", keys, (first.start, second.end))
-    return _single(page, first)
+    return _single(text, first)
 
 
 def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
@@ -97,22 +84,21 @@ def _full(low: str, highs: tuple[str, ...]) -> list[str]:
     return [low[:2] + high if is_year and len(high) == 2 else high for high in highs]
 
 
-def _single(page: Page, quantity: _Quantity) -> Reading:
+def _single(text: str, quantity: _Quantity) -> Reading:
     start, end = span = (quantity.start, quantity.end)
-    digits = page.text[start:end]
-    if not quantity.values or (digits.isdecimal() and is_name(digits)):
-        return named(page.text, start, end)
-    keys = [
-        _key(unit, value)
-        for unit in quantity.units
-        for value in quantity.values
-        if unit != CLOCK or value in _HOURS
-    ]
-    return Reading(_kind(quantity.units[0]), tuple(keys), span, quantity.is_bare)
-
-
-def _key(unit: str, value: str) -> Key:
-    return full_hour(value) if unit == CLOCK else (_kind(unit), unit, value)
+    digits = text[start:end]
+    values = quantity.values
+    if not values or (digits.isdecimal() and is_name(digits)):
+        return named(text, start, end)
+    keys: list[Key] = []
+    for unit in quantity.units:
+        kind = _kinds[unit]
+        for value in values:
+            if unit != CLOCK:
+                keys.append((kind, unit, value))
+            elif value in _HOURS:
+                keys.append(full_hour(value))
+    return Reading(_kinds[quantity.units[0]], tuple(keys), span, quantity.is_bare)
 
 
 def _kind(unit: str) -> Kind:
@@ -123,115 +109,126 @@ def _kind(unit: str) -> Kind:
     return "amount" if unit.isupper() else "number"
 
 
-def _other_end(page: Page, first: _Quantity) -> _Quantity | None:
+_kinds: Final = Remembered(_kind)
+
+
+def _other_end(text: str, first: _Quantity, words: Lexicon) -> _Quantity | None:
     """The quantity after "-", "to" or "between … and", if it is one"""
-    if not _DIGIT_NEAR.match(page.text, first.end):
+    if not _DIGIT_NEAR.match(text, first.end):
         return None
-    dash = _DASH.match(page.text, first.end)
-    link = dash or _LINK.match(page.text, first.end)
+    dash = _DASH.match(text, first.end)
+    link = dash or _LINK.match(text, first.end)
     if not link or not first.values:
         return None
-    if not dash and not _is_range_word(page, first, link[1]):
+    if not dash and not _is_range_word(text, first, link[1], words):
         return None
     at = link.end()
-    sign = page.text[at : at + 1]
+    sign = text[at : at + 1]
     if sign and unicodedata.category(sign) == "Sc":
         at += 1
-    digits = _DIGITS.match(page.text, at)
-    if not digits or time_at(page.text, digits.span(), page.words):
+    digits = DIGITS_AND_WORD.match(text, at)
+    if not digits:
         return None
-    if identifier_at(page.text, at, digits.span(), page.words):
+    span = digits.span(1)
+    if time_at(text, span, words) or identifier_at(text, at, span, words):
         return None
-    second = _quantity(page, digits.span())
-    return None if is_month_after(page.text, second.end, page.words) else second
+    second = _quantity(text, digits, words_before(text, at), words)
+    return None if is_month_after(text, second.end, words) else second
 
 
-def _is_range_word(page: Page, first: _Quantity, word: str) -> bool:
-    if known(page.words.range, word):
+def _is_range_word(text: str, first: _Quantity, word: str, words: Lexicon) -> bool:
+    if known(words.range, word):
         return True
-    if not known(page.words.and_, word):
+    if not known(words.and_, word):
         return False
-    before = _WORD_BEFORE.search(page.text[max(0, first.start - 12) : first.start])
-    return before is not None and known(page.words.between, before[1]) is not None
+    before = _WORD_BEFORE.search(text[max(0, first.start - 12) : first.start])
+    return before is not None and known(words.between, before[1]) is not None
 
 
-def _quantity(page: Page, digits: Span) -> _Quantity:
+def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> _Quantity:
     """The number that these digits begin, with the unit or currency beside it"""
-    start = digits[0]
-    written, read = _number(page, digits)
-    end = start + len(written)
-    currency, begin = _currency_before(page, start)
-    after = _after(page, end)
-    units = after.units
+    start, end = digits.span(1)
+    after: re.Match[str] | None
+    if end < digits.end():
+        written, after = text[start:end], digits
+        read = values(written, words.marks)
+    else:
+        written, read = _number(text, start, end, words.marks)
+        end = start + len(written)
+        after = _AFTER.match(text, end) if end > digits.end() else None
+    preceding = words.before[before[-1]] if before else NOTHING
+    currency = preceding.currencies
+    begin = text.rfind(preceding.currency, 0, start) if currency else start
+    scale, units, unit_end = _scale_and_units(text, after, words) if after else (0, (), end)
     if "year" in units and len(written) == 4 and written.isdecimal():
         units = ()
-    if currency and not any([unit.isupper() for unit in units]):
-        units, end = currency, after.end if after.scale else end
+    if not currency or any(map(str.isupper, units)):
+        end = unit_end
     else:
-        end = after.end
-    is_bare = page.words.is_known and after.is_nothing and not units
-    if after.scale:
-        read = tuple([scaled(value, after.scale) for value in read])
+        units, end = currency, unit_end if scale else end
+    if scale:
+        read = tuple([scaled(value, scale) for value in read])
+    is_bare = words.is_known and after is None and not units
     return _Quantity(read, units or ("",), begin, end, is_bare)
 
 
-def _number(page: Page, digits: Span) -> tuple[str, tuple[str, ...]]:
+def _number(text: str, start: int, end: int, marks: Marks) -> tuple[str, tuple[str, ...]]:
     """The longest number written here; of a list such as 3,5,7 one member at a time"""
-    start, end = digits
-    pattern = SPACED_NUMBER if page.marks.space_groups else NUMBER
-    match = pattern.match(page.text, start)
-    is_in_list = (
-        page.text[start - 1 : start] == "," and page.text[start - 2 : start - 1].isdecimal()
-    )
-    if match and match.end() > end and not is_in_list:
-        read = values(match[0], page.marks)
+    pattern = SPACED_NUMBER if marks.space_groups else NUMBER
+    match = pattern.match(text, start)
+    if match and match.end() > end and not _is_in_list(text, start):
+        read = values(match[0], marks)
         if read or match[0].count(".") > 1:
             return match[0], read
-    return page.text[start:end], values(page.text[start:end], page.marks)
+    return text[start:end], values(text[start:end], marks)
 
 
-def _currency_before(page: Page, start: int) -> tuple[tuple[str, ...], int]:
-    parts = page.text[max(0, start - 10) : start].rpartition("\n")[2].split()
-    word = parts[-1].lstrip("([{\"'“«/").rstrip(".") if parts else ""
-    if not word or word[-1] in _ENDS_A_CLAUSE:
-        return (), start
-    for name in (word,) if word[-1].isalpha() else (word, word[-3:], word[-2:], word[-1]):
-        units = page.words.units.get(known(page.words.units, name) or "", ())
-        if units and units[0].isupper():
-            return units, page.text.rfind(name, 0, start)
-    return (), start
+def _is_in_list(text: str, start: int) -> bool:
+    return text[start - 1 : start] == "," and text[start - 2 : start - 1].isdecimal()
 
 
-def _after(page: Page, end: int) -> _After:
-    scale = 0
-    for _ in range(3):
-        match = _AFTER.match(page.text, end)
+def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
+    """The power of ten and the unit that follow a number, and where they end"""
+    _, gap, word = after.groups()
+    meaning = words.after[word]
+    if not meaning.opens_pair:
+        if meaning.units:
+            return 0, meaning.units, after.end(3)
+        if not meaning.tens and gap and word.isascii():
+            return 0, (), after.end(1)
+    scale, end = 0, after.end(1)
+    match: re.Match[str] | None = after
+    for _ in _WORDS_READ:
         if not match:
-            return _After(scale, (), end, not scale)
-        word, length = _known_word(page.words, match)
-        if word in page.words.units:
-            return _After(scale, page.words.units[word], match.start(2) + length, False)
-        if word not in page.words.scales:
-            return _After(scale, (), end, False)
-        scale += page.words.scales[word]
-        end = match.start(2) + length
-        linked = _OF.match(page.text, end)
+            break
+        tens, units, length = _known_words(text, match, words)
+        if units:
+            return scale, units, match.start(3) + length
+        if not tens:
+            break
+        scale += tens
+        end = match.start(3) + length
+        linked = _OF.match(text, end)
         end = linked.end() if linked else end
-    return _After(scale, (), end, False)
+        match = _AFTER.match(text, end)
+    return scale, (), end
 
 
-def _known_word(words: Lexicon, match: re.Match[str]) -> tuple[str, int]:
+def _known_words(text: str, match: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
     """The longest word or pair of words after a number that the language knows, and its length"""
-    gap, first, second = match.groups()
-    candidates = [f"{first} {second}", first] if second else [first]
-    if _may_begin_a_phrase(first[0], gap):
-        longest = min(LONGEST_UNSPACED, len(first))
-        candidates += [first[:length] for length in range(longest, 0, -1)]
-    for candidate in candidates:
-        name = known(words.units, candidate) or known(words.scales, candidate)
-        if name:
-            return name, len(candidate)
-    return "", 0
+    _, gap, first = match.groups()
+    meaning = words.after[first]
+    if meaning.opens_pair and (second := _SECOND.match(text, match.end())):
+        pair = f"{first} {second[1]}"
+        of_pair = words.after[pair]
+        if of_pair.units or of_pair.tens:
+            return of_pair.tens, of_pair.units, len(pair)
+    if not (meaning.units or meaning.tens) and _may_begin_a_phrase(first[0], gap):
+        for length in range(min(LONGEST_UNSPACED, len(first)), 0, -1):
+            start = words.after[first[:length]]
+            if start.units or start.tens:
+                return start.tens, start.units, length
+    return meaning.tens, meaning.units, len(first)
 
 
 def _may_begin_a_phrase(char: str, gap: str) -> bool:

@@ -26,7 +26,9 @@ LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 
 _OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
-    char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
+    char
+    for char in map(chr, range(128))
+    if (char.isalnum() or char in "$+<=>^|~") and char.lower() not in _OPENINGS
 )
 """N2 keeps such a first character, and no placeholder begins with it."""
 

@@ -6,6 +6,7 @@ import re
 
 from callscore.core.patterns import late_pattern
 
+_MARK = re.compile(r"[.!?\u2026\n\u3002\uff01\uff1f\u0964\u0965]")
 _MAY_BREAK = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]?\s|[\n\u3002\uff01\uff1f\u0964\u0965]")
 _BREAK = late_pattern(
     r"""
@@ -24,6 +25,7 @@ _BREAK = late_pattern(
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text; abbreviations and numbers do not end one"""
-    if _MAY_BREAK.search(text) is None:
+    mark = _MARK.search(text)
+    if mark is None or _MAY_BREAK.search(text, mark.start()) is None:
         return [text.strip()]
     return [part.strip() for part in _BREAK.split(text)]

@@ -15,6 +15,8 @@ from callscore.metrics.text import n2
 from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
 from callscore.suites.calls.sentences import sentences
 
+_NO_CLAIMS = PLACEHOLDERS | {""}
+
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """One thing that a summary says.
@@ -32,28 +34,35 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 def claims(summary: JsonObject) -> tuple[Claim, ...]:
     """The purpose, each sentence of each highlight, each filled field; each once        C-60"""
     found: dict[str, Claim] = {}
-    for field, text in _statements(summary):
+    for part, place, text in _statements(summary):
         form = n2(text)
-        if form not in found and form and form not in PLACEHOLDERS:
+        if form not in found and form not in _NO_CLAIMS:
+            field = part.format(place)
             found[form] = Claim(f"claim:{len(found) + 1}", text, field, form)
     return tuple(found.values())
 
 
-def _statements(summary: JsonObject) -> Iterator[tuple[str, str]]:
+def claim_forms(summary: JsonObject) -> frozenset[str]:
+    """The claims of a summary under N2, which is all that code compares        C-60"""
+    return frozenset([n2(text) for _, _, text in _statements(summary)]) - _NO_CLAIMS
+
+
+def _statements(summary: JsonObject) -> Iterator[tuple[str, object, str]]:
+    """The part of the summary, the place in it, and the text there."""
     purpose = summary.get("call_purpose")
     if isinstance(purpose, str):
-        yield "call_purpose", purpose.strip()
+        yield "call_purpose", "", purpose.strip()
     highlights = summary.get("highlights")
     if isinstance(highlights, list):
         for index, highlight in enumerate(highlights):
             if isinstance(highlight, str):
                 for sentence in sentences(highlight):
-                    yield f"highlights[{index}]", sentence
+                    yield "highlights[{}]", index, sentence
     fields = summary.get("call_extracted_info")
     if isinstance(fields, dict):
         for name, value in fields.items():
             if not is_empty(value):
-                yield f"call_extracted_info.{name}", f"{name}: {_written(value)}"
+                yield "call_extracted_info.{}", name, f"{name}: {_written(value)}"
 
 
 def _written(value: Any) -> str:

@@ -33,7 +33,10 @@ def sentiment_macro_f1(pairs: Sequence[Pair], averaging: Averaging) -> Measure:
 
 def missing_labels(pairs: Sequence[Pair]) -> Measure:
     """Sentences with an expected label and none from the model        003 Text, C-53"""
-    return count(sum([predicted is None for _, predicted in pairs]))
+    missing = 0
+    for _, predicted in pairs:
+        missing += predicted is None
+    return count(missing)
 
 
 def call_intent(points: float | None) -> Measure:
@@ -84,11 +87,16 @@ def hallucination_rate(supported: Findings) -> Measure:
 
 def top_emotions(emotion: Mapping[str, object]) -> frozenset[str]:
     """The keys with the greatest number above 0        C-63"""
-    values = {name: value for name in emotion if (value := number(emotion[name])) is not None}
-    highest = max(values.values(), default=0.0)
-    if highest <= 0:
-        return frozenset()
-    return frozenset([name for name, value in values.items() if value == highest])
+    highest = 0.0
+    top: list[str] = []
+    for name, value in emotion.items():
+        share = number(value)
+        if share is None or share <= 0 or share < highest:
+            continue
+        if share > highest:
+            highest, top = share, []
+        top.append(name)
+    return frozenset(top)
 
 
 def dominant_emotion(expected_top: frozenset[str], given_top: frozenset[str]) -> Measure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from callscore.suites.calls.expected import (
     structure_of,
 )
 from callscore.suites.calls.structure import Sources, Structure
-from callscore.suites.calls.text.claims import Claim, claims
+from callscore.suites.calls.text.claims import Claim, claim_forms
 from callscore.suites.calls.text.measures import CLASSES, top_emotions
 
 PARTS = ("sentiment", "summary", "emotion")
@@ -45,6 +46,7 @@ METRICS_OF_PART: Mapping[str, Sequence[str]] = {
 
 _SENTIMENT_PATH = "expected_outcome.sentiment"
 _SUMMARY = "expected_outcome.summary"
+_form = attrgetter("form")
 _KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an object"))
 
 
@@ -78,7 +80,7 @@ def read_reference(case: Case, sources: Sources) -> TextReference:
     expected = case.expected_outcome
     documented_keys(expected, PARTS, case)
     parts = absent_parts(case)
-    absent = frozenset([slug for part in parts for slug in METRICS_OF_PART.get(part, ())])
+    absent = _unmeasurable(parts) if parts else parts
     emotions: Sequence[str] = ()
     top: frozenset[str] = frozenset()
     if "emotion" not in parts:
@@ -93,11 +95,15 @@ def read_reference(case: Case, sources: Sources) -> TextReference:
         purpose="" if "text.call_intent" in absent else summary["call_purpose"],
         highlights=highlights,
         required_fields=[] if "text.field_presence" in absent else _required(summary, parts),
-        highlight_forms=frozenset([highlight.form for highlight in highlights]),
-        claim_forms=frozenset([claim.form for claim in claims(summary)]),
+        highlight_forms=frozenset(map(_form, highlights)),
+        claim_forms=claim_forms(summary),
         emotions=emotions,
         top_emotions=top,
     )
+
+
+def _unmeasurable(absent: frozenset[str]) -> frozenset[str]:
+    return frozenset([slug for part in absent for slug in METRICS_OF_PART.get(part, ())])
 
 
 def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
@@ -105,7 +111,7 @@ def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
     items = listed(expected, "sentiment", case)
     documented_items(items, SENTENCE_KEYS, case, _SENTIMENT_PATH)
     for index, item in enumerate(items):
-        key = expected_id(item, "sentence_id", f"{_SENTIMENT_PATH}[{index}]")
+        key = expected_id(item, "sentence_id", _SENTIMENT_PATH, index)
         if key in sentences:
             raise DataError(
                 f"the id {key!r} stands twice; expected unique ids",

@@ -49,11 +49,11 @@ def _other_label(given: object, flags: set[str]) -> str | None:
 def is_resegmented(sentences: Mapping[str, Sentence], items: Items) -> bool:
     """Whether over 10 % of the sentences read differently under the same id        C-50"""
     tolerated = TOLERATED_SHARE * len(items)
-    changed = [
-        (expected, given)
-        for key, item in items.items()
-        if (given := item.get("text")) != (expected := sentences[key].text)
-    ]
+    changed: list[tuple[str | None, object]] = []
+    for key, item in items.items():
+        expected, given = sentences[key].text, item.get("text")
+        if given != expected:
+            changed.append((expected, given))
     if len(changed) <= tolerated:
         return False
     return sum(_is_another(expected, given) for expected, given in changed) > tolerated

@@ -79,12 +79,18 @@ def captured(reference: TextReference, given: Highlights) -> list[bool | None]:
     """Every expected highlight: is its content stated by the model's?        C-55"""
     if not given.texts:
         return [False] * len(reference.highlights)
-    return stated_in({highlight.form for highlight in given.texts}, reference.highlights)
+    forms: set[str] = set()
+    for highlight in given.texts:
+        forms.add(highlight.form)
+    return stated_in(forms, reference.highlights)
 
 
 def stated_in(forms: Collection[str], statements: Sequence[Claim]) -> list[bool | None]:
     """True for each statement whose form is among these; None where only a judge can tell"""
-    return [True if statement.form in forms else None for statement in statements]
+    found: list[bool | None] = []
+    for statement in statements:
+        found.append(True if statement.form in forms else None)
+    return found
 
 
 def filled_fields(reference: TextReference, info: Mapping[str, Any]) -> list[bool]:

@@ -20,7 +20,7 @@ from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
-from callscore.suites.calls.text.claims import Claim, claims
+from callscore.suites.calls.text.claims import Claim, claim_forms, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
 from callscore.suites.calls.text.form import FORM
 from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
@@ -33,6 +33,7 @@ from callscore.suites.calls.text.summary import (
 
 DOMINANT_EMOTION = "text.dominant_emotion"
 STRUCTURE = "text.structure"
+_COMPLIES = ratio(1, 1)
 _SUPPORT = (
     "supported_by_transcript",
     "supported_by_reference",
@@ -128,9 +129,10 @@ class TextTask:
             **self._sentiment(reference, output, flags),
             **_summary(reference, output, verdicts, flags),
             DOMINANT_EMOTION: _emotion(reference, output, flags),
-            STRUCTURE: ratio(1, 1),
+            STRUCTURE: _COMPLIES,
         }
-        measures.update(dict.fromkeys(reference.absent, ABSENT))
+        if reference.absent:
+            measures.update(dict.fromkeys(reference.absent, ABSENT))
         return Measured(measures, sorted(flags))
 
     def _sentiment(
@@ -187,7 +189,7 @@ def _summary(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
     info = output.summary.get("call_extracted_info", {})
-    facts = fabrication.supported(claims(output.summary), reference.claim_forms, verdicts, flags)
+    facts = _supported(reference, output, verdicts, flags)
     fabrication_free = formulas.fabrication_free(facts)
     if _is_resolution_limited(fabrication_free):
         flags.add("resolution_limited")
@@ -198,6 +200,15 @@ def _summary(
         FABRICATION_FREE: fabrication_free,
         HALLUCINATION_RATE: formulas.hallucination_rate(facts),
     }
+
+
+def _supported(
+    reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
+) -> Sequence[bool | None]:
+    known = reference.claim_forms
+    if verdicts:
+        return fabrication.supported(claims(output.summary), known, verdicts, flags)
+    return [True if form in known else None for form in claim_forms(output.summary)]
 
 
 def _highlight_measures(

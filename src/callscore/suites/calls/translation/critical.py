@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -89,6 +90,7 @@ def lost(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
     return [text for text in found.lost if text not in kept] + [wording[at] for at in refuted]
 
 
+@lru_cache(maxsize=256)
 def is_resolution_limited(total: int) -> bool:
     """Whether a single drift is already beyond the limit        C-77"""
     gate = load().metrics[CRITICAL_FACTS].gate

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 
 import msgspec
 
@@ -27,6 +28,7 @@ __all__ = [
     "stated",
 ]
 
+_key = attrgetter("key")
 _Lost = tuple[str, tuple[Fact, ...]]
 
 
@@ -119,7 +121,7 @@ def fact_sheet(
 ) -> FactSheet:
     """The facts of a case, frozen before any model is seen        C-74"""
     stated = tuple(extract(reference, lang))
-    keys = frozenset([fact.key for fact in stated])
+    keys = frozenset(map(_key, stated))
     expected = stated
     if len(keys) < len(stated):
         expected = tuple({fact.key: fact for fact in reversed(stated)}.values())[::-1]
@@ -150,7 +152,7 @@ def preserved(
 def drift(sheet: FactSheet, translation: str) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
     found = extract(translation, sheet.lang)
-    if sheet.given is None and sheet.keys == {fact.key for fact in found}:
+    if sheet.given is None and sheet.keys == set(map(_key, found)):
         return Drift(len(sheet.expected), (), (), (), ())
     if sheet.given is None:
         missing = unmatched(sheet.expected, Index(found))

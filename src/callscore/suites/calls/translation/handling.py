@@ -50,6 +50,8 @@ def place(
     wordings: Sequence[Wording], written: Mapping[str, str], *, ignore_case: bool
 ) -> Sequence[Handled]:
     """Every distinct name, with the sentences (N1) of the human that hold its forms        C-70"""
+    if not wordings:
+        return ()
     if ignore_case:
         written = {key: text.casefold() for key, text in written.items()}
     forms: dict[str, list[str]] = {}
@@ -67,8 +69,13 @@ def place(
 
 
 def _placed(form: str, written: Mapping[str, str]) -> Placed:
-    holding = [key for key, text in written.items() if form in text]
-    as_words = [key for key in holding if contains(written[key], form)]
+    holding: list[str] = []
+    as_words: list[str] = []
+    for key, text in written.items():
+        if form in text:
+            holding.append(key)
+            if contains(text, form):
+                as_words.append(key)
     return Placed(form, as_words or holding, inside_words=not as_words)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from callscore.core.measure import Measure, not_run, percent, ratio, vacuous
 
+_NOTHING_EXPECTED = vacuous(1.0)
+
 
 def completeness(translated: int, total: int) -> Measure:
     """translated_sentence_count / total_source_sentences        003 Translation Metric 1, C-65"""
@@ -43,7 +45,7 @@ def preservation(correct: int, total: int) -> Measure:
 
     Nothing expected is 1, vacuous (C-73).
     """
-    return ratio(correct, total) if total else vacuous(1.0)
+    return ratio(correct, total) if total else _NOTHING_EXPECTED
 
 
 def critical_facts(drifted: int, total: int) -> Measure:

@@ -59,11 +59,6 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
     structure: Structure
 
     @cached_property
-    def text(self) -> str:
-        """The whole human translation, one sentence a line."""
-        return "\n".join(sentence.translation for sentence in self.sentences.values())
-
-    @cached_property
     def handled(self) -> Mapping[str, Sequence[Handled]]:
         """Terms and nouns, and where the human translation has them; nouns in any case     C-72"""
         written = {key: sentence.written for key, sentence in self.sentences.items()}
@@ -78,7 +73,7 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
         config = self.case.config
         return fact_sheet(
             partial(_source, self.sentences, self.case.transcript),
-            self.text,
+            "\n".join([sentence.translation for sentence in self.sentences.values()]),
             _tag(config.get("target_language")),
             source_lang=self.case.lang or _tag(config.get("source_language")),
             given=self.given_facts,
@@ -147,7 +142,7 @@ def _tag(value: object) -> str | None:
 
 def _sentence(item: Mapping[str, Any], case: Case, index: int) -> Sentence:
     return Sentence(
-        expected_id(item, "source_id", f"{_SENTENCES}[{index}]"),
+        expected_id(item, "source_id", _SENTENCES, index),
         _text(item, "source_text", case, _SENTENCES, index),
         _text(item, "translated_text", case, _SENTENCES, index),
     )

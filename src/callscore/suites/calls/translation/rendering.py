@@ -60,7 +60,7 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
     @property
     def text(self) -> str:
         """All that the answer says, one sentence a line."""
-        return "\n".join(rendering.text.replace("\n", " ") for rendering in self.by_id.values())
+        return "\n".join([rendering.text.replace("\n", " ") for rendering in self.by_id.values()])
 
     @cached_property
     def written(self) -> str:

@@ -49,6 +49,8 @@ __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
 
 COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
 DRIFT, STRUCTURE = "translation.drift", "translation.structure"
+_COMPLIES = ratio(1, 1)
+_NONE: frozenset[str] = frozenset()
 SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
 
 
@@ -121,7 +123,7 @@ class TranslationTask:
             )
         flags = set(output.flags)
         found = _absent(reference)
-        found[STRUCTURE] = ratio(1, 1)
+        found[STRUCTURE] = _COMPLIES
         if reference.sentences:
             _note_full_translation(reference, output, flags)
             found |= _of_sentences(output.rendered, verdicts, flags)
@@ -164,13 +166,17 @@ def _absent(reference: TranslationReference) -> dict[str, Measure]:
 
 
 def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> dict[str, Measure]:
-    renderings = rendered.by_id.values()
-    translated = [rendering for rendering in renderings if rendering.is_translated]
-    total = len(renderings)
+    similarities: list[float | None] = []
+    ratings: list[float | None] = []
+    for rendering in rendered.by_id.values():
+        similarities.append(judged.similarity(rendering, verdicts))
+        if rendering.is_translated:
+            ratings.append(judged.fluency(rendering, verdicts, flags))
+    total = len(similarities)
     return {
-        COMPLETENESS: formulas.completeness(len(translated), total),
-        MEANING: formulas.meaning([judged.similarity(r, verdicts) for r in renderings]),
-        FLUENCY: formulas.fluency([judged.fluency(r, verdicts, flags) for r in translated], total),
+        COMPLETENESS: formulas.completeness(len(ratings), total),
+        MEANING: formulas.meaning(similarities),
+        FLUENCY: formulas.fluency(ratings, total),
     }
 
 
@@ -182,7 +188,7 @@ def _of_names(
 ) -> dict[str, Measure]:
     found: dict[str, Measure] = {}
     for part, wordings in reference.wordings.items():
-        wrong: frozenset[str] = frozenset()
+        wrong = _NONE
         if wordings and not output.rendered.is_reference:
             wrong = not_kept(part, reference, output.rendered, verdicts, flags)
         if _is_contradicted(part, reference, output, wrong):
@@ -206,7 +212,7 @@ def not_kept(
             return is_handled(handled, rendered)
         return judged.is_same_name(handled, rendered, verdicts, flags)
 
-    return frozenset(entry.name for entry in reference.handled[part] if not is_kept(entry))
+    return frozenset([entry.name for entry in reference.handled[part] if not is_kept(entry)])
 
 
 def _is_contradicted(
@@ -272,7 +278,11 @@ def _note_full_translation(
         full = ""
     elif rendered.is_reference and full == reference.case.expected_outcome["full_translation"]:
         return
-    texts = [r.text for r in rendered.by_id.values() if r.is_translated and r.text not in full]
-    form = n2(full) if texts else ""
-    if not all(n2(text) in form for text in texts):
-        flags.add("full_translation_incomplete")
+    form: str | None = None
+    for rendering in rendered.by_id.values():
+        if rendering.text not in full and rendering.is_translated:
+            if form is None:
+                form = n2(full)
+            if n2(rendering.text) not in form:
+                flags.add("full_translation_incomplete")
+                return
