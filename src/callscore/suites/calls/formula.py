@@ -8,6 +8,7 @@ from functools import cache
 
 import msgspec
 
+from callscore.core.rating import TOLERANCE
 from callscore.suites.calls.spec import (
     Gate,
     MetricSpec,
@@ -36,24 +37,47 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
 
 def part_score(part: Part, value_of: ValueOf) -> float | None:
     """Σ weight × metric; None where a metric has no value"""
-    products = []
-    for slug, weight in part.weights.items():
-        value = value_of(slug)
-        if value is None:
-            return None
-        products.append(weight * value)
-    return math.fsum(products)
+    return weighted_sum((weight, value_of(slug)) for slug, weight in part.weights.items())
 
 
 def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
     products = []
-    for part in score.formula.values():
-        value = part_score(part, value_of)
-        if value is None:
-            return None
-        products.append(part.weight * value)
+    for part_weight, terms in score.terms:
+        inside = []
+        for slug, weight in terms:
+            value = value_of(slug)
+            if value is None:
+                return None
+            inside.append(weight * value)
+        products.append(part_weight * math.fsum(inside))
     return math.fsum(products)
+
+
+class ActiveGate(msgspec.Struct, frozen=True):
+    """A gate that is tested, and the metric whose value it looks at."""
+
+    slug: str
+    rule: Gate
+    judged: bool
+    """On what only a judge can tell: an estimate neither triggers nor clears it."""
+    clear_from: float
+    clear_to: float
+    """Values between these are in no breach, whatever the tolerance; others must be compared."""
+
+
+def active_gate(slug: str, spec: MetricSpec, rule: Gate) -> ActiveGate:
+    """The gate of a metric, with the values that clear it at a glance."""
+    is_strict = rule.comparison in ("<", ">")
+    margin = 0.0 if is_strict else 2 * TOLERANCE
+    is_floor = rule.comparison in ("<", "<=")
+    return ActiveGate(
+        slug,
+        rule,
+        judged=spec.needs == "judge",
+        clear_from=rule.limit + margin if is_floor else -math.inf,
+        clear_to=math.inf if is_floor else rule.limit - margin,
+    )
 
 
 class TaskFormula(msgspec.Struct, frozen=True):
@@ -67,12 +91,10 @@ class TaskFormula(msgspec.Struct, frozen=True):
     """The weighted metrics in the order of the specification."""
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
-    gates: Sequence[tuple[str, Gate]]
+    gates: Sequence[ActiveGate]
     specs: Mapping[str, MetricSpec]
     rate_gated: frozenset[str] = frozenset()
     """Metrics whose value a rate gate looks at, percent twins included."""
-    judged_gates: frozenset[str] = frozenset()
-    """Gates on what only a judge can tell: an estimate neither triggers nor clears them."""
 
 
 @cache
@@ -83,15 +105,14 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     score = spec.scores[task]
     weighted = frozenset(slug for part in score.formula.values() for slug in part.weights)
     active = [
-        (slug, gate)
+        active_gate(slug, spec.metrics[slug], rule)
         for slug in slugs
-        if (gate := spec.metrics[slug].gate) is not None and (gates == "all" or gate.formula)
+        if (rule := spec.metrics[slug].gate) is not None and (gates == "all" or rule.formula)
     ]
     # Structure first: where it fails, nothing else can be said.
-    active.sort(key=lambda entry: not entry[0].endswith(".structure"))
+    active.sort(key=lambda gate: not gate.slug.endswith(".structure"))
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
-    judged = frozenset(slug for slug, _ in active if spec.metrics[slug].needs == "judge")
     return TaskFormula(
         task=task,
         slugs=slugs,
@@ -102,7 +123,6 @@ def formula_of(task: str, gates: str) -> TaskFormula:
         gates=tuple(active),
         specs=spec.metrics,
         rate_gated=frozenset(slug for slug in slugs if _has_rate_gate(slug, spec.metrics)),
-        judged_gates=judged,
     )
 
 

@@ -31,7 +31,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
     """The task score of one model, recomputable from the metric values beside it (C-02)."""
     blockers = _blockers(formula, tally, settings)
     breached = frozenset(blocker.metric for blocker in blockers)
-    active = frozenset(slug for slug, _ in formula.gates)
+    active = frozenset(gate.slug for gate in formula.gates)
     metrics = {
         slug: _metric_score(slug, formula.specs[slug], tally, breached, active)
         for slug in formula.slugs
@@ -84,10 +84,10 @@ def _status(
 def _undecided(formula: TaskFormula, tally: TaskTally) -> list[str]:
     """Gates that rest on estimates: those neither trigger nor clear them (C-125)."""
     return [
-        slug
-        for slug, _ in formula.gates
-        if slug in formula.judged_gates
-        and (metric := tally.metrics.get(slug)) is not None
+        gate.slug
+        for gate in formula.gates
+        if gate.judged
+        and (metric := tally.metrics.get(gate.slug)) is not None
         and metric.approximate
     ]
 
@@ -102,15 +102,16 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
     share = len(tally.call_blocked) / tally.evaluated
     over_tolerance = holds(share, ">", settings.call_gate_tolerance)
     found = []
-    for slug, gate in formula.gates:
+    for gate in formula.gates:
+        slug, rule = gate.slug, gate.rule
         metric, cases = tally.metrics[slug], tally.breaches.get(slug, [])
-        if gate.kind == "call":
+        if rule.kind == "call":
             if cases and over_tolerance:
-                found.append(Blocker(formula.task, slug, _worst(metric, gate), gate.limit, cases))
-        elif not (metric.approximate and slug in formula.judged_gates):
+                found.append(Blocker(formula.task, slug, _worst(metric, rule), rule.limit, cases))
+        elif not (metric.approximate and gate.judged):
             value = _gate_value(metric, pooled=formula.specs[slug].pooled)
-            if value is not None and gate.breached(value):
-                found.append(Blocker(formula.task, slug, value, gate.limit, cases))
+            if value is not None and rule.breached(value):
+                found.append(Blocker(formula.task, slug, value, rule.limit, cases))
     return found
 
 
