@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 
 import msgspec
 
+from callscore.core.measure import Measure
 from callscore.core.rating import TOLERANCE
 from callscore.suites.calls.spec import (
     Gate,
@@ -85,6 +87,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
 
     task: str
     slugs: Sequence[str]
+    row: Callable[[Mapping[str, Measure]], Sequence[Measure]]
+    """Picks the measures in the order of the slugs."""
     score: ScoreSpec
     weighted: frozenset[str]
     scored: Sequence[str]
@@ -116,6 +120,7 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     return TaskFormula(
         task=task,
         slugs=slugs,
+        row=itemgetter(*slugs),
         score=score,
         weighted=weighted,
         scored=[slug for slug in slugs if slug in weighted],
