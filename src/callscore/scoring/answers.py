@@ -68,10 +68,13 @@ class RecordedAnswers:
         found: dict[str, dict[int, Reply | Failed]] = {}
         for line in self._lines.lines(position):
             record = read_output(line)
-            runs = found.setdefault(record.model, {})
-            if record.run in runs:
+            runs = found.get(record.model)
+            if runs is None:
+                found[record.model] = {record.run: reply_of(record)}
+            elif record.run in runs:
                 raise _twice(record, line)
-            runs[record.run] = reply_of(record)
+            else:
+                runs[record.run] = reply_of(record)
         return found
 
     def close(self) -> None:

@@ -35,8 +35,8 @@ from callscore.scoring.casework import (
     examine_case,
 )
 from callscore.scoring.examining import Examiner
-from callscore.store.files import Line, LinesByKey, lines_of
-from callscore.store.records import read_output_head, read_verdict
+from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
+from callscore.store.records import read_output_head, read_output_heads, read_verdict
 from callscore.suites import catalog
 from callscore.suites.calls.known_items import knows
 
@@ -271,10 +271,17 @@ def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
 def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
     lines = LinesByKey(config.outputs)
     models: set[str] = set()
-    for line in lines_of(config.outputs):
-        record = read_output_head(line)
-        models.add(record.model)
-        lines.add(_position(ids, record.case_id, line), line)
+    for block in blocks_of(config.outputs):
+        heads = read_output_heads(block.lines)
+        keys = [ids.get(head.case_id, -1) for head in heads]
+        if keys and -1 not in keys:
+            lines.add_block(keys, block)
+            models.update([head.model for head in heads])
+            continue
+        for line in lines_in(block):
+            head = read_output_head(line)
+            models.add(head.model)
+            lines.add(_position(ids, head.case_id, line), line)
     if not models:
         raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
     return RecordedAnswers(lines, sorted(models))

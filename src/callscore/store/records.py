@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from callscore.store.files import Line, numbered
 T = TypeVar("T")
 SHORTEST_CUT = 64
 """Shorter outputs might stand in the record a second time, as a name or a key."""
+QUOTE = ord('"')
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -88,6 +90,20 @@ def read_case_id(line: Line) -> str:
     return case_id
 
 
+def read_case_ids(lines: Sequence[bytes]) -> Sequence[str]:
+    """The ids of many cases at once; none where a line needs to be looked at by itself."""
+    ids = [head.id for head in _heads(_CASE_HEAD, lines)]
+    return ids if all(map(str.strip, ids)) else ()
+
+
+def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence[T]:
+    """What a decoder reads on each line; nothing where it has something against one of them."""
+    try:
+        return list(map(decoder.decode, lines))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()
+
+
 def read_case(line: Line) -> Case:
     """The case on a line: strict JSON, no duplicate keys, documented types."""
     case, raw = _decoded(line), line.raw
@@ -118,9 +134,18 @@ def read_output_head(line: Line) -> OutputHead:
     return head
 
 
+def read_output_heads(lines: Sequence[bytes]) -> Sequence[OutputHead]:
+    """The heads of many outputs at once; none where a line needs to be looked at by itself."""
+    heads = _heads(_OUTPUT_HEAD, lines)
+    return heads if all(map(str.strip, {head.model for head in heads})) else ()
+
+
 def read_output(line: Line) -> OutputRecord:
     """The record on a line of an outputs file; the model's own text is not looked at yet."""
-    record = _typed(_OUTPUT, line)
+    try:
+        record = _OUTPUT.decode(line.raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        record = _typed(_OUTPUT, line)
     # What the model said stands in both as it is: its faults are its own, not the file's.
     if not strict_json.is_whole(line.raw, _ENCODE(record)):
         _strict(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
@@ -130,7 +155,7 @@ def read_output(line: Line) -> OutputRecord:
         raise _at(
             line, DataError(f"{record.cost_usd} is negative; expected 0 or more", field="cost_usd")
         )
-    if not bytes(record.output) and not record.error:
+    if not record.output and not record.error:
         raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
     return record
 
@@ -155,24 +180,21 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
         why = record.error if isinstance(record.error, str) else msgspec.json.encode(record.error)
         why = why if isinstance(why, str) else why.decode()
         return Failed("model", why, record.cost_usd)
-    raw = bytes(record.output)
-    usage = record.usage or Usage()
+    raw, usage = bytes(record.output), record.usage
     return Reply(
-        text=_text(raw) if raw.startswith(b'"') or raw == b"null" else raw,
-        finish_reason=record.finish_reason,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=record.cost_usd,
+        _text(raw) if raw[0] == QUOTE or raw == b"null" else raw,
+        record.finish_reason,
+        usage.input_tokens if usage is not None else None,
+        usage.output_tokens if usage is not None else None,
+        record.cost_usd,
     )
 
 
 def _text(raw: bytes) -> str:
-    if raw == b"null":
-        return ""
     try:
         return _TEXT.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return str(strict_json.decode(raw, max_bytes=len(raw)).value)
+        return "" if raw == b"null" else str(strict_json.decode(raw, max_bytes=len(raw)).value)
 
 
 def _strict(line: Line) -> Any:
