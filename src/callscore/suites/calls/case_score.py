@@ -42,7 +42,7 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
             undecided.append(gate.slug)
         elif not gate.clear_from <= value <= gate.clear_to and gate.rule.breached(value):
             breached.append(gate)
-    ungated = task_score(formula.score, values.__getitem__)
+    ungated = task_score(formula.score, values)
     if breached:
         return _invalid(ungated, breached, values)
     if ungated is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from math import fsum, inf
 from operator import itemgetter
 
 import msgspec
@@ -21,7 +21,7 @@ from callscore.suites.calls.spec import (
     names,
 )
 
-ValueOf = Callable[[str], float | None]
+Values = Mapping[str, float | None]
 
 
 def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
@@ -34,26 +34,26 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
         if value is None:
             return None
         products.append(weight * value)
-    return math.fsum(products)
+    return fsum(products)
 
 
-def part_score(part: Part, value_of: ValueOf) -> float | None:
+def part_score(part: Part, values: Values) -> float | None:
     """Σ weight × metric; None where a metric has no value"""
-    return weighted_sum((weight, value_of(slug)) for slug, weight in part.weights.items())
+    return weighted_sum((weight, values[slug]) for slug, weight in part.weights.items())
 
 
-def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
+def task_score(score: ScoreSpec, values: Values) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
     products = []
     for part_weight, terms in score.terms:
         inside = []
         for slug, weight in terms:
-            value = value_of(slug)
+            value = values[slug]
             if value is None:
                 return None
             inside.append(weight * value)
-        products.append(part_weight * math.fsum(inside))
-    return math.fsum(products)
+        products.append(part_weight * fsum(inside))
+    return fsum(products)
 
 
 class ActiveGate(msgspec.Struct, frozen=True):
@@ -77,8 +77,8 @@ def active_gate(slug: str, spec: MetricSpec, rule: Gate) -> ActiveGate:
         slug,
         rule,
         judged=spec.needs == "judge",
-        clear_from=rule.limit + margin if is_floor else -math.inf,
-        clear_to=math.inf if is_floor else rule.limit - margin,
+        clear_from=rule.limit + margin if is_floor else -inf,
+        clear_to=inf if is_floor else rule.limit - margin,
     )
 
 
@@ -99,6 +99,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     specs: Mapping[str, MetricSpec]
     rate_gated: frozenset[str] = frozenset()
     """Metrics whose value a rate gate looks at, percent twins included."""
+    watched: frozenset[str] = frozenset()
+    """Metrics of which the worst call is shown: counts, and those with a call gate."""
 
 
 @cache
@@ -128,12 +130,17 @@ def formula_of(task: str, gates: str) -> TaskFormula:
         gates=tuple(active),
         specs=spec.metrics,
         rate_gated=frozenset(slug for slug in slugs if _has_rate_gate(slug, spec.metrics)),
+        watched=frozenset(slug for slug in slugs if _has_worst_call(spec.metrics[slug])),
     )
 
 
 def _has_rate_gate(slug: str, specs: Mapping[str, MetricSpec]) -> bool:
     gate = specs[specs[slug].complement_of or slug].gate
     return gate is not None and gate.kind == "rate"
+
+
+def _has_worst_call(metric: MetricSpec) -> bool:
+    return metric.unit == "count" or (metric.gate is not None and metric.gate.kind == "call")
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

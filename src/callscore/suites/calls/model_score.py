@@ -9,7 +9,7 @@ import msgspec
 from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
 from callscore.stats.intervals import clopper_pearson
-from callscore.suites.calls.formula import TaskFormula, ValueOf, part_score, task_score
+from callscore.suites.calls.formula import TaskFormula, Values, part_score, task_score
 from callscore.suites.calls.spec import Gate, MetricSpec, Settings, load
 from callscore.suites.calls.tally import MetricTally, TaskTally
 
@@ -36,11 +36,8 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         slug: _metric_score(slug, formula.specs[slug], tally, breached, active)
         for slug in formula.slugs
     }
-
-    def value_of(slug: str) -> float | None:
-        return metrics[slug].value
-
-    ungated = task_score(formula.score, value_of) if tally.evaluated else None
+    values = {slug: metric.value for slug, metric in metrics.items()}
+    ungated = task_score(formula.score, values) if tally.evaluated else None
     undecided = _undecided(formula, tally)
     status = _status(tally, settings, ungated, blocked=bool(blockers), undecided=bool(undecided))
     reasons = [blocker.metric for blocker in blockers]
@@ -48,7 +45,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         reasons = undecided
     if status == "incomplete" and ungated is None:
         reasons = [
-            slug for slug in formula.slugs if slug in formula.weighted and value_of(slug) is None
+            slug for slug in formula.slugs if slug in formula.weighted and values[slug] is None
         ]
     approximate = any(metrics[slug].approximate for slug in formula.weighted)
     score = TaskScore(
@@ -61,7 +58,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         official=status == "valid" and not approximate,
         coverage=tally.evaluated / tally.cases if tally.cases else None,
         blocked_calls=len(tally.blocked),
-        subscores=_subscores(formula, metrics, value_of),
+        subscores=_subscores(formula, metrics, values),
         metrics=metrics,
     )
     return ScoredTask(score, blockers)
@@ -267,13 +264,13 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
 
 
 def _subscores(
-    formula: TaskFormula, metrics: Mapping[str, MetricScore], value_of: ValueOf
+    formula: TaskFormula, metrics: Mapping[str, MetricScore], values: Values
 ) -> Mapping[str, SubScore]:
     """Sentiment, Summary, Emotion: over the cases that have them (C-127)."""
     found = {}
     for name, part in formula.score.parts.items():
         n = max(metrics[slug].n for slug in part.weights)
-        score = part_score(part, value_of)
+        score = part_score(part, values)
         waiting = any((metrics[slug].why or "").startswith("not_run") for slug in part.weights)
         status: Status = (
             "valid" if score is not None else "incomplete" if n or waiting else "not_run"

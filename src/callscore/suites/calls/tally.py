@@ -6,7 +6,7 @@ pooled numerator and denominator (micro), so that runs can be resumed, split and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 
 import msgspec
@@ -38,6 +38,7 @@ class MetricTally(msgspec.Struct):
     failed: int = 0
     absent: int = 0
     lowest: float = float("inf")
+    """As `highest` and `positive` only where the formula watches the metric."""
     highest: float = float("-inf")
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
@@ -48,7 +49,7 @@ class MetricTally(msgspec.Struct):
         The sums are kept in local names until the end, as this is done for every answer.
         """
         total, numerator, denominator = self.total, self.numerator, self.denominator
-        lowest, highest, positive, without = self.lowest, self.highest, self.positive, 0
+        without = 0
         for measure in measures:
             value = measure.value
             if value is None or measure.vacuous or measure.approximate:
@@ -56,18 +57,32 @@ class MetricTally(msgspec.Struct):
                 if value is None:
                     without += 1
                     continue
+            total += value
+            numerator += measure.numerator
+            denominator += measure.denominator
+        self.total, self.numerator, self.denominator = total, numerator, denominator
+        self.n += len(measures) - without
+
+    def watch(self, cases: Iterable[Measure]) -> None:
+        """Take in how far the values of cases reach, and how many are above 0."""
+        lowest, highest, positive = self.lowest, self.highest, self.positive
+        for case in cases:
+            value = case.value
+            if value is None:
+                continue
             if value < lowest:
                 lowest = value
             if value > highest:
                 highest = value
             if value > 0.0:
                 positive += 1
-            total += value
-            numerator += measure.numerator
-            denominator += measure.denominator
-        self.total, self.numerator, self.denominator = total, numerator, denominator
         self.lowest, self.highest, self.positive = lowest, highest, positive
-        self.n += len(measures) - without
+
+    def watch_runs(self, runs: Sequence[Measure], case: Measure) -> None:
+        """Take in how far the runs of a case reach, and whether their mean is above 0."""
+        positive = self.positive
+        self.watch(runs)
+        self.positive = positive + (case.value is not None and case.value > 0)
 
     def take_to_gate(self, measures: Sequence[Measure]) -> None:
         """Take in the values of cases for a rate gate: those that no call gate blocks."""
@@ -92,25 +107,22 @@ class MetricTally(msgspec.Struct):
         self.n += 1
         self.numerator += case.numerator
         self.denominator += case.denominator
-        if value > 0:
-            self.positive += 1
 
     def note(self, measure: Measure) -> None:
         """Take in what is worth knowing about a measure besides its value."""
-        value = measure.value
-        if value is None:
-            self.waiting += measure.absence == "not_run"
-            self.failed += measure.absence == "failed"
-            self.absent += measure.absence == "absent"
+        if measure.value is None:
+            absence = measure.absence
+            if absence == "not_run":
+                self.waiting += 1
+            elif absence == "failed":
+                self.failed += 1
+            elif absence == "absent":
+                self.absent += 1
             return
         if measure.vacuous:
             self.vacuous += 1
         if measure.approximate:
             self.approximate += 1
-        if value < self.lowest:
-            self.lowest = value
-        if value > self.highest:
-            self.highest = value
 
     def __add__(self, other: MetricTally) -> MetricTally:
         """Both tallies together."""
@@ -226,7 +238,10 @@ class TaskTally(msgspec.Struct):
                 unblocked.append(row)
             rows.append(row)
         for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
-            self._metric(slug).take(measures)
+            tally = self._metric(slug)
+            tally.take(measures)
+            if slug in formula.watched:
+                tally.watch(measures)
         for slug, measures in zip(formula.slugs, zip(*unblocked, strict=True), strict=False):
             if slug in formula.rate_gated:
                 self._metric(slug).take_to_gate(measures)
@@ -243,6 +258,8 @@ class TaskTally(msgspec.Struct):
             if measures:
                 case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
                 tally.add(case)
+                if slug in formula.watched:
+                    tally.watch_runs(measures, case)
                 if not is_blocked and slug in formula.rate_gated:
                     tally.take_to_gate([case])
 
