@@ -9,7 +9,6 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
-from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
 from callscore.scoring.cases import Opened
@@ -20,6 +19,7 @@ from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
 from callscore.suites.calls.asking import left_open, with_common
 from callscore.suites.calls.benchmarks import measuring as benchmarks
+from callscore.suites.calls.benchmarks.measuring import Benchmarked
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.benchmarks.words import criteria_of
 from callscore.suites.calls.case_score import score_case
@@ -37,6 +37,8 @@ TRANSLATION = "translation"
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """What files say, by model and run; None stands for every model."""
+NOTHING_GIVEN: GivenVerdicts = {}
+NO_BENCHMARKS: Benchmarked = {}
 
 
 class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -260,7 +262,7 @@ class Scorer:
             done = measured[model] = []
             for answer in runs:
                 if isinstance(answer, ReadAnswer):
-                    found = next(results, NOTHING_FOUND)
+                    found = next(results, NOTHING_FOUND) if examined.answers else NOTHING_FOUND
                     done.append(self._measured(read.opened, answer, found, frozen))
                 else:
                     done.append(answer)
@@ -333,7 +335,7 @@ class Scorer:
         measured = opened.task.measure(opened.reference, answer.output, verdicts)
         if found is not NOTHING_FOUND or self._estimates:
             measured = _as_found(measured, verdicts, found)
-        layer_two: Mapping[str, Measure] = {}
+        layer_two = NO_BENCHMARKS
         if opened.task.name in self._benchmarked:
             layer_two = (
                 benchmarks.malformed(opened.case)

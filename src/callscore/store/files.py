@@ -137,7 +137,7 @@ class LinesByKey:
         self._paths = paths
         self._keys = array("q")
         self._places = array("q")
-        self._files: dict[int, _Reader] = {}
+        self._readers: dict[int, _Reader] = {}
         self._after = 0
         """Behind the lines that were asked for last: who asks for keys in order needs no search."""
         self._sorted = True
@@ -176,9 +176,9 @@ class LinesByKey:
 
     def close(self) -> None:
         """Close the files that were opened for reading."""
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
+        for reader in self._readers.values():
+            reader.file.close()
+        self._readers.clear()
 
     def _sort(self) -> None:
         order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
@@ -188,28 +188,29 @@ class LinesByKey:
 
     def _read(self, place: int) -> Line:
         number, offset = place >> _OFFSET_BITS, place & _OFFSET_MASK
-        file = self._files.get(number)
-        if file is None:
-            file = self._files[number] = _Reader(self._paths[number])
-        return file.line_at(offset)
+        reader = self._readers.get(number)
+        if reader is None:
+            path = self._paths[number]
+            reader = self._readers[number] = _Reader(path, open_for_reading(path))
+        if reader.at != offset:
+            reader.file.seek(offset)
+        raw = reader.file.readline()
+        reader.at = offset + len(raw)
+        return Line(reader.path, 0, offset, raw)
 
 
 class _Reader:
-    """A file of which lines are wanted here and there: those in order are read without seeking."""
+    """A file of which lines are wanted here and there, and where it stands.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = open_for_reading(path)
-        self._at = 0
-        self.close = self._file.close
+    Those in order are read without seeking.
+    """
 
-    def line_at(self, offset: int) -> Line:
-        """The line that begins there; its number is unknown."""
-        if self._at != offset:
-            self._file.seek(offset)
-        raw = self._file.readline()
-        self._at = offset + len(raw)
-        return Line(self._path, 0, offset, raw)
+    __slots__ = ("at", "file", "path")
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.file = file
+        self.at = 0
 
 
 def numbered(line: Line) -> Line:
