@@ -26,7 +26,7 @@ class CaseHead(msgspec.Struct, gc=False):
     id: str
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens of one call."""
 
     input_tokens: int | None = None
@@ -46,7 +46,8 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     case_id: str
     model: str
     output: msgspec.Raw = msgspec.Raw()
-    run: int = 1
+    run: int | msgspec.UnsetType = msgspec.UNSET
+    """The first where it is not said; what is said is encoded again, and so proven whole."""
     usage: Usage | None = None
     cost_usd: float | None = None
     latency_ms: float | None = None
@@ -149,7 +150,7 @@ def read_output(line: Line) -> OutputRecord:
     # What the model said stands in both as it is: its faults are its own, not the file's.
     if not strict_json.is_whole(line.raw, _ENCODE(record)):
         _strict(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
-    if record.run < 1:
+    if record.run is not msgspec.UNSET and record.run < 1:
         raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     if record.cost_usd is not None and record.cost_usd < 0:
         raise _at(
@@ -163,7 +164,13 @@ def read_output(line: Line) -> OutputRecord:
 def _envelope(raw: bytes, record: OutputRecord) -> bytes:
     """The record without what the model said: faults in there are the model's, not the file's."""
     said = bytes(record.output)
-    return raw.replace(said, b"0", 1) if len(said) > SHORTEST_CUT else raw
+    if len(said) <= SHORTEST_CUT:
+        return raw
+    # To look for all of a long text takes long; where it begins is mostly where it is.
+    at = raw.find(said[:SHORTEST_CUT])
+    if not raw.startswith(said, at):
+        return raw.replace(said, b"0", 1)
+    return raw[:at] + b"0" + raw[at + len(said) :]
 
 
 def read_verdict(line: Line) -> VerdictRecord:
@@ -172,6 +179,11 @@ def read_verdict(line: Line) -> VerdictRecord:
     if (record.verdict is None) == (record.value is None):
         raise _at(line, DataError("expected either a word here or a `value`", field="verdict"))
     return record
+
+
+def run_of(record: OutputRecord) -> int:
+    """Which of the answers to its case this is."""
+    return 1 if record.run is msgspec.UNSET else record.run
 
 
 def reply_of(record: OutputRecord) -> Reply | Failed:
