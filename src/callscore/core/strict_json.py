@@ -20,6 +20,7 @@ MAX_INTEGER_DIGITS = 4_300
 
 _DECODE = msgspec.json.Decoder().decode
 _ENCODE = msgspec.json.Encoder().encode
+_NEXT_ITEM = (b"},{", b"],[", b"},[", b"],{")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -47,9 +48,10 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
         value = _DECODE(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_slowly(raw)
-    if not is_whole(raw, _ENCODE(value)):
+    encoded = _ENCODE(value)
+    if not is_whole(raw, encoded):
         return _decode_slowly(raw)
-    if may_be_deep(raw) and _depth(value) > MAX_DEPTH:
+    if may_be_deep(encoded) and _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
     return Decoded(value)
 
@@ -69,10 +71,15 @@ def is_whole(raw: bytes, encoded: bytes) -> bool:
     return raw.find(b"\\u003") < 0 or (raw.find(b"\\u003a") < 0 and raw.find(b"\\u003A") < 0)
 
 
-def may_be_deep(raw: bytes) -> bool:
-    """Whether a text has as many brackets as too many levels need."""
+def may_be_deep(encoded: bytes) -> bool:
+    """Whether a value, encoded without spaces, has as many brackets as too many levels need.
+
+    One that opens where another has just closed, as between the items of a list, adds no level.
+    """
     # counted as the colons are
-    return 2 * len(raw) - len(raw.replace(b"[", b"")) - len(raw.replace(b"{", b"")) > MAX_DEPTH
+    opened = 2 * len(encoded)
+    opened -= len(encoded.replace(b"[", b"")) + len(encoded.replace(b"{", b""))
+    return opened > MAX_DEPTH and opened - sum(map(encoded.count, _NEXT_ITEM)) > MAX_DEPTH
 
 
 def _depth(value: object) -> int:

@@ -107,11 +107,13 @@ def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence
 
 def read_case(line: Line) -> Case:
     """The case on a line: strict JSON, no duplicate keys, documented types."""
-    case, raw = _decoded(line), line.raw
-    # Keys that no case has are not encoded again, and make the careful reader look.
-    if case is None or strict_json.may_be_deep(raw) or not strict_json.is_whole(raw, _ENCODE(case)):
-        return _converted(_strict(line), Case, line)
-    return case
+    case = _decoded(line)
+    if case is not None:
+        encoded = _ENCODE(case)
+        # Keys that no case has are not encoded again, and make the careful reader look.
+        if strict_json.is_whole(line.raw, encoded) and not strict_json.may_be_deep(encoded):
+            return case
+    return _converted(_strict(line), Case, line)
 
 
 def read_checked_case(line: Line) -> Case:
