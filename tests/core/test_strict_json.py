@@ -1,12 +1,14 @@
 """Reading JSON that nobody vouches for: what the quick check must not let through."""
 
 import json
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.core.strict_json import JsonFault, decode, is_whole
+from callscore.core.strict_json import MAX_DEPTH, JsonFault, decode, is_whole, may_be_deep
 
 DUPLICATES = [
     b'{"a":1,"a":2}',
@@ -47,3 +49,23 @@ def test_a_member_that_a_later_one_replaces_always_shows(
     twice = f"{{{json.dumps(key)} : {json.dumps(extra)}, {once[1:]}"
     assert is_whole(once.encode(), json.dumps({key: value}).encode())
     assert not is_whole(twice.encode(), json.dumps({key: value}).encode())
+
+
+def nested(levels: int, siblings: int) -> Any:
+    """A value of so many levels, objects and lists in turn, with shallow ones beside each."""
+    value: Any = []
+    for level in range(1, levels):
+        beside: list[Any] = [{"text": "},{ ],[ [{"}, []] * siblings
+        value = [*beside[:siblings], value, *beside] if level % 2 else {"a": {}, "b": value}
+    return value
+
+
+@pytest.mark.parametrize("siblings", [0, 1, 40])
+def test_levels_are_counted_and_not_brackets(siblings: int) -> None:
+    deepest = nested(MAX_DEPTH, siblings)
+    assert decode(json.dumps(deepest).encode()).value == deepest
+    with pytest.raises(JsonFault, match="too_deep"):
+        decode(json.dumps({"a": deepest}).encode())
+    many = [{"items": [[1], {"a": [2]}]} for _ in range(100)]
+    assert not may_be_deep(msgspec.json.encode(many[:20]))
+    assert decode(json.dumps(many).encode()).value == many

@@ -81,7 +81,7 @@ def test_examples_qa_score_w_qa_6() -> None:
         "qa.score_gap_accuracy": 0.73,
         "qa.evidence_backed_reasoning": 0.85,
     }
-    total = task_score(spec.load().scores["qa"], values.get)
+    total = task_score(spec.load().scores["qa"], values)
     assert total == pytest.approx(0.882)  # W-QA-6
     assert total is not None
     assert show(total) == "0.882"

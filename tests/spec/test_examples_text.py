@@ -229,7 +229,7 @@ EXAMPLE = {
     ],
 )
 def test_worked_example_of_a_sub_score(part: str, value: float) -> None:
-    found = part_score(load().scores["text"].parts[part], EXAMPLE.get)
+    found = part_score(load().scores["text"].parts[part], EXAMPLE)
     assert found == pytest.approx(value)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from callscore.core.measure import Measure
 from callscore.core.rating import rate
 from callscore.suites.calls.formula import task_score
 from callscore.suites.calls.spec import load
@@ -148,9 +147,8 @@ def test_the_translation_score_is_the_weighted_sum(expected: float) -> None:
         "proper_nouns": 0.95,
         "critical_facts": 0.98,
     }
-    score = task_score(
-        SPEC.scores["translation"], lambda slug: Measure(found[slug.partition(".")[2]]).value
-    )
+    values = {f"translation.{name}": value for name, value in found.items()}
+    score = task_score(SPEC.scores["translation"], values)
     assert score == pytest.approx(expected, abs=1e-12)
 
 

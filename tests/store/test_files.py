@@ -12,7 +12,14 @@ import pytest
 
 from callscore.core.errors import DataError, StoreError
 from callscore.store import files
-from callscore.store.files import check_targets, lines_of, written_whole
+from callscore.store.files import (
+    LinesByKey,
+    blocks_of,
+    check_targets,
+    lines_in,
+    lines_of,
+    written_whole,
+)
 from commands import run_python
 
 
@@ -123,3 +130,34 @@ def test_r22_line_ends_marks_and_empty_lines_do_not_matter(
         (1, b'{"a": 1}'),
         (4, b'{"a": 2}'),
     ]
+
+
+def test_lines_longer_than_a_block_are_whole_and_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.jsonl"
+    lengths = [1, files.BLOCK_BYTES - 3, 1, 3 * files.BLOCK_BYTES, 0, 20, files.BLOCK_BYTES, 7]
+    texts = [b'"' + b"x" * length + b'"\n' if length else b"\n" for length in lengths]
+    path.write_bytes(b"".join(texts).rstrip(b"\n"))
+    lines = list(lines_of([path]))
+    assert [line.number for line in lines] == [1, 2, 3, 4, 6, 7, 8]
+    assert b"\n".join(line.raw.strip() for line in lines) + b"\n" == b"".join(texts).replace(
+        b"\n\n", b"\n"
+    )
+    assert all(files.numbered(line) == line for line in lines)
+
+
+@pytest.mark.parametrize("keys", [[0, 1, 2, 3, 3, 5], [5, 3, 3, 2, 1, 0], [0, 3, 1, 3, 2, 5]])
+def test_lines_are_found_by_key_however_they_were_noted(tmp_path: Path, keys: list[int]) -> None:
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path in paths:
+        path.write_text("".join(f"{path.stem}{at}\n" for at in range(len(keys))))
+    by_line, by_block = LinesByKey(paths), LinesByKey(paths)
+    for block in blocks_of(paths):
+        by_block.add_block(keys, block)
+        for key, line in zip(keys, lines_in(block), strict=True):
+            by_line.add(key, line)
+    for key in (*range(7), 3, 3, 0, 5):
+        expected = [f"{path.stem}{at}\n" for path in paths for at in range(6) if keys[at] == key]
+        for lines in (by_line, by_block):
+            assert [line.raw.decode() for line in lines.lines(key)] == expected
+    by_line.close()
+    by_block.close()

@@ -10,7 +10,7 @@ JsonObject = Mapping[str, Any]
 """Parsed JSON as it came: only readers look inside."""
 
 
-class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One turn of a call. Searches use `text` alone (C-122)."""
 
     text: str
@@ -19,7 +19,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     start: float | None = None
 
 
-class Case(msgspec.Struct, frozen=True, omit_defaults=True):
+class Case(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One call and one task (C-123), as it stands on one line of a case file."""
 
     id: str
@@ -84,7 +84,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     """The model's name as the provider returned it."""
 
 
-class Malformed(msgspec.Struct, frozen=True):
+class Malformed(msgspec.Struct, frozen=True, gc=False):
     """The model answered in the wrong shape: its own fault, scored by the structure rule."""
 
     cause: str

@@ -21,8 +21,8 @@ class Measure(msgspec.Struct, frozen=True, gc=False):
     """One value of one formula on one case, or why there is none."""
 
     value: float | None
-    numerator: float = 0.0
-    denominator: float = 0.0
+    numerator: float = 0
+    denominator: float = 0
     absence: Absence = ""
     why: str = ""
     vacuous: bool = False

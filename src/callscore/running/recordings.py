@@ -8,7 +8,7 @@ from pathlib import Path
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.store.files import LinesByKey, lines_of
-from callscore.store.records import read_output, read_output_head, reply_of
+from callscore.store.records import read_output, read_output_head, reply_of, run_of
 
 
 class Recordings:
@@ -33,7 +33,7 @@ class Recordings:
         found: Reply | Failed | None = None
         for line in self._lines.lines(position):
             record = read_output(line)
-            if record.run != run:
+            if run_of(record) != run:
                 continue
             if found is not None:
                 raise DataError(

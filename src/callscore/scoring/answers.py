@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.store.files import Line, LinesByKey, numbered
-from callscore.store.records import OutputRecord, read_output, reply_of
+from callscore.store.records import OutputRecord, read_output, reply_of, run_of
 
 EMBEDDED_MODEL = "model_output"
 """The name under which an output embedded in a case is scored."""
@@ -68,10 +68,14 @@ class RecordedAnswers:
         found: dict[str, dict[int, Reply | Failed]] = {}
         for line in self._lines.lines(position):
             record = read_output(line)
-            runs = found.setdefault(record.model, {})
-            if record.run in runs:
+            run = run_of(record)
+            runs = found.get(record.model)
+            if runs is None:
+                found[record.model] = {run: reply_of(record)}
+            elif run in runs:
                 raise _twice(record, line)
-            runs[record.run] = reply_of(record)
+            else:
+                runs[run] = reply_of(record)
         return found
 
     def close(self) -> None:
@@ -81,7 +85,7 @@ class RecordedAnswers:
 
 def _twice(record: OutputRecord, line: Line) -> DataError:
     return DataError(
-        f"model {record.model!r}, run {record.run} stands twice; expected one line each",
+        f"model {record.model!r}, run {run_of(record)} stands twice; expected one line each",
         field="case_id",
         case_id=record.case_id,
         place=numbered(line).place,

@@ -11,8 +11,8 @@ from callscore.config import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.task import Task
-from callscore.store.files import Line, lines_of
-from callscore.store.records import read_case, read_case_id, read_checked_case
+from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
+from callscore.store.records import read_case, read_case_id, read_case_ids, read_checked_case
 from callscore.suites import catalog
 
 
@@ -65,17 +65,27 @@ def duplicate_id(case_id: str, line: Line) -> DataError:
 def case_positions(config: ScoreConfig) -> dict[str, int]:
     """The id of every case and its position, wanted or not."""
     ids: dict[str, int] = {}
-    for line in lines_of(config.cases):
+    for block in blocks_of(config.cases):
+        at_once = read_case_ids(block.lines)
+        if at_once and len(set(at_once)) == len(at_once) and ids.keys().isdisjoint(at_once):
+            for case_id in at_once:
+                ids[case_id] = len(ids)
+        else:
+            _place_one_by_one(block, ids, allow_bad_cases=config.allow_bad_cases)
+    return ids
+
+
+def _place_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: bool) -> None:
+    for line in lines_in(block):
         try:
             case_id = read_case_id(line)
             if case_id in ids:
                 raise duplicate_id(case_id, line)
         except DataError:
-            if not config.allow_bad_cases:
+            if not allow_bad_cases:
                 raise
             continue
         ids[case_id] = len(ids)
-    return ids
 
 
 class WantedCases:

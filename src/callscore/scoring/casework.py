@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
-from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
+from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
 from callscore.scoring.cases import Opened
 from callscore.scoring.examining import NOTHING_FOUND, Examined, Examiner
+from callscore.scoring.results import error_of, result_of, verdict_record
 from callscore.store.records import VerdictRecord
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
@@ -37,6 +38,8 @@ TRANSLATION = "translation"
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """What files say, by model and run; None stands for every model."""
+NOTHING_GIVEN: GivenVerdicts = {}
+NO_BENCHMARKS: Mapping[str, Measure] = {}
 
 
 class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -93,6 +96,17 @@ class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     """What judge and embedder said of the case itself."""
 
 
+class _Answered(msgspec.Struct):
+    """What a model has answered to some cases of a task, on its way into their tally."""
+
+    model: str
+    tally: TaskTally
+    cases: list[tuple[str, Sequence[Answer]]] = []
+    """By id, those with an answer at least."""
+    costs: list[float | None] = []
+    failed: int = 0
+
+
 async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
     """Put everything that is open about a case to judge and embedder, a request an answer.
 
@@ -141,6 +155,18 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether anybody is there to answer questions."""
 
 
+class _Formulas(dict[str, TaskFormula]):
+    """The formulas of the tasks by name, each made when it is first asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    def __missing__(self, task: str) -> TaskFormula:
+        formula = self[task] = catalog.formula_for(task, self._settings)
+        return formula
+
+
 class Scorer:
     """Reads and measures the answers to one case after another; the tallies are what it leaves.
 
@@ -155,18 +181,13 @@ class Scorer:
         names = catalog.tasks(settings)
         self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
         self._asked = set(names) if options.asks else set()
+        self._looked_into = self._benchmarked | self._asked
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
         self._estimates = options.estimates
-        self._formulas: dict[str, TaskFormula] = {}
+        self._formulas = _Formulas(settings)
         self.tallies: Tallies = {model: {} for model in models}
-
-    def _formula(self, task: str) -> TaskFormula:
-        formula = self._formulas.get(task)
-        if formula is None:
-            formula = self._formulas[task] = catalog.formula_for(task, self._settings)
-        return formula
 
     def _tally(self, model: str, task: str) -> TaskTally:
         tallies = self.tallies[model]
@@ -182,11 +203,12 @@ class Scorer:
         given: GivenVerdicts,
     ) -> ReadCase:
         """The answers of a case by model, with what is still open about each."""
-        found: dict[str, Sequence[ReadAnswer | tuple[int, Failed]]] = {}
+        found: dict[str, list[ReadAnswer | tuple[int, Failed]]] = {}
         for model in self._models:
             if runs := answers.get(model):
-                order = sorted(runs) if len(runs) > 1 else runs
-                found[model] = [self._read(opened, model, run, runs[run], given) for run in order]
+                read = found[model] = []
+                for run in sorted(runs) if len(runs) > 1 else runs:
+                    read.append(self._read(opened, model, run, runs[run], given))
         if not given and opened.task.name not in self._asked:
             return ReadCase(opened, found)
         asked = self._asked_of_case(opened)
@@ -216,10 +238,8 @@ class Scorer:
             return run, reply
         task, reference = opened.task, opened.reference
         output = task.read(reference, reply)
-        known = given.get((model, run), NO_VERDICTS)
-        if of_everybody := given.get((None, run)):
-            known = with_common(known, of_everybody)
-        if isinstance(output, Malformed):
+        known = _known(given, model, run) if given else NO_VERDICTS
+        if task.name not in self._looked_into or isinstance(output, Malformed):
             return ReadAnswer(model, run, reply, output, None, known, ())
         subject = None
         if task.name in self._benchmarked:
@@ -253,7 +273,7 @@ class Scorer:
             done = measured[model] = []
             for answer in runs:
                 if isinstance(answer, ReadAnswer):
-                    found = next(results, NOTHING_FOUND)
+                    found = next(results, NOTHING_FOUND) if examined.answers else NOTHING_FOUND
                     done.append(self._measured(read.opened, answer, found, frozen))
                 else:
                     done.append(answer)
@@ -261,45 +281,61 @@ class Scorer:
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Tell what was found on some cases, in their order, and add them up."""
-        answered: dict[tuple[str, str], list[tuple[str, Sequence[Answer]]]] = {}
+        groups: dict[str, list[_Answered]] = {}
         for measured in cases:
             case = measured.opened.case
-            self._keep(case, None, measured.frozen)
-            for model in self._models:
-                answers = self._told(measured.opened, model, measured.answers.get(model))
-                if answers:
-                    answered.setdefault((model, case.task), []).append((case.id, answers))
-        for (model, task), found in answered.items():
-            tally = self._tally(model, task)
-            tally.add_cases(self._formula(task), found)
-            if task in self._benchmarked:
-                for _, answers in found:
-                    tally.add_benchmarks(answers, self._settings.consistency_ddof)
+            if self._on_verdict is not None:
+                self._keep(case, None, measured.frozen)
+            of_task = groups.get(case.task)
+            if of_task is None:
+                of_task = groups[case.task] = [
+                    _Answered(model, self._tally(model, case.task)) for model in self._models
+                ]
+            for group in of_task:
+                runs = measured.answers.get(group.model)
+                if runs:
+                    self._tell(measured.opened, runs, group)
+                else:
+                    group.tally.add_not_run()
+                    self._on_result(CaseResult(case.id, group.model, 1, case.task, "not_run"))
+        for task, of_task in groups.items():
+            for group in of_task:
+                group.tally.add_calls(group.costs, group.failed)
+                if group.cases:
+                    self._add_up(task, group)
 
-    def _told(
-        self, opened: Opened, model: str, runs: Sequence[MeasuredAnswer | tuple[int, Failed]] | None
-    ) -> Sequence[Answer]:
-        """Tell about every run of a model on a case; those that were answered."""
-        case = opened.case
-        tally = self._tally(model, case.task)
-        if not runs:
-            tally.add_not_run()
-            self._on_result(CaseResult(case.id, model, 1, case.task, "not_run"))
-            return ()
+    def _add_up(self, task: str, group: _Answered) -> None:
+        group.tally.add_cases(self._formulas[task], group.cases)
+        if task in self._benchmarked:
+            for _, answers in group.cases:
+                group.tally.add_benchmarks(answers, self._settings.consistency_ddof)
+
+    def _tell(
+        self, opened: Opened, runs: Sequence[MeasuredAnswer | tuple[int, Failed]], group: _Answered
+    ) -> None:
+        """Tell about every run of a model on a case; those that were answered are put by."""
+        case, tally, model = opened.case, group.tally, group.model
+        marks = self._models[model]
         answers: list[Answer] = []
-        tally.most_runs = max(tally.most_runs, len(runs))
+        if len(runs) > tally.most_runs:
+            tally.most_runs = len(runs)
         for run in runs:
             if isinstance(run, MeasuredAnswer):
-                tally.add_call(run.read.reply.cost_usd)
-                self._tell(opened, run)
-                self._keep(case, run.read, run.found)
+                group.costs.append(run.read.reply.cost_usd)
+                self._on_result(result_of(case, model, run.read.run, run.answer, marks))
+                if self._on_record is not None:
+                    self._record(opened, run, self._on_record)
+                if self._on_verdict is not None:
+                    self._keep(case, run.read, run.found)
                 answers.append(run.answer)
             else:
-                tally.add_failed_call(run[1].cost_usd)
-                self._on_result(_error(case, model, *run))
-        if not answers:
+                group.failed += 1
+                group.costs.append(run[1].cost_usd or 0.0)
+                self._on_result(error_of(case, model, *run))
+        if answers:
+            group.cases.append((case.id, answers))
+        else:
             tally.add_error()
-        return answers
 
     def _measured(
         self, opened: Opened, answer: ReadAnswer, found: Examined, frozen: Examined
@@ -307,8 +343,10 @@ class Scorer:
         verdicts: Verdicts = answer.given
         if found.verdicts or frozen.verdicts:
             verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
-        measured = self._measure(opened, answer.output, verdicts, found)
-        layer_two: Mapping[str, Measure] = {}
+        measured = opened.task.measure(opened.reference, answer.output, verdicts)
+        if found is not NOTHING_FOUND or self._estimates:
+            measured = _as_found(measured, verdicts, found)
+        layer_two = NO_BENCHMARKS
         if opened.task.name in self._benchmarked:
             from callscore.suites.calls.benchmarks.measuring import malformed, measure
 
@@ -318,77 +356,38 @@ class Scorer:
                 else measure(answer.subject, verdicts)
             )
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
-        score = score_case(self._formula(opened.task.name), measured)
+        score = score_case(self._formulas[opened.task.name], measured)
         scored = Answer(measured, score, layer_two)
         return MeasuredAnswer(answer, scored, verdicts, found.verdicts)
 
     def _keep(self, case: Case, answer: ReadAnswer | None, verdicts: Verdicts) -> None:
         """Hand on what judge and embedder said, in the form of a verdicts file."""
-        if self._on_verdict is None:
-            return
+        assert self._on_verdict is not None  # nobody else calls this
+        model, run = (answer.model, answer.run) if answer is not None else (None, 1)
         for given in verdicts.values():
             for verdict in given:
-                self._on_verdict(_verdict_record(case, answer, verdict))
+                self._on_verdict(verdict_record(case.id, model, run, verdict))
 
-    def _tell(self, opened: Opened, measured: MeasuredAnswer) -> None:
+    def _record(self, opened: Opened, measured: MeasuredAnswer, on_record: OnRecord) -> None:
         case, read, answer = opened.case, measured.read, measured.answer
-        self._on_result(_result(case, read, answer, self._models[read.model]))
-        if self._on_record is not None:
-            author = Author(read.model, read.run, read.reply)
-            measures = {**answer.measured.measures, **answer.benchmarks}
-            verdicts = measured.verdicts
-            faults = faults_of(case.task, opened.reference, read.output, verdicts)
-            for record in records_of(case, author, measures, verdicts, faults):
-                self._on_record(record)
-
-    def _measure(
-        self, opened: Opened, output: Any, verdicts: Verdicts, found: Examined
-    ) -> Measured:
-        measured = opened.task.measure(opened.reference, output, verdicts)
-        if found is NOTHING_FOUND and not self._estimates:
-            return measured
-        measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
-        causes = (f"unjudged: {why}" for why in found.failures.values())
-        flags = sorted({*measured.flags, *found.flags, *causes})
-        return Measured(measures, flags, measured.secondary)
+        author = Author(read.model, read.run, read.reply)
+        measures = {**answer.measured.measures, **answer.benchmarks}
+        verdicts = measured.verdicts
+        faults = faults_of(case.task, opened.reference, read.output, verdicts)
+        for record in records_of(case, author, measures, verdicts, faults):
+            on_record(record)
 
 
-def _result(case: Case, answer: ReadAnswer, scored: Answer, marks: Sequence[str]) -> CaseResult:
-    score, flags, metrics = scored.score, scored.measured.flags, scored.score.values
-    if scored.benchmarks:
-        second = {slug: measure.value for slug, measure in scored.benchmarks.items()}
-        metrics = {**metrics, **second}
-    return CaseResult(
-        case.id,
-        answer.model,
-        answer.run,
-        case.task,
-        score.status,
-        score.score,
-        score.ungated_score,
-        score.reasons,
-        sorted({*flags, *marks}) if marks else flags,
-        metrics,
-    )
+def _known(given: GivenVerdicts, model: str, run: int) -> Verdicts:
+    """What files say about a run of a model, and about that run of every model."""
+    known = given.get((model, run), NO_VERDICTS)
+    of_everybody = given.get((None, run))
+    return with_common(known, of_everybody) if of_everybody else known
 
 
-def _verdict_record(case: Case, answer: ReadAnswer | None, verdict: Verdict) -> VerdictRecord:
-    """A verdict with whose answer it is about; without one it is about the case itself."""
-    return VerdictRecord(
-        case_id=case.id,
-        metric=verdict.metric,
-        item=verdict.item,
-        model=answer.model if answer is not None else None,
-        run=answer.run if answer is not None else 1,
-        verdict=verdict.verdict,
-        value=verdict.value,
-        text=verdict.text,
-        quote=verdict.quote,
-        source=verdict.source,
-        by=verdict.by,
-        approximate=verdict.approximate,
-    )
-
-
-def _error(case: Case, model: str, run: int, failure: Failed) -> CaseResult:
-    return CaseResult(case.id, model, run, case.task, "error", flags=(failure.why,))
+def _as_found(measured: Measured, verdicts: Verdicts, found: Examined) -> Measured:
+    """The measures, marked where they rest on estimates or nobody could be asked."""
+    measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
+    causes = (f"unjudged: {why}" for why in found.failures.values())
+    flags = sorted({*measured.flags, *found.flags, *causes})
+    return Measured(measures, flags, measured.secondary)

@@ -21,6 +21,7 @@ from callscore.scoring.answers import Answers, AnswerSource, EmbeddedAnswers, Re
 from callscore.scoring.cases import Placed, WantedCases, case_positions
 from callscore.scoring.casework import (
     NOT_EXAMINED,
+    NOTHING_GIVEN,
     ExaminedCase,
     GivenVerdicts,
     MeasuredCase,
@@ -35,8 +36,8 @@ from callscore.scoring.casework import (
     examine_case,
 )
 from callscore.scoring.examining import Examiner
-from callscore.store.files import Line, LinesByKey, lines_of
-from callscore.store.records import read_output_head, read_verdict
+from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
+from callscore.store.records import read_output_head, read_output_heads, read_verdict
 from callscore.suites import catalog
 from callscore.suites.calls.known_items import knows
 
@@ -180,26 +181,29 @@ class Tallying:
 
     def _read(self, placed: Placed, answers: Answers) -> ReadCase:
         """The answers to a case as its task reads them, and what files say about them."""
-        given = _given(self._index, placed.position)
+        index = self._index
+        if index.verdicts is None:
+            return self._scorer.read(placed.opened, answers, NOTHING_GIVEN)
+        given = _given(index.verdicts, placed.position)
         read = self._scorer.read(placed.opened, answers, given)
         if given:
-            self._index.unused_verdicts += _unused(given, read, answers)
+            index.unused_verdicts += _unused(given, read, answers)
         return read
 
     def _score_together(self, cases: Sequence[Placed]) -> None:
         """Measure some cases, those of one task together; add them up in their own order."""
-        answers = {placed.position: self._answers(placed) for placed in cases}
-        by_task = sorted(cases, key=_task_of)
-        read = [
-            (placed.position, self._read(placed, answers[placed.position])) for placed in by_task
-        ]
-        measured = {at: self._scorer.measure(case, NOT_EXAMINED) for at, case in read}
-        self._add([(placed.position, measured[placed.position]) for placed in cases])
+        answers = [self._answers(placed) for placed in cases]
+        tasks = [placed.opened.case.task for placed in cases]
+        by_task = sorted(range(len(cases)), key=tasks.__getitem__)
+        read = [self._read(cases[at], answers[at]) for at in by_task]
+        measured = [self._scorer.measure(case, NOT_EXAMINED) for case in read]
+        in_order = dict(zip(by_task, measured, strict=True))
+        self._add(cases, [in_order[at] for at in range(len(cases))])
 
-    def _add(self, cases: Sequence[tuple[int, MeasuredCase]]) -> None:
-        self._scorer.add([measured for _, measured in cases])
+    def _add(self, cases: Sequence[Placed], measured: Sequence[MeasuredCase]) -> None:
+        self._scorer.add(measured)
         if cases:
-            self._progress(cases[-1][0] + 1, len(self._index.ids))
+            self._progress(cases[-1].position + 1, len(self._index.ids))
 
     async def examine_all(self, examiner: Examiner, until_ready: UntilReady = always_ready) -> None:
         """All cases, some of them at once, begun and settled in the order of the files."""
@@ -227,22 +231,14 @@ class Tallying:
         ready = list(islice(takewhile(_is_examined, waiting), SETTLED_TOGETHER))
         for _ in ready:
             waiting.popleft()
-        self._add(
-            [
-                (placed.position, self._scorer.measure(read, examined.result()))
-                for placed, read, examined in ready
-            ]
-        )
+        measured = [self._scorer.measure(read, examined.result()) for _, read, examined in ready]
+        self._add([placed for placed, _, _ in ready], measured)
 
 
 def _is_examined(waiting: Waiting) -> bool:
     """Whether its verdicts are there; where examining broke, whoever waits for it next is told."""
     task = waiting[2]
     return task.done() and not task.cancelled() and task.exception() is None
-
-
-def _task_of(placed: Placed) -> str:
-    return placed.opened.case.task
 
 
 def _marks(model: str, source: AnswerSource, examiner: Examiner | None) -> Sequence[str]:
@@ -271,10 +267,17 @@ def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
 def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
     lines = LinesByKey(config.outputs)
     models: set[str] = set()
-    for line in lines_of(config.outputs):
-        record = read_output_head(line)
-        models.add(record.model)
-        lines.add(_position(ids, record.case_id, line), line)
+    for block in blocks_of(config.outputs):
+        heads = read_output_heads(block.lines)
+        keys = [ids.get(head.case_id, -1) for head in heads]
+        if keys and -1 not in keys:
+            lines.add_block(keys, block)
+            models.update([head.model for head in heads])
+            continue
+        for line in lines_in(block):
+            head = read_output_head(line)
+            models.add(head.model)
+            lines.add(_position(ids, head.case_id, line), line)
     if not models:
         raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
     return RecordedAnswers(lines, sorted(models))
@@ -338,12 +341,10 @@ def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
     return not about or any(knows(read.opened.reference, a.output, item) for a in about)
 
 
-def _given(index: _Index, position: int) -> GivenVerdicts:
+def _given(verdicts: LinesByKey, position: int) -> GivenVerdicts:
     """What the files say about the answers to one case."""
-    if index.verdicts is None:
-        return {}
     found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
-    for line in index.verdicts.lines(position):
+    for line in verdicts.lines(position):
         record = read_verdict(line)
         metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
         verdict = Verdict(

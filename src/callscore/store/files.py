@@ -7,7 +7,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from io import BytesIO
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +17,8 @@ import msgspec
 from callscore.core.errors import DataError, StoreError, UsageError
 
 MAX_LINE_BYTES = 50_000_000
+BLOCK_BYTES = 1 << 16
+"""So much of a file is read at once, and the rest of the line in which it ends."""
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -41,30 +44,65 @@ class Line(msgspec.Struct, frozen=True, gc=False):
         return f"{self.path}:{self.number}"
 
 
+class Block(msgspec.Struct, frozen=True, gc=False):
+    """Some lines of a file, one after the other, empty ones included."""
+
+    path: Path
+    number: int
+    """Of the first line."""
+    offset: int
+    lines: Sequence[bytes]
+
+
 def lines_of(paths: Sequence[Path]) -> Iterator[Line]:
     """Every non-empty line of the files, in order, one at a time."""
+    for block in blocks_of(paths):
+        yield from lines_in(block)
+
+
+def lines_in(block: Block) -> Iterator[Line]:
+    """Every non-empty line of a block, in order."""
+    path, number, offset = block.path, block.number, block.offset
+    for raw in block.lines:
+        if not raw.isspace():
+            yield Line(path, number, offset, raw)
+        number += 1
+        offset += len(raw)
+
+
+def blocks_of(paths: Sequence[Path]) -> Iterator[Block]:
+    """All lines of the files, in order, some at a time."""
     for path in paths:
         with open_for_reading(path) as file:
-            yield from _lines(path, file)
+            yield from _blocks(path, file)
 
 
-def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
-    offset = 0
-    # A line that never ends is not read to its end.
-    for number, raw in enumerate(iter(partial(file.readline, MAX_LINE_BYTES + 1), b""), start=1):
-        start = offset
-        offset += len(raw)
+def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
+    number, offset = 1, 0
+    while raw := file.read(BLOCK_BYTES):
+        if not raw.endswith(b"\n"):
+            # A line that never ends is not read to its end.
+            raw += file.readline(MAX_LINE_BYTES + 1)
+        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+            offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
+        lines = BytesIO(raw).readlines()
         if number == 1:
-            if raw.startswith(BYTE_ORDER_MARK):
-                start, raw = start + len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
-            _refuse_other_formats(path, raw)
+            _refuse_other_formats(path, lines[0] if lines else b"")
+        if len(raw) > MAX_LINE_BYTES:
+            _refuse_long_lines(path, number, lines)
+        yield Block(path, number, offset, lines)
+        number += len(lines)
+        offset += len(raw)
+
+
+def _refuse_long_lines(path: Path, number: int, lines: Sequence[bytes]) -> None:
+    for raw in lines:
         if len(raw) > MAX_LINE_BYTES:
             raise DataError(
                 f"a line of more than {MAX_LINE_BYTES} bytes; expected at most so many",
                 place=f"{path}:{number}",
             )
-        if not raw.isspace():
-            yield Line(path, number, start, raw)
+        number += 1
 
 
 def _refuse_other_formats(path: Path, first: bytes) -> None:
@@ -99,9 +137,9 @@ class LinesByKey:
         self._paths = paths
         self._keys = array("q")
         self._places = array("q")
-        self._files: dict[int, BinaryIO] = {}
-        self._next: dict[int, int] = {}
-        """Where each open file stands: files in order are read without seeking."""
+        self._readers: dict[int, _Reader] = {}
+        self._after = 0
+        """Behind the lines that were asked for last: who asks for keys in order needs no search."""
         self._sorted = True
 
     def add(self, key: int, line: Line) -> None:
@@ -111,23 +149,36 @@ class LinesByKey:
         self._keys.append(key)
         self._places.append(self._paths.index(line.path) << _OFFSET_BITS | line.offset)
 
+    def add_block(self, keys: Sequence[int], block: Block) -> None:
+        """Note to which key each line of a block belongs; every line has one."""
+        is_behind = not self._keys or self._keys[-1] <= keys[0]
+        self._sorted = self._sorted and is_behind and sorted(keys) == keys
+        self._keys.extend(keys)
+        place = self._paths.index(block.path) << _OFFSET_BITS | block.offset
+        self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
+
     def lines(self, key: int) -> list[Line]:
         """The lines of a key, in the order in which they were added; their number is unknown."""
         if not self._sorted:
             self._sort()
-        keys, found = self._keys, []
-        position = bisect_left(keys, key)
-        while position < len(keys) and keys[position] == key:
-            found.append(self._read(self._places[position]))
-            position += 1
+        keys, at = self._keys, self._after
+        if at == len(keys) or keys[at] != key:
+            at = bisect_left(keys, key)
+            if at == len(keys) or keys[at] != key:
+                return []
+        found = [self._read(self._places[at])]
+        at += 1
+        while at < len(keys) and keys[at] == key:
+            found.append(self._read(self._places[at]))
+            at += 1
+        self._after = at
         return found
 
     def close(self) -> None:
         """Close the files that were opened for reading."""
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
-        self._next.clear()
+        for reader in self._readers.values():
+            reader.file.close()
+        self._readers.clear()
 
     def _sort(self) -> None:
         order = sorted(range(len(self._keys)), key=self._keys.__getitem__)
@@ -137,14 +188,29 @@ class LinesByKey:
 
     def _read(self, place: int) -> Line:
         number, offset = place >> _OFFSET_BITS, place & _OFFSET_MASK
-        file = self._files.get(number)
-        if file is None:
-            file = self._files[number] = open_for_reading(self._paths[number])
-        if self._next.get(number, 0) != offset:
-            file.seek(offset)
-        raw = file.readline()
-        self._next[number] = offset + len(raw)
-        return Line(self._paths[number], 0, offset, raw)
+        reader = self._readers.get(number)
+        if reader is None:
+            path = self._paths[number]
+            reader = self._readers[number] = _Reader(path, open_for_reading(path))
+        if reader.at != offset:
+            reader.file.seek(offset)
+        raw = reader.file.readline()
+        reader.at = offset + len(raw)
+        return Line(reader.path, 0, offset, raw)
+
+
+class _Reader:
+    """A file of which lines are wanted here and there, and where it stands.
+
+    Those in order are read without seeking.
+    """
+
+    __slots__ = ("at", "file", "path")
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.file = file
+        self.at = 0
 
 
 def numbered(line: Line) -> Line:

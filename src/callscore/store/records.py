@@ -2,6 +2,7 @@
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import re
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from callscore.store.files import Line, numbered
 T = TypeVar("T")
 SHORTEST_CUT = 64
 """Shorter outputs might stand in the record a second time, as a name or a key."""
+QUOTE = ord('"')
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -23,7 +25,7 @@ class CaseHead(msgspec.Struct, gc=False):
     id: str
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Tokens of one call."""
 
     input_tokens: int | None = None
@@ -43,7 +45,8 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     case_id: str
     model: str
     output: msgspec.Raw = msgspec.Raw()
-    run: int = 1
+    run: int | msgspec.UnsetType = msgspec.UNSET
+    """The first where it is not said; what is said is encoded again, and so proven whole."""
     usage: Usage | None = None
     cost_usd: float | None = None
     latency_ms: float | None = None
@@ -87,13 +90,29 @@ def read_case_id(line: Line) -> str:
     return case_id
 
 
+def read_case_ids(lines: Sequence[bytes]) -> Sequence[str]:
+    """The ids of many cases at once; none where a line needs to be looked at by itself."""
+    ids = [head.id for head in _heads(_CASE_HEAD, lines)]
+    return ids if all(map(str.strip, ids)) else ()
+
+
+def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence[T]:
+    """What a decoder reads on each line; nothing where it has something against one of them."""
+    try:
+        return list(map(decoder.decode, lines))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()
+
+
 def read_case(line: Line) -> Case:
     """The case on a line: strict JSON, no duplicate keys, documented types."""
-    case, raw = _decoded(line), line.raw
-    # Keys that no case has are not encoded again, and make the careful reader look.
-    if case is None or strict_json.may_be_deep(raw) or not strict_json.is_whole(raw, _ENCODE(case)):
-        return _converted(_strict(line), Case, line)
-    return case
+    case = _decoded(line)
+    if case is not None:
+        encoded = _ENCODE(case)
+        # Keys that no case has are not encoded again, and make the careful reader look.
+        if strict_json.is_whole(line.raw, encoded) and not strict_json.may_be_deep(encoded):
+            return case
+    return _converted(_strict(line), Case, line)
 
 
 def read_checked_case(line: Line) -> Case:
@@ -117,19 +136,28 @@ def read_output_head(line: Line) -> OutputHead:
     return head
 
 
+def read_output_heads(lines: Sequence[bytes]) -> Sequence[OutputHead]:
+    """The heads of many outputs at once; none where a line needs to be looked at by itself."""
+    heads = _heads(_OUTPUT_HEAD, lines)
+    return heads if all(map(str.strip, {head.model for head in heads})) else ()
+
+
 def read_output(line: Line) -> OutputRecord:
     """The record on a line of an outputs file; the model's own text is not looked at yet."""
-    record = _typed(_OUTPUT, line)
+    try:
+        record = _OUTPUT.decode(line.raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        record = _typed(_OUTPUT, line)
     # What the model said stands in both as it is: its faults are its own, not the file's.
     if not strict_json.is_whole(line.raw, _ENCODE(record)):
         _strict(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
-    if record.run < 1:
+    if record.run is not msgspec.UNSET and record.run < 1:
         raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     if record.cost_usd is not None and record.cost_usd < 0:
         raise _at(
             line, DataError(f"{record.cost_usd} is negative; expected 0 or more", field="cost_usd")
         )
-    if not bytes(record.output) and not record.error:
+    if not record.output and not record.error:
         raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
     return record
 
@@ -137,7 +165,13 @@ def read_output(line: Line) -> OutputRecord:
 def _envelope(raw: bytes, record: OutputRecord) -> bytes:
     """The record without what the model said: faults in there are the model's, not the file's."""
     said = bytes(record.output)
-    return raw.replace(said, b"0", 1) if len(said) > SHORTEST_CUT else raw
+    if len(said) <= SHORTEST_CUT:
+        return raw
+    # To look for all of a long text takes long; where it begins is mostly where it is.
+    at = raw.find(said[:SHORTEST_CUT])
+    if not raw.startswith(said, at):
+        return raw.replace(said, b"0", 1)
+    return raw[:at] + b"0" + raw[at + len(said) :]
 
 
 def read_verdict(line: Line) -> VerdictRecord:
@@ -148,30 +182,32 @@ def read_verdict(line: Line) -> VerdictRecord:
     return record
 
 
+def run_of(record: OutputRecord) -> int:
+    """Which of the answers to its case this is."""
+    return 1 if record.run is msgspec.UNSET else record.run
+
+
 def reply_of(record: OutputRecord) -> Reply | Failed:
     """What the model answered: text, the bytes of an object, or why there is no answer."""
     if record.error:
         why = record.error if isinstance(record.error, str) else msgspec.json.encode(record.error)
         why = why if isinstance(why, str) else why.decode()
         return Failed("model", why, record.cost_usd)
-    raw = bytes(record.output)
-    usage = record.usage or Usage()
+    raw, usage = bytes(record.output), record.usage
     return Reply(
-        text=_text(raw) if raw.startswith(b'"') or raw == b"null" else raw,
-        finish_reason=record.finish_reason,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=record.cost_usd,
+        _text(raw) if raw[0] == QUOTE or raw == b"null" else raw,
+        record.finish_reason,
+        usage.input_tokens if usage is not None else None,
+        usage.output_tokens if usage is not None else None,
+        record.cost_usd,
     )
 
 
 def _text(raw: bytes) -> str:
-    if raw == b"null":
-        return ""
     try:
         return _TEXT.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return str(strict_json.decode(raw, max_bytes=len(raw)).value)
+        return "" if raw == b"null" else str(strict_json.decode(raw, max_bytes=len(raw)).value)
 
 
 def _strict(line: Line) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from callscore.core.measure import Measure
-from callscore.core.rating import holds
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
-from callscore.suites.calls.formula import TaskFormula, task_score
+from callscore.suites.calls.formula import ActiveGate, TaskFormula, task_score
 
 
 class CaseScore(msgspec.Struct, frozen=True, gc=False):
@@ -29,28 +29,36 @@ class CaseScore(msgspec.Struct, frozen=True, gc=False):
 def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
     """The status, score and reasons of one answer."""
     measures = measured.measures
-    values = {slug: measure.value for slug, measure in measures.items()}
-    breached: list[str] = []
-    call_breaches: list[str] = []
+    values: dict[str, Any] = dict(measures)  # a copy has its size at once, and need not grow
+    for slug, measure in measures.items():
+        values[slug] = measure.value
+    breached: list[ActiveGate] = []
     undecided: list[str] = []
-    for slug, gate in formula.gates:
-        value = values[slug]
+    for gate in formula.gates:
+        value = values[gate.slug]
         if value is None:
             continue
-        if measures[slug].approximate and slug in formula.judged_gates:
-            undecided.append(slug)
-        elif holds(value, gate.comparison, gate.limit):
-            breached.append(slug)
-            if gate.kind == "call":
-                call_breaches.append(slug)
-    ungated = task_score(formula.score, values.__getitem__)
+        if gate.judged and measures[gate.slug].approximate:
+            undecided.append(gate.slug)
+        elif not gate.clear_from <= value <= gate.clear_to and gate.rule.breached(value):
+            breached.append(gate)
+    ungated = task_score(formula.score, values)
     if breached:
-        return CaseScore("invalid", None, ungated, breached, call_breaches, values)
+        return _invalid(ungated, breached, values)
     if ungated is None:
         return _unfinished(formula, measures, values)
     if undecided:
         return CaseScore("incomplete", None, ungated, undecided, (), values)
     return CaseScore("valid", ungated, ungated, (), (), values)
+
+
+def _invalid(
+    ungated: float | None, breached: Sequence[ActiveGate], values: Mapping[str, float | None]
+) -> CaseScore:
+    """An answer in breach of gates, all of them named."""
+    reasons = [gate.slug for gate in breached]
+    of_calls = [gate.slug for gate in breached if gate.rule.kind == "call"]
+    return CaseScore("invalid", None, ungated, reasons, of_calls, values)
 
 
 def _unfinished(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from math import fsum, inf
+from operator import itemgetter
 
 import msgspec
 
+from callscore.core.measure import Measure
+from callscore.core.rating import TOLERANCE
 from callscore.suites.calls.spec import (
     Gate,
     MetricSpec,
@@ -18,7 +21,7 @@ from callscore.suites.calls.spec import (
     names,
 )
 
-ValueOf = Callable[[str], float | None]
+Values = Mapping[str, float | None]
 
 
 def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
@@ -31,29 +34,52 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
         if value is None:
             return None
         products.append(weight * value)
-    return math.fsum(products)
+    return fsum(products)
 
 
-def part_score(part: Part, value_of: ValueOf) -> float | None:
+def part_score(part: Part, values: Values) -> float | None:
     """Σ weight × metric; None where a metric has no value"""
-    products = []
-    for slug, weight in part.weights.items():
-        value = value_of(slug)
-        if value is None:
-            return None
-        products.append(weight * value)
-    return math.fsum(products)
+    return weighted_sum((weight, values[slug]) for slug, weight in part.weights.items())
 
 
-def task_score(score: ScoreSpec, value_of: ValueOf) -> float | None:
+def task_score(score: ScoreSpec, values: Values) -> float | None:
     """Σ weight × sub-score; None where a metric has no value"""
     products = []
-    for part in score.formula.values():
-        value = part_score(part, value_of)
-        if value is None:
-            return None
-        products.append(part.weight * value)
-    return math.fsum(products)
+    for part_weight, terms in score.terms:
+        inside = []
+        for slug, weight in terms:
+            value = values[slug]
+            if value is None:
+                return None
+            inside.append(weight * value)
+        products.append(part_weight * fsum(inside))
+    return fsum(products)
+
+
+class ActiveGate(msgspec.Struct, frozen=True):
+    """A gate that is tested, and the metric whose value it looks at."""
+
+    slug: str
+    rule: Gate
+    judged: bool
+    """On what only a judge can tell: an estimate neither triggers nor clears it."""
+    clear_from: float
+    clear_to: float
+    """Values between these are in no breach, whatever the tolerance; others must be compared."""
+
+
+def active_gate(slug: str, spec: MetricSpec, rule: Gate) -> ActiveGate:
+    """The gate of a metric, with the values that clear it at a glance."""
+    is_strict = rule.comparison in ("<", ">")
+    margin = 0.0 if is_strict else 2 * TOLERANCE
+    is_floor = rule.comparison in ("<", "<=")
+    return ActiveGate(
+        slug,
+        rule,
+        judged=spec.needs == "judge",
+        clear_from=rule.limit + margin if is_floor else -inf,
+        clear_to=inf if is_floor else rule.limit - margin,
+    )
 
 
 class TaskFormula(msgspec.Struct, frozen=True):
@@ -61,18 +87,20 @@ class TaskFormula(msgspec.Struct, frozen=True):
 
     task: str
     slugs: Sequence[str]
+    row: Callable[[Mapping[str, Measure]], Sequence[Measure]]
+    """Picks the measures in the order of the slugs."""
     score: ScoreSpec
     weighted: frozenset[str]
     scored: Sequence[str]
     """The weighted metrics in the order of the specification."""
     complements: Mapping[str, str]
     """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
-    gates: Sequence[tuple[str, Gate]]
+    gates: Sequence[ActiveGate]
     specs: Mapping[str, MetricSpec]
     rate_gated: frozenset[str] = frozenset()
     """Metrics whose value a rate gate looks at, percent twins included."""
-    judged_gates: frozenset[str] = frozenset()
-    """Gates on what only a judge can tell: an estimate neither triggers nor clears them."""
+    watched: frozenset[str] = frozenset()
+    """Metrics of which the worst call is shown: counts, and those with a call gate."""
 
 
 @cache
@@ -83,18 +111,18 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     score = spec.scores[task]
     weighted = frozenset(slug for part in score.formula.values() for slug in part.weights)
     active = [
-        (slug, gate)
+        active_gate(slug, spec.metrics[slug], rule)
         for slug in slugs
-        if (gate := spec.metrics[slug].gate) is not None and (gates == "all" or gate.formula)
+        if (rule := spec.metrics[slug].gate) is not None and (gates == "all" or rule.formula)
     ]
     # Structure first: where it fails, nothing else can be said.
-    active.sort(key=lambda entry: not entry[0].endswith(".structure"))
+    active.sort(key=lambda gate: not gate.slug.endswith(".structure"))
     twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
     complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
-    judged = frozenset(slug for slug, _ in active if spec.metrics[slug].needs == "judge")
     return TaskFormula(
         task=task,
         slugs=slugs,
+        row=itemgetter(*slugs),
         score=score,
         weighted=weighted,
         scored=[slug for slug in slugs if slug in weighted],
@@ -102,13 +130,17 @@ def formula_of(task: str, gates: str) -> TaskFormula:
         gates=tuple(active),
         specs=spec.metrics,
         rate_gated=frozenset(slug for slug in slugs if _has_rate_gate(slug, spec.metrics)),
-        judged_gates=judged,
+        watched=frozenset(slug for slug in slugs if _has_worst_call(spec.metrics[slug])),
     )
 
 
 def _has_rate_gate(slug: str, specs: Mapping[str, MetricSpec]) -> bool:
     gate = specs[specs[slug].complement_of or slug].gate
     return gate is not None and gate.kind == "rate"
+
+
+def _has_worst_call(metric: MetricSpec) -> bool:
+    return metric.unit == "count" or (metric.gate is not None and metric.gate.kind == "call")
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

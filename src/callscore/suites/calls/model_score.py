@@ -9,7 +9,7 @@ import msgspec
 from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
 from callscore.stats.intervals import clopper_pearson
-from callscore.suites.calls.formula import TaskFormula, ValueOf, part_score, task_score
+from callscore.suites.calls.formula import TaskFormula, Values, part_score, task_score
 from callscore.suites.calls.spec import Gate, MetricSpec, Settings, load
 from callscore.suites.calls.tally import MetricTally, TaskTally
 
@@ -31,16 +31,13 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
     """The task score of one model, recomputable from the metric values beside it (C-02)."""
     blockers = _blockers(formula, tally, settings)
     breached = frozenset(blocker.metric for blocker in blockers)
-    active = frozenset(slug for slug, _ in formula.gates)
+    active = frozenset(gate.slug for gate in formula.gates)
     metrics = {
         slug: _metric_score(slug, formula.specs[slug], tally, breached, active)
         for slug in formula.slugs
     }
-
-    def value_of(slug: str) -> float | None:
-        return metrics[slug].value
-
-    ungated = task_score(formula.score, value_of) if tally.evaluated else None
+    values = {slug: metric.value for slug, metric in metrics.items()}
+    ungated = task_score(formula.score, values) if tally.evaluated else None
     undecided = _undecided(formula, tally)
     status = _status(tally, settings, ungated, blocked=bool(blockers), undecided=bool(undecided))
     reasons = [blocker.metric for blocker in blockers]
@@ -48,7 +45,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         reasons = undecided
     if status == "incomplete" and ungated is None:
         reasons = [
-            slug for slug in formula.slugs if slug in formula.weighted and value_of(slug) is None
+            slug for slug in formula.slugs if slug in formula.weighted and values[slug] is None
         ]
     approximate = any(metrics[slug].approximate for slug in formula.weighted)
     score = TaskScore(
@@ -61,7 +58,7 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         official=status == "valid" and not approximate,
         coverage=tally.evaluated / tally.cases if tally.cases else None,
         blocked_calls=len(tally.blocked),
-        subscores=_subscores(formula, metrics, value_of),
+        subscores=_subscores(formula, metrics, values),
         metrics=metrics,
     )
     return ScoredTask(score, blockers)
@@ -84,10 +81,10 @@ def _status(
 def _undecided(formula: TaskFormula, tally: TaskTally) -> list[str]:
     """Gates that rest on estimates: those neither trigger nor clear them (C-125)."""
     return [
-        slug
-        for slug, _ in formula.gates
-        if slug in formula.judged_gates
-        and (metric := tally.metrics.get(slug)) is not None
+        gate.slug
+        for gate in formula.gates
+        if gate.judged
+        and (metric := tally.metrics.get(gate.slug)) is not None
         and metric.approximate
     ]
 
@@ -102,15 +99,16 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
     share = len(tally.call_blocked) / tally.evaluated
     over_tolerance = holds(share, ">", settings.call_gate_tolerance)
     found = []
-    for slug, gate in formula.gates:
+    for gate in formula.gates:
+        slug, rule = gate.slug, gate.rule
         metric, cases = tally.metrics[slug], tally.breaches.get(slug, [])
-        if gate.kind == "call":
+        if rule.kind == "call":
             if cases and over_tolerance:
-                found.append(Blocker(formula.task, slug, _worst(metric, gate), gate.limit, cases))
-        elif not (metric.approximate and slug in formula.judged_gates):
+                found.append(Blocker(formula.task, slug, _worst(metric, rule), rule.limit, cases))
+        elif not (metric.approximate and gate.judged):
             value = _gate_value(metric, pooled=formula.specs[slug].pooled)
-            if value is not None and gate.breached(value):
-                found.append(Blocker(formula.task, slug, value, gate.limit, cases))
+            if value is not None and rule.breached(value):
+                found.append(Blocker(formula.task, slug, value, rule.limit, cases))
     return found
 
 
@@ -266,13 +264,13 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
 
 
 def _subscores(
-    formula: TaskFormula, metrics: Mapping[str, MetricScore], value_of: ValueOf
+    formula: TaskFormula, metrics: Mapping[str, MetricScore], values: Values
 ) -> Mapping[str, SubScore]:
     """Sentiment, Summary, Emotion: over the cases that have them (C-127)."""
     found = {}
     for name, part in formula.score.parts.items():
         n = max(metrics[slug].n for slug in part.weights)
-        score = part_score(part, value_of)
+        score = part_score(part, values)
         waiting = any((metrics[slug].why or "").startswith("not_run") for slug in part.weights)
         status: Status = (
             "valid" if score is not None else "incomplete" if n or waiting else "not_run"

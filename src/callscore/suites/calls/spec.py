@@ -1,7 +1,7 @@
 """Reads `spec.toml`: the only place where numbers of document 003 enter the program."""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -81,6 +81,11 @@ class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
     def formula(self) -> Mapping[str, Part]:
         """The parts of the task score, the whole task being the only part where it has none."""
         return self.parts or {"": Part(1.0, self.weights)}
+
+    @cached_property
+    def terms(self) -> Sequence[tuple[float, Sequence[tuple[str, float]]]]:
+        """The same, flat, as every answer is scored by it: a part's weight and those inside it."""
+        return [(part.weight, list(part.weights.items())) for part in self.formula.values()]
 
 
 class Criterion(msgspec.Struct, frozen=True, array_like=True):

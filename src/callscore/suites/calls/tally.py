@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 import msgspec
 
@@ -25,85 +26,104 @@ class MetricTally(msgspec.Struct):
 
     total: float = 0.0
     n: int = 0
-    numerator: float = 0.0
-    denominator: float = 0.0
+    numerator: float = 0
+    denominator: float = 0
+    """Whole numbers where those of the cases are: they add faster, and never lose a digit."""
     gate_total: float = 0.0
     gate_n: int = 0
-    gate_numerator: float = 0.0
-    gate_denominator: float = 0.0
+    gate_numerator: float = 0
+    gate_denominator: float = 0
     vacuous: int = 0
     approximate: int = 0
     waiting: int = 0
     failed: int = 0
     absent: int = 0
     lowest: float = float("inf")
+    """As `highest` and `positive` only where the formula watches the metric."""
     highest: float = float("-inf")
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
 
-    def take(self, measures: Iterable[Measure], to_gate: bool) -> None:
+    def take(self, measures: Sequence[Measure]) -> None:
         """Take in the measures of cases that were answered once: each is noted and added.
 
         The sums are kept in local names until the end, as this is done for every answer.
         """
-        total, numerator, denominator, n = self.total, self.numerator, self.denominator, self.n
+        total, numerator, denominator = self.total, self.numerator, self.denominator
+        without = 0
         for measure in measures:
             value = measure.value
             if value is None or measure.vacuous or measure.approximate:
                 self.note(measure)
                 if value is None:
+                    without += 1
                     continue
-            if value < self.lowest:
-                self.lowest = value
-            if value > self.highest:
-                self.highest = value
-            if value > 0:
-                self.positive += 1
-            n += 1
             total += value
             numerator += measure.numerator
             denominator += measure.denominator
-            if to_gate:
-                self.add_to_gate(measure)
-        self.total, self.numerator, self.denominator, self.n = total, numerator, denominator, n
+        self.total, self.numerator, self.denominator = total, numerator, denominator
+        self.n += len(measures) - without
 
-    def add(self, case: Measure, to_gate: bool = False) -> None:
-        """Take in the value of one case, for its rate gate too where no call gate blocks it."""
+    def watch(self, cases: Iterable[Measure]) -> None:
+        """Take in how far the values of cases reach, and how many are above 0."""
+        lowest, highest, positive = self.lowest, self.highest, self.positive
+        for case in cases:
+            value = case.value
+            if value is None:
+                continue
+            if value < lowest:
+                lowest = value
+            if value > highest:
+                highest = value
+            if value > 0.0:
+                positive += 1
+        self.lowest, self.highest, self.positive = lowest, highest, positive
+
+    def watch_runs(self, runs: Sequence[Measure], case: Measure) -> None:
+        """Take in how far the runs of a case reach, and whether their mean is above 0."""
+        positive = self.positive
+        self.watch(runs)
+        self.positive = positive + (case.value is not None and case.value > 0)
+
+    def take_to_gate(self, measures: Sequence[Measure]) -> None:
+        """Take in the values of cases for a rate gate: those that no call gate blocks."""
+        total, numerator, denominator = self.gate_total, self.gate_numerator, self.gate_denominator
+        without = 0
+        for measure in measures:
+            value = measure.value
+            if value is None:
+                without += 1
+                continue
+            total += value
+            numerator += measure.numerator
+            denominator += measure.denominator
+        self.gate_total, self.gate_numerator, self.gate_denominator = total, numerator, denominator
+        self.gate_n += len(measures) - without
+
+    def add(self, case: Measure) -> None:
+        """Take in the value of one case."""
         value = case.value
         assert value is not None  # a case without a value is noted, not added
         self.total += value
         self.n += 1
         self.numerator += case.numerator
         self.denominator += case.denominator
-        if value > 0:
-            self.positive += 1
-        if to_gate:
-            self.add_to_gate(case)
-
-    def add_to_gate(self, case: Measure) -> None:
-        """Take in the value of one case for a rate gate."""
-        assert case.value is not None  # as above
-        self.gate_total += case.value
-        self.gate_n += 1
-        self.gate_numerator += case.numerator
-        self.gate_denominator += case.denominator
 
     def note(self, measure: Measure) -> None:
         """Take in what is worth knowing about a measure besides its value."""
-        value = measure.value
-        if value is None:
-            self.waiting += measure.absence == "not_run"
-            self.failed += measure.absence == "failed"
-            self.absent += measure.absence == "absent"
+        if measure.value is None:
+            absence = measure.absence
+            if absence == "not_run":
+                self.waiting += 1
+            elif absence == "failed":
+                self.failed += 1
+            elif absence == "absent":
+                self.absent += 1
             return
         if measure.vacuous:
             self.vacuous += 1
         if measure.approximate:
             self.approximate += 1
-        if value < self.lowest:
-            self.lowest = value
-        if value > self.highest:
-            self.highest = value
 
     def __add__(self, other: MetricTally) -> MetricTally:
         """Both tallies together."""
@@ -160,15 +180,18 @@ class TaskTally(msgspec.Struct):
         self.cases += 1
         self.errors += 1
 
-    def add_call(self, cost_usd: float | None) -> None:
-        """One answered call and what it cost, where that is known (C-83)."""
-        self.calls += 1
-        self.unpriced += cost_usd is None
-        self.spend += cost_usd or 0.0
+    def add_calls(self, costs: Sequence[float | None], failed: int) -> None:
+        """Some calls and what each cost, where that is known (C-83), in their order.
 
-    def add_failed_call(self, cost_usd: float | None) -> None:
-        """A call without an answer: billed where it has a price, never counted as a call."""
-        self.spend += cost_usd or 0.0
+        One that failed is billed where it has a price, costs 0 where it has none, and is
+        never counted as a call.
+        """
+        unpriced = costs.count(None)
+        self.calls += len(costs) - failed
+        self.unpriced += unpriced
+        if unpriced < len(costs):
+            for cost in costs:
+                self.spend += cost or 0.0
 
     def add_benchmarks(self, answers: Sequence[Answer], ddof: int) -> None:
         """Take in the second layer of the runs of one case, where it is run."""
@@ -188,29 +211,41 @@ class TaskTally(msgspec.Struct):
         """Take in the runs of some cases, in their order: metric by metric where each has one."""
         self.cases += len(cases)
         self.evaluated += len(cases)
-        answers = [answer for _, runs in cases for answer in runs]
-        is_any_blocked = self._note_breaches(cases)
-        if len(answers) == len(cases) and not is_any_blocked:
-            for slug in formula.slugs:
-                measures = [answer.measured.measures[slug] for answer in answers]
-                self._metric(slug).take(measures, slug in formula.rate_gated)
+        answers: list[Answer] = []
+        for case_id, runs in cases:
+            for answer in runs:
+                answers.append(answer)
+                if answer.score.status == "invalid":
+                    self._note_breach(case_id, answer.score)
+        if len(answers) == len(cases):
+            self._add_rows(formula, answers)
         else:
             for _, runs in cases:
                 self._add_runs(formula, runs)
         for answer in answers:
-            for key, measure in answer.measured.secondary.items():
-                if measure.value is not None:
-                    self._metric(key).add(measure)
+            if answer.measured.secondary:
+                for key, measure in answer.measured.secondary.items():
+                    if measure.value is not None:
+                        self._metric(key).add(measure)
 
-    def _note_breaches(self, cases: Sequence[tuple[str, Sequence[Answer]]]) -> bool:
-        """Note which gates were breached by whom; whether any of them was a call gate."""
-        is_any_blocked = False
-        for case_id, runs in cases:
-            for answer in runs:
-                if answer.score.status == "invalid":
-                    self._note_breach(case_id, answer.score)
-                    is_any_blocked = is_any_blocked or bool(answer.score.call_breaches)
-        return is_any_blocked
+    def _add_rows(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
+        """Take in the only runs of some cases: as rows of measures, metric by metric."""
+        rows, unblocked = [], []
+        for answer in answers:
+            row = formula.row(answer.measured.measures)
+            if answer.score.call_breaches:
+                row = tuple(map(_as_blocked, formula.slugs, repeat(formula), row))
+            else:
+                unblocked.append(row)
+            rows.append(row)
+        for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
+            tally = self._metric(slug)
+            tally.take(measures)
+            if slug in formula.watched:
+                tally.watch(measures)
+        for slug, measures in zip(formula.slugs, zip(*unblocked, strict=True), strict=False):
+            if slug in formula.rate_gated:
+                self._metric(slug).take_to_gate(measures)
 
     def _add_runs(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
         is_blocked = any(answer.score.call_breaches for answer in answers)
@@ -223,7 +258,11 @@ class TaskTally(msgspec.Struct):
             ]
             if measures:
                 case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
-                tally.add(case, not is_blocked and slug in formula.rate_gated)
+                tally.add(case)
+                if slug in formula.watched:
+                    tally.watch_runs(measures, case)
+                if not is_blocked and slug in formula.rate_gated:
+                    tally.take_to_gate([case])
 
     def _note_breach(self, case_id: str, score: CaseScore) -> None:
         self.blocked.add(case_id)
@@ -283,7 +322,7 @@ def _run_score(answer: Answer) -> Measure:
 def _counted(slug: str, formula: TaskFormula, answer: Answer, tally: MetricTally) -> Measure:
     """A measure of one answer as it counts, noted in the tally."""
     measure = answer.measured.measures[slug]
-    if answer.score.call_breaches and measure.absence != "absent":
+    if answer.score.call_breaches:
         measure = _as_blocked(slug, formula, measure)
     tally.note(measure)
     return measure
@@ -300,6 +339,8 @@ def _mean_of_runs(runs: Sequence[Measure]) -> Measure:
 
 def _as_blocked(slug: str, formula: TaskFormula, measure: Measure) -> Measure:
     """A call in breach of a call gate contributes 0 to every weighted component (C-03)."""
+    if measure.absence == "absent":
+        return measure
     if slug in formula.weighted:
         return Measure(0.0, 0.0, measure.denominator)
     if slug in formula.complements:

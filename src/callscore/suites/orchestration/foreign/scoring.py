@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from operator import itemgetter
 
 from callscore.core.scorecard import TemplateRow
 from callscore.suites.calls.formula import TaskFormula
@@ -39,6 +40,7 @@ def formula() -> TaskFormula:
     return TaskFormula(
         task=NAME,
         slugs=tuple(LABELS),
+        row=itemgetter(*LABELS),
         score=ScoreSpec("Orchestration", weights={SCORE: 1.0}),
         weighted=frozenset({SCORE}),
         scored=(SCORE,),

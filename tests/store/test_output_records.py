@@ -1,0 +1,50 @@
+"""Records of outputs: the envelope is the file's and read strictly, the text inside is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from callscore.core.case import Reply
+from callscore.core.errors import DataError
+from callscore.store.files import Line
+from callscore.store.records import read_output, reply_of, run_of
+
+LONG = "x" * 100
+TWICE = b'{"a": 1, "a": 2, "long": "%s"}' % LONG.encode()
+
+
+def line(text: bytes) -> Line:
+    return Line(Path("outputs.jsonl"), 1, 0, text + b"\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "run"),
+    [
+        (b"", 1),
+        (b', "run": 1', 1),
+        (b', "run": 2', 2),
+        (b', "usage": {"input_tokens": 3}', 1),
+        (b', "usage": null, "unknown": {"key": 1}', 1),
+    ],
+)
+def test_the_faults_of_an_answer_are_not_those_of_its_record(more: bytes, run: int) -> None:
+    record = read_output(line(b'{"case_id": "c", "model": "m", "output": %s%s}' % (TWICE, more)))
+    reply = reply_of(record)
+    assert isinstance(reply, Reply)
+    assert (run_of(record), reply.text) == (run, TWICE)
+
+
+@pytest.mark.parametrize("more", [b', "run": 1, "run": 1', b', "x": {"y": 1, "y": 2}'])
+def test_a_key_that_stands_twice_in_the_record_is_refused(more: bytes) -> None:
+    with pytest.raises(DataError, match="duplicate_key"):
+        read_output(line(b'{"case_id": "c", "model": "m", "output": %s%s}' % (TWICE, more)))
+
+
+def test_an_answer_that_begins_as_a_name_does_is_told_apart_from_it() -> None:
+    text = b'"%s and more \\ud800"' % LONG.encode()
+    start = b'{"case_id": "c", "model": "%s", "unknown": 1, "output": ' % LONG.encode()
+    reply = reply_of(read_output(line(start + text + b"}")))
+    assert isinstance(reply, Reply)
+    assert reply.text == f"{LONG} and more \ufffd"
