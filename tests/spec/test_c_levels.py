@@ -23,7 +23,7 @@ from callscore.core.errors import DataError
 from callscore.core.rating import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
-from callscore.report.numbers import show, show_beside_limit
+from callscore.report.numbers import show, show_beside_limits
 from callscore.suites.calls import spec
 from callscore.suites.calls.items import match
 
@@ -201,8 +201,10 @@ def test_c09_ties_are_shown_away_from_zero(value: float, shown: str) -> None:
 
 def test_c09_a_missed_limit_never_looks_met() -> None:
     assert half_up(0.8996, 3) == "0.900"
-    assert show_beside_limit(0.8996, "fraction", False, 0.90) == "<0.900"
-    assert show_beside_limit(0.9, "fraction", True, 0.90) == "0.900"
+    for slug in ("qa.question_score_accuracy", "qa.score_gap_accuracy"):  # Acceptable, Good
+        bands = spec.load().metrics[slug].bands
+        assert show_beside_limits(0.8996, "fraction", bands) == "<0.900"
+        assert show_beside_limits(0.9, "fraction", bands) == "0.900"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.rating import Band
+
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
 """What a result can be (C-01). `invalid` is the model's doing, `error` never is."""
 
@@ -190,6 +192,8 @@ class TemplateRow(msgspec.Struct, frozen=True):
     key: str
     threshold: str = ""
     is_blocker: bool = False
+    bands: tuple[Band, ...] = ()
+    """The limits that a shown value must not seem to meet (C-09)."""
 
 
 class Judging(msgspec.Struct, frozen=True):

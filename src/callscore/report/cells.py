@@ -16,7 +16,7 @@ from callscore.core.scorecard import (
     TaskScore,
     TemplateRow,
 )
-from callscore.report.numbers import show, show_beside_limit, show_count, show_money
+from callscore.report.numbers import show, show_beside_limits, show_count, show_money
 
 Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
 
@@ -103,7 +103,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     metric = task.metrics[row.key]
     if metric.value is None:
         return Cell(NOTHING, "quiet", metric.why or "")
-    shown = show_beside_limit(metric.value, metric.unit, metric.meets_threshold, _limit(row))
+    shown = show_beside_limits(metric.value, metric.unit, row.bands)
     tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
     rating = f" {metric.rating}" if metric.rating else ""
     return Cell(
@@ -125,16 +125,6 @@ def _aside(metric: MetricScore, task: TaskScore) -> str:
     if metric.approximate:
         parts.append("approximate")
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _limit(row: TemplateRow) -> float | None:
-    """The number in a printed threshold such as `>= 0.95 | < 0.90 blocker`."""
-    for word in row.threshold.replace("%", "").split():
-        try:
-            return float(word)
-        except ValueError:
-            continue
-    return None
 
 
 def _subscore(model: ModelScore, row: TemplateRow) -> Cell:
@@ -170,7 +160,7 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
     if benchmarks.status == "not_run":
         return Cell(NOTHING, "quiet", BENCHMARKS_NOT_RUN)
     if row.kind == "criterion":
-        return _criterion(benchmarks.criteria[row.key])
+        return _criterion(benchmarks.criteria[row.key], row)
     of = f"{benchmarks.ran} of {len(benchmarks.criteria)}"
     if benchmarks.score is None:
         provisional = (
@@ -184,11 +174,11 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
     return Cell(f"{show(benchmarks.score)}{estimate}", tone)
 
 
-def _criterion(criterion: CriterionScore) -> Cell:
+def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     """The binary, and the value behind it."""
     if criterion.binary is None or criterion.value is None:
         return Cell(NOTHING, "quiet", criterion.why or "")
-    shown = show(criterion.value, criterion.unit)
+    shown = show_beside_limits(criterion.value, criterion.unit, row.bands)
     mark = ", approximate" if criterion.approximate else ""
     tone: Tone = "good" if criterion.binary else "bad"
     return Cell(f"{criterion.binary} ({shown}{mark})", tone, brief=f"{criterion.binary} ({shown})")

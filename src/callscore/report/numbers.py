@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from callscore.core.rating import Band
 from callscore.metrics.rounding import half_up
 
 
@@ -14,14 +17,13 @@ def show(value: float, unit: str = "fraction") -> str:
     return half_up(value, 3)
 
 
-def show_beside_limit(value: float, unit: str, meets: bool | None, threshold: float | None) -> str:
+def show_beside_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
     """The shown value, with `<` or `>` where rounding makes a missed limit look met        C-09"""
     shown = show(value, unit)
-    if meets is not False or threshold is None:
-        return shown
     rounded = float(shown.removesuffix(" %"))
-    if rounded != value and rounded == threshold:
-        return ("<" if value < rounded else ">") + shown
+    for band in bands:
+        if band.holds(rounded) and not band.holds(value):
+            return ("<" if value < rounded else ">") + shown
     return shown
 
 
