@@ -52,7 +52,15 @@ def test_a_missed_limit_never_looks_met(
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "$0"), (12.5, "$12.50"), (3.4852, "$3.485"), (0.086, "$0.086"), (0.00042, "$0.0004")],
+    [
+        (0, "$0"),
+        (12.5, "$12.50"),
+        (3.4852, "$3.485"),
+        (0.086, "$0.086"),
+        (0.0042, "$0.0042"),
+        (0.00004, "$0.000040"),
+        (1e20, "$100000000000000000000.00"),
+    ],
 )
 def test_money(value: float, shown: str) -> None:
     assert show_money(value) == shown

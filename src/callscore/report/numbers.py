@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from callscore.core.rating import Band
 from callscore.metrics.rounding import half_up
+
+MOST_PLACES = 12
+"""A price has no more: what lies behind is the noise of floats."""
 
 
 def show(value: float, unit: str = "fraction") -> str:
@@ -28,10 +32,11 @@ def show_beside_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
 
 
 def show_money(value: float) -> str:
-    """Dollars with as many decimals as a small price needs: $12.50, $0.086, $0."""
+    """Dollars with as many decimals as a small price needs: $12.50, $0.086, $0.000042, $0."""
     if not value:
         return "$0"
-    return f"${half_up(value, 2 if value >= 10 else 4 if value < 0.01 else 3)}"
+    places = 2 if value >= 10 else 3 if value >= 0.01 else 1 - math.floor(math.log10(value))
+    return f"${half_up(value, min(places, MOST_PLACES))}"
 
 
 def show_count(number: int, noun: str) -> str:
