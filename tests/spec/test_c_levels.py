@@ -433,6 +433,9 @@ def test_c20_bad_cases_can_be_skipped_and_the_card_says_so(tmp_path: Path) -> No
     ("text", "status", "flag"),
     [
         ('```json\n{"questions": [%s]}\n```', "valid", "fence_removed"),
+        ('````json\n{"questions": [%s]}\n````', "valid", "fence_removed"),
+        ('~~~~\n{"questions": [%s]}\n~~~~~', "valid", "fence_removed"),
+        ('````\n{"questions": [%s]}\n```', "invalid", "prose_around_json"),
         ('Here is the result: {"questions": [%s]}', "invalid", "prose_around_json"),
         ('{"questions": [%s]} I hope this helps', "invalid", "prose_around_json"),
         ('{"questions": [%s]}{"questions": [%s]}', "invalid", "prose_around_json"),

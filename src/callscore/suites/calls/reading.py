@@ -11,7 +11,7 @@ from callscore.core import strict_json
 from callscore.core.case import Malformed, Reply
 from callscore.suites.calls.structure import Structure
 
-_FENCE = re.compile(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
+_FENCE = re.compile(r"(`{3,}|~{3,})[\w+-]*[ \t]*\n?")
 _REFUSAL = re.compile(
     r"\b(?:i(?:'|\u2019)?m sorry|i apologi[sz]e|i can(?:'|\u2019)?t|i cannot|i am unable"
     r"|i(?:'|\u2019)m unable|i won(?:'|\u2019)t|as an ai)\b",
@@ -64,11 +64,13 @@ def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Ma
 
 def _decode_fence(text: str, parse: str) -> Parsed | Malformed:
     opening = _FENCE.match(text)
-    if opening is None or len(text) < opening.end() + 3 or not text.endswith(text[:3]):
+    assert opening is not None  # whoever asks has seen its marks
+    marks, inner = opening[1], text[opening.end() :]
+    if not inner.endswith(marks):
         return Malformed("prose_around_json", "a code fence with text around it")
     if parse == "strict":
         return Malformed("fence", "code fences are refused where parse is strict")
-    body = text[opening.end() : -3].strip()
+    body = inner.rstrip(marks[0]).strip()
     return _decode(body.encode("utf-8", "replace"), ("fence_removed",))
 
 
