@@ -134,18 +134,26 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
     if given is None:
         flags.add("bad_scalar")
         return Mark(question, None)
+    if not 0 <= given <= question.max_score:
+        given = _brought_to_scale(given, question.max_score)
+        if not 0 <= given <= question.max_score:
+            flags.add("score_out_of_range")
     full = holds(given, ">=", question.max_score)
     full = full or (maximum is not None and maximum > 0 and holds(given, ">=", maximum))
     mark = Mark(question, given, same_scale, full)
     if not same_scale:
         flags.add("max_score_differs")
-    if not 0 <= given <= question.max_score:
-        flags.add("score_out_of_range")
     if formulas.is_partial_on_pass_fail(mark):
         flags.add("partial_on_pass_fail")
     if item.get("type") != question.type:
         flags.add("type_differs")
     return mark
+
+
+def _brought_to_scale(given: float, maximum: float) -> float:
+    """The end of the scale that a score misses by no more than the tolerance        C-08"""
+    ends = (end for end in (0.0, maximum) if abs(given - end) <= TOLERANCE)
+    return next(ends, given)
 
 
 def _note_not_applicable(reference: QAReference, output: QAOutput, flags: set[str]) -> None:
