@@ -141,11 +141,15 @@ BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
         qa_case([question(max_score=0)], "c9"),
         ["c.jsonl:2", "'c9'", "questions[0].max_score", "expected a number above 0"],
     ),
-    ("NaN", '{"id": "c9", "task": "qa", "config": {"x": NaN}}', ["c.jsonl:2", "NaN is not JSON"]),
+    (
+        "NaN",
+        '{"id": "c9", "task": "qa", "config": {"x": [1, NaN]}}',
+        ["c.jsonl:2", "field config.x[1]: NaN is not JSON", "expected a finite number"],
+    ),
     (
         "duplicate key",
-        '{"id": "c9", "task": "qa", "task": "text"}',
-        ["c.jsonl:2", "'task' stands twice"],
+        '{"id": "c9", "task": "qa", "config": {"x": 1, "x": 2}}',
+        ["c.jsonl:2", "field config.x: the key 'x' stands twice", "expected every key once"],
     ),
     (
         "wrong task",
@@ -155,9 +159,18 @@ BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
     (
         "wrong type",
         {**qa_case([question()], "c9"), "transcript": [{"text": 5}]},
-        ["c.jsonl:2", "transcript[0].text", "Expected str, got int"],
+        ["c.jsonl:2: case 'c9': field transcript[0].text", "Expected str, got int"],
     ),
-    ("missing key", {"id": "c9", "task": "qa"}, ["c.jsonl:2", "missing required field transcript"]),
+    (
+        "missing key",
+        {"id": "c9", "task": "qa"},
+        ["c.jsonl:2: case 'c9': field transcript: missing; expected"],
+    ),
+    (
+        "missing key inside",
+        {**qa_case([question()], "c9"), "transcript": [{"speaker": "Ana"}]},
+        ["c.jsonl:2: case 'c9': field transcript[0].text: missing; expected"],
+    ),
     ("not an object", "[1, 2]", ["c.jsonl:2", "Expected object, got array"]),
     ("not UTF-8", '{"id": "\udcff"}', ["c.jsonl:2", "not UTF-8"]),
 ]
@@ -192,6 +205,13 @@ BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("negative cost", output("c1", "{}", "n", cost_usd=-1), "is negative; expected 0 or more"),
     ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "stands twice"),
     ("broken", '{"case_id":"c1"', "expected one JSON object a line"),
+    ("no model", {"case_id": "c1", "output": "{}"}, "field model: missing; expected"),
+    ("cost NaN", '{"case_id":"c1","model":"n","output":"","cost_usd":NaN}', "field cost_usd: NaN"),
+    (
+        "cost beyond numbers",
+        output("c1", "{}", "n", cost_usd=1e306),
+        "field cost_usd: 1e+306 is beyond what can be added up",
+    ),
 ]
 
 
