@@ -197,6 +197,22 @@ def test_bad_input_gets_one_clear_message_and_leaves_no_file(
     assert list(results.parent.iterdir()) == []
 
 
+def test_skipped_cases_head_the_card_and_none_left_is_an_error(tmp_path: Path) -> None:
+    bad = qa_case([question(max_score=0)], "bad")
+    given = write(tmp_path / "o.jsonl", output("c1", form(question())))
+    path = write(tmp_path / "c.jsonl", bad, qa_case([question()], "c1"))
+    done = run("score", path, "--outputs", given, "--allow-bad-cases")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0].endswith("· 1 unusable case skipped")
+    assert "note: skipped: " in done.stdout
+    alone = write(tmp_path / "bad.jsonl", bad)
+    given = write(tmp_path / "o.jsonl", output("bad", form(question())))
+    done = run("score", alone, "--outputs", given, "--allow-bad-cases")
+    assert done.returncode == 2
+    assert "no usable case is left" in done.stderr
+    assert "max_score" in done.stderr
+
+
 BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("unknown case", output("zz", "{}"), "'zz' is not in the case files"),
     ("twice", output("c1", "{}"), "run 1 stands twice"),

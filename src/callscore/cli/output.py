@@ -43,11 +43,14 @@ def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
 
 def print_card(card: Scorecard, title: str) -> None:
     """Print the scorecard to the terminal, wide enough for a file where there is no terminal."""
+    from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
     from callscore.suites.catalog import OTHER_ORIGIN, template
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
+    if card.skipped_cases:
+        title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
     other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
     lines = scorecard_lines(card, template(other_origin=other_origin), title, width)

@@ -221,6 +221,10 @@ class Judging(msgspec.Struct, frozen=True):
     """Under which other names than those asked for the judges answered (R-26)."""
 
 
+SKIPPED = "skipped: "
+"""What a note about an unusable case begins with (C-20)."""
+
+
 class Scorecard(msgspec.Struct, frozen=True):
     """All models side by side, as `--json` writes it."""
 
@@ -232,3 +236,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+
+    @property
+    def skipped_cases(self) -> int:
+        """How many cases were unusable and left out        C-20"""
+        return sum(note.startswith(SKIPPED) for note in self.notes)

@@ -8,7 +8,7 @@ import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.rating import holds
-from callscore.core.scorecard import Judging, ModelScore, Scorecard
+from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
 from callscore.core.version import __version__
 from callscore.scoring.examining import Examiner
 from callscore.scoring.pipeline import Tallied
@@ -153,7 +153,7 @@ def _repeats(tallied: Tallied) -> str:
 
 
 def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
-    notes = [f"skipped: {problem}" for problem in tallied.skipped]
+    notes = [SKIPPED + problem for problem in tallied.skipped]
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
