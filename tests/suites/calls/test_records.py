@@ -112,8 +112,8 @@ def test_c100_facts_lost_and_added_terms_and_sentences_are_named(tmp_path: Path)
     answer = one_translated("x", "Eva abona 94 dólares a las 14:30, ref. AB-1234")
     found = reasons(case, answer, tmp_path)
     drifted = 'against it: lost "49 dólares", added "AB-1234"'
-    assert found["translation.critical_facts"] == f"0 of 2; {drifted}"
-    assert found["translation.drift"] == f"2 of 2; {drifted}"
+    assert found["translation.critical_facts"] == f"0 of 2; {drifted}; approximate"
+    assert found["translation.drift"] == f"2 of 2; {drifted}; approximate"
     assert found["translation.domain_terms"] == '0 of 1; against it: "KYC" (expected "paga")'
     assert found["translation.proper_nouns"] == '0 of 1; against it: "Ana" (expected "Ana")'
     empty = reasons(case, one_translated("x", ""), tmp_path)

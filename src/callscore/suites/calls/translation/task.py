@@ -230,7 +230,7 @@ def fact_count(
         by_rule = critical.Counted(0, reference.total_facts)
     else:
         by_rule = critical.count(reference.facts, rendered.text, verdicts, flags)
-    if reference.given_facts is not None or not verdicts:
+    if reference.given_facts is not None:
         return by_rule
     kept = outcomes.count(reference, rendered, verdicts, flags)
     return critical.Counted(
