@@ -433,6 +433,11 @@ def test_untrusted_names_cannot_write_to_the_terminal(cases: Path, tmp_path: Pat
     assert done.returncode == 0
     assert "\x1b[2J" not in done.stdout
     assert "[bold]x[/bold]" in done.stdout
+    for args in (["--require-complete"], ["--cost", "other=1"]):
+        told = run("score", cases, "--outputs", given, *args).stderr
+        assert "evil" in told
+        assert "\x1b" not in told
+        assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", [[], ["score"], ["validate"], ["demo"]])
