@@ -69,7 +69,10 @@ def _styled(piece: Piece) -> str:
     if not words or not piece.text.strip():
         return piece.text
     colour = next((word for word in words if word in COLOURS), None)
-    return click.style(piece.text, fg=colour, bold="bold" in words, dim="dim" in words)
+    # None, not False: "not dim" is the same sign as "not bold", and would take that back.
+    return click.style(
+        piece.text, fg=colour, bold="bold" in words or None, dim="dim" in words or None
+    )
 
 
 def require_complete(card: Scorecard) -> None:
