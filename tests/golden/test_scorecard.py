@@ -14,6 +14,7 @@ from callscore.app import score_files
 from callscore.core.scorecard import Scorecard
 from callscore.demo import sample_calls
 from callscore.report.json import scorecard_json
+from callscore.report.layout import columns_of
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.calls.template import template
 
@@ -39,6 +40,13 @@ def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) ->
     lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
     assert max(map(len, lines[:-1])) <= width
     compare(f"terminal-{width}.txt", ("\n".join(lines) + "\n").encode())
+
+
+@pytest.mark.parametrize("width", [60, 66, 70])
+def test_a_narrow_terminal_folds_labels(card: Scorecard, width: int) -> None:
+    shown = scorecard_lines(card, template(), "Sample", width)
+    lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
+    assert max(map(columns_of, lines[:-1])) <= width
 
 
 def test_the_json_of_the_sample_is_what_it_was(card: Scorecard) -> None:
