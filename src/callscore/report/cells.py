@@ -189,19 +189,23 @@ def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
     value = final.a if row.kind == "final_a" else final.b
     is_official = (row.kind == "final_a") == (final.option == "A")
     if value is not None:
-        return Cell(show(value) if final.official else f"{show(value)} (estimate)")
+        is_one_of_two = final.a is not None and final.b is not None
+        mark = " (official)" if is_official and is_one_of_two else ""
+        return Cell(show(value) + (mark if final.official else " (estimate)"))
     if not is_official:
-        return Cell(NOTHING, "quiet", _why_no_a(model))
+        return Cell(NOTHING, "quiet", _why_not_that_option(model))
     if final.status == "invalid":
         floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
         return Cell(f"invalid{floor}", "blocked", brief="invalid")
     return Cell(final.status, "quiet", why or "")
 
 
-def _why_no_a(model: ModelScore) -> str:
+def _why_not_that_option(model: ModelScore) -> str:
+    if model.final.option == "A":
+        return "the weights are of option A"
     if model.benchmarks.status == "not_run":
         return BENCHMARKS_NOT_RUN
-    return "the benchmarks are not complete, or a task has no score"
+    return "the benchmarks are not complete, a task has no score, or own weights leave them out"
 
 
 def _cost(model: ModelScore) -> Cell:

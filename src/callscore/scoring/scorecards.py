@@ -32,7 +32,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         signature=_signature(config, tallied, settings, examiner),
         models=models,
         ranking=rank(models),
-        notes=[*_notes(tallied, examiner), *_overlaps(tallied, examiner)],
+        notes=[*_own(config), *_notes(tallied, examiner), *_overlaps(tallied, examiner)],
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
@@ -150,6 +150,12 @@ def _repeats(tallied: Tallied) -> str:
     of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
     found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
     return "+".join(map(str, found)) or "0"
+
+
+def _own(config: ScoreConfig) -> list[str]:
+    """The user's own weights are said beside the score that they make        C-82"""
+    weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
+    return [f"own weights of the Final Score: {weights}"] if weights else []
 
 
 def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
