@@ -191,6 +191,16 @@ def test_c08_comparisons_forgive_the_last_digits_of_floats() -> None:
     assert holds(100 * 7 / 100, "<=", 7)
 
 
+def test_c07_the_share_of_runs_in_breach_is_reported(tmp_path: Path) -> None:
+    cases = [qa_case([question()], case_id) for case_id in ("a", "b")]
+    answers = [good("a"), good("a"), good("b"), output("b", "no JSON")]
+    outputs = [{**answer, "run": 1 + place % 2} for place, answer in enumerate(answers)]
+    (blocker,) = score(cases, outputs, tmp_path).model.blockers
+    assert (blocker.cases, blocker.share_of_runs) == (["b"], 0.25)
+    once = score(cases, [good("a"), output("b", "no JSON")], tmp_path).model.blockers[0]
+    assert once.share_of_runs is None
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(0.9142, "0.914"), (0.8025, "0.803"), ((0.95 + 0.88 + 0.42 + 0.96) / 4, "0.803")],

@@ -128,7 +128,7 @@ class Cost(msgspec.Struct, frozen=True):
     calls: int
 
 
-class Blocker(msgspec.Struct, frozen=True):
+class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     """A `[!]` row breached at model level, with the calls behind it."""
 
     task: str
@@ -136,6 +136,8 @@ class Blocker(msgspec.Struct, frozen=True):
     value: float
     limit: float
     cases: Sequence[str]
+    share_of_runs: float | None = None
+    """Where calls were run more than once: in how many of all runs a call gate was breached."""
 
 
 class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):

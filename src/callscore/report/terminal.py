@@ -176,6 +176,8 @@ def _breach(blocker: Blocker, model: ModelScore) -> str:
     metric = model.tasks[blocker.task].metrics[blocker.metric]
     is_partial = metric.gate_value is not None and metric.gate_value != metric.value
     calls = " over the calls that no other gate blocks" if is_partial else ""
+    if blocker.share_of_runs is not None:
+        calls = f" in {show(100 * blocker.share_of_runs, 'percent')} of all runs"
     limit = "blocked at" if blocker.value == blocker.limit else "the limit is"
     return f"{blocker.value:.6g}{calls}, {limit} {blocker.limit:g}"
 

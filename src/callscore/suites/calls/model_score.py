@@ -106,12 +106,19 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
         metric, cases = tally.metrics[slug], tally.breaches.get(slug, [])
         if gate.kind == "call":
             if cases and over_tolerance:
-                found.append(Blocker(formula.task, slug, _worst(metric, gate), gate.limit, cases))
+                worst = _worst(metric, gate)
+                runs = _share_of_runs(slug, tally)
+                found.append(Blocker(formula.task, slug, worst, gate.limit, cases, runs))
         elif not (metric.approximate and slug in formula.judged_gates):
             value = _gate_value(metric, pooled=formula.specs[slug].pooled)
             if value is not None and gate.breached(value):
                 found.append(Blocker(formula.task, slug, value, gate.limit, cases))
     return found
+
+
+def _share_of_runs(slug: str, tally: TaskTally) -> float | None:
+    """runs in breach of a call gate / runs, where calls were run more than once        C-07"""
+    return tally.breaching_runs[slug] / tally.calls if tally.most_runs > 1 else None
 
 
 def _worst(metric: MetricTally, gate: Gate) -> float:
