@@ -42,6 +42,12 @@ def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) ->
     compare(f"terminal-{width}.txt", ("\n".join(lines) + "\n").encode())
 
 
+def test_c48_the_terminal_marks_the_definition_as_our_own(card: Scorecard) -> None:
+    shown = ["".join(p.text for p in line) for line in scorecard_lines(card, template(), "", 200)]
+    assert any("Cross-Language Match Rate [1]" in line for line in shown)
+    assert any("[1]" in line and "definition is Callscore's own" in line for line in shown)
+
+
 @pytest.mark.parametrize("width", [60, 66, 70])
 def test_a_narrow_terminal_folds_labels(card: Scorecard, width: int) -> None:
     shown = scorecard_lines(card, template(), "Sample", width)

@@ -196,6 +196,8 @@ class TemplateRow(msgspec.Struct, frozen=True):
     is_blocker: bool = False
     bands: tuple[Band, ...] = ()
     """The limits that a shown value must not seem to meet (C-09)."""
+    remark: str = ""
+    """What must be said about the row wherever it has a value."""
 
 
 class Judging(msgspec.Struct, frozen=True):

@@ -136,12 +136,13 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
             found.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
         mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
+        remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
+        label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
             Piece(notes.mark(cell, layout.is_brief), f"{strong} {STYLES[cell.tone]}".strip())
             for cell in row.cells[shown]
         ]
-        label = Piece(mark + row.template.label, strong)
-        found.append([label, *cells, Piece(row.template.threshold, "dim")])
+        found.append([Piece(mark + label, strong), *cells, Piece(row.template.threshold, "dim")])
     return found
 
 

@@ -58,6 +58,8 @@ class MetricSpec(msgspec.Struct, frozen=True):
     gate: Gate | None = None
     pooled: bool = False
     template_row: bool = True
+    remark: str = ""
+    """What reports say about the row beside its value."""
     complement_of: str = ""
     severities: tuple[Severity, ...] = ()
     secondary: Mapping[str, Literal["percent", "count"]] = {}

@@ -25,8 +25,15 @@ def _rows() -> Iterator[TemplateRow]:
             metric = spec.metrics[slug]
             if metric.template_row:
                 printed = metric.threshold.printed if metric.threshold else ""
-                is_blocker = metric.gate is not None
-                yield TemplateRow("metric", metric.label, slug, printed, is_blocker, metric.bands)
+                yield TemplateRow(
+                    "metric",
+                    metric.label,
+                    slug,
+                    printed,
+                    is_blocker=metric.gate is not None,
+                    bands=metric.bands,
+                    remark=metric.remark,
+                )
         for part in spec.scores[task].parts:
             yield TemplateRow("subscore", f"{part.capitalize()} Score", f"{task}/{part}")
         yield TemplateRow("task", f"{label} Score", task, "0.0 – 1.0")
