@@ -197,6 +197,19 @@ def test_bad_input_gets_one_clear_message_and_leaves_no_file(
     assert list(results.parent.iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="no file that cannot be read")
+def test_a_file_that_cannot_be_read_is_not_called_unwritable(cases: Path, tmp_path: Path) -> None:
+    told = "error: /proc/self/mem: cannot be read: Input/output error\n"
+    for args in (
+        ["validate", "/proc/self/mem"],
+        ["score", "/proc/self/mem"],
+        ["score", cases, "--outputs", "/proc/self/mem", "--results", tmp_path / "r.jsonl"],
+    ):
+        done = run(*args)
+        assert (done.returncode, done.stderr) == (2, told)
+    assert not (tmp_path / "r.jsonl").exists()
+
+
 def test_skipped_cases_head_the_card_and_none_left_is_an_error(tmp_path: Path) -> None:
     bad = qa_case([question(max_score=0)], "bad")
     given = write(tmp_path / "o.jsonl", output("c1", form(question())))

@@ -45,7 +45,10 @@ def lines_of(paths: Sequence[Path]) -> Iterator[Line]:
     """Every non-empty line of the files, in order, one at a time."""
     for path in paths:
         with open_for_reading(path) as file:
-            yield from _lines(path, file)
+            try:
+                yield from _lines(path, file)
+            except OSError as error:
+                raise _unreadable(path, error) from None
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[Line]:
@@ -85,7 +88,11 @@ def open_for_reading(path: Path) -> BinaryIO:
     except IsADirectoryError:
         raise UsageError(f"{path}: is a folder; expected a JSONL file") from None
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be read: {error.strerror}")
 
 
 class LinesByKey:
@@ -140,9 +147,12 @@ class LinesByKey:
         file = self._files.get(number)
         if file is None:
             file = self._files[number] = open_for_reading(self._paths[number])
-        if self._next.get(number, 0) != offset:
-            file.seek(offset)
-        raw = file.readline()
+        try:
+            if self._next.get(number, 0) != offset:
+                file.seek(offset)
+            raw = file.readline()
+        except OSError as error:
+            raise _unreadable(self._paths[number], error) from None
         self._next[number] = offset + len(raw)
         return Line(self._paths[number], 0, offset, raw)
 
