@@ -284,6 +284,17 @@ def test_bad_verdicts_are_named_with_their_line(
         ([], "Missing argument"),
         (["{cases}", "--set", "gaets=all"], "unknown setting 'gaets'"),
         (["{cases}", "--set", "gates=some"], "setting gates: expected one of all, formula_only"),
+        (
+            ["{cases}", "--set", "call_gate_tolerance=some"],
+            "error: setting call_gate_tolerance: Expected float, got str\n",
+        ),
+        (
+            ["{cases}", "--set", "call_gate_tolerance=2"],
+            "error: setting call_gate_tolerance must lie between 0 and 1, not 2.0\n",
+        ),
+        (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' stands twice"),
+        (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' stands twice"),
+        (["{cases}", "--weights", "qa=half"], "'half'; expected NAME=NUMBER"),
         (["{cases}", "--set", "consistency.ddof=5"], "consistency.ddof: expected one of 0, 1"),
         (["{cases}", "--set", "qa.timestamp_tolerance_s=nan"], "a number of seconds, at least 0"),
         (["{cases}", "--set", "call_gate_tolerance=2"], "between 0 and 1"),

@@ -225,8 +225,13 @@ def settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     except (msgspec.ValidationError, ValueError) as error:
         wrong = next((key for key in given if f"$.{key}`" in str(error)), None)
         words = choices().get(wrong or "")
-        problem = f"expected one of {', '.join(words)}" if words else str(error)
-        raise ConfigError(f"setting {wrong or ', '.join(given)}: {problem}") from None
+        problem = str(error).partition(" - at ")[0].replace("`", "")
+        if words:
+            problem = f"expected one of {', '.join(words)}"
+        # what is out of range begins with the name of its setting
+        raise ConfigError(
+            f"setting {wrong}: {problem}" if wrong else f"setting {problem}"
+        ) from None
 
 
 def _as_list(key: str, value: Any) -> Any:
