@@ -49,6 +49,10 @@ class Kept(NamedTuple):
     is_open: bool
 
 
+NOTHING_LOST = Kept(0, 0, is_open=False)
+NOBODY_LOOKED = Kept(0, 0, is_open=True)
+
+
 def is_frozen(item: Item) -> bool:
     """Whether a verdict is about the reference alone, the same for every model."""
     return item.metric == CRITICAL_FACTS and item.item.startswith(OUTCOME)
@@ -98,7 +102,7 @@ def count(
 ) -> Kept:
     """Outcomes altered or omitted; one that nobody judged, or sought, counts as kept        C-75"""
     if not verdicts:
-        return Kept(0, 0, not rendered.is_reference)
+        return NOTHING_LOST if rendered.is_reference else NOBODY_LOOKED
     found, is_complete = outcomes_of(reference, verdicts)
     changed = [outcome for outcome in found if not _is_same(outcome, rendered)]
     kept = [_is_kept(outcome, verdicts, flags) for outcome in changed]
