@@ -23,9 +23,11 @@ from callscore.core.errors import DataError
 from callscore.core.rating import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
+from callscore.report.cells import rows
 from callscore.report.numbers import show, show_beside_limits
 from callscore.suites.calls import spec
 from callscore.suites.calls.items import match
+from callscore.suites.calls.template import template
 
 
 def good(case_id: str = "c1") -> dict[str, object]:
@@ -189,6 +191,22 @@ def test_c08_comparisons_forgive_the_last_digits_of_floats() -> None:
     assert rate(mean, (Band(Rating.GOOD, ">=", 0.90),), Rating.FAIL) is Rating.GOOD
     assert holds(abs(1.1 - 0.6), "<=", 0.5)
     assert holds(100 * 7 / 100, "<=", 7)
+
+
+def test_c61_the_card_says_how_many_facts_are_behind_a_rate(tmp_path: Path) -> None:
+    ids = ["a", "b"]
+    verdicts = [verdict for case_id in ids for verdict in claims(case_id, 20, fabricated=0)]
+    scored = score(
+        [text_case(case_id=case_id) for case_id in ids],
+        [output(case_id, text_outcome()) for case_id in ids],
+        tmp_path,
+        verdicts,
+    )
+    found = scored.task("text").metrics
+    assert found["text.fabrication_free"].facts == found["text.hallucination_rate"].facts == 40
+    assert found["text.call_intent"].facts is None
+    cells = {row.template.key: row.cells[0].text for row in rows(scored.card, template())}
+    assert cells["text.fabrication_free"] == "1.000 ✓ Good (40 facts)"
 
 
 def test_c07_the_share_of_runs_in_breach_is_reported(tmp_path: Path) -> None:

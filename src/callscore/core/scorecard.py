@@ -50,6 +50,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
     failed: int = 0
     """Answers that a judge or an embedder could not decide: the value rests on the others."""
+    facts: int | None = None
+    """How many facts are behind a rate of facts (C-61)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):

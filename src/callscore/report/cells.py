@@ -118,6 +118,8 @@ def _aside(metric: MetricScore, task: TaskScore) -> str:
     if metric.ci95 is not None and metric.resolution is not None:
         low, high = metric.ci95
         parts.append(f"95 %: {low:.1f}–{high:.1f}; 1 in {100 / metric.resolution:.0f}")
+    if metric.facts is not None:
+        parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
         parts.append(f"max {metric.max_per_call:g} a call")
     if metric.n != task.n and metric.unit != "count":

@@ -177,6 +177,7 @@ def _metric_score(
         secondary=_secondary(slug, spec, task),
         resolution=100 / tally.denominator if spec.pooled and tally.denominator else None,
         failed=tally.failed,
+        facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
     )
 
 

@@ -58,6 +58,8 @@ class MetricSpec(msgspec.Struct, frozen=True):
     gate: Gate | None = None
     pooled: bool = False
     template_row: bool = True
+    counts_facts: bool = False
+    """Whether reports say how many facts are behind the value (C-61, C-77)."""
     remark: str = ""
     """What reports say about the row beside its value."""
     complement_of: str = ""
