@@ -116,8 +116,8 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
 def _aside(metric: MetricScore, task: TaskScore) -> str:
     parts = []
     if metric.ci95 is not None and metric.resolution is not None:
-        low, high = metric.ci95
-        parts.append(f"95 %: {low:.1f}–{high:.1f}; 1 in {100 / metric.resolution:.0f}")
+        low, high = (show(end, "percent").removesuffix(" %") for end in metric.ci95)
+        parts.append(f"95 %: {low}–{high}; 1 in {100 / metric.resolution:.0f}")
     if metric.facts is not None:
         parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
