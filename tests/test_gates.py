@@ -60,6 +60,8 @@ def headline(value: float | None, *, approximate: bool = False, evaluated: int =
     ("found", "gate", "says"),
     [
         (headline(0.8), GateEntry(PLAN, at_least=0.9), "gate failed: m: .* is 0.8, exp"),
+        (headline(0.899996), GateEntry(PLAN, at_least=0.9), "is 0.899996, expected at least 0.9"),
+        (headline(0.9000004), GateEntry(PLAN, at_most=0.9), "is 0.9000004, expected at most 0.9"),
         (headline(None), GateEntry(PLAN, at_least=0.9), "undecided: .* has no value"),
         (headline(0.9, evaluated=7), GateEntry(PLAN, at_least=0.9), "on 7 of 9 scenarios"),
         (headline(0.8, evaluated=7), GateEntry(PLAN, at_least=0.9), "gate failed"),

@@ -49,7 +49,7 @@ def test_blockers_name_their_calls(demo: tuple[str, dict[str, Any]]) -> None:
 
 
 def test_every_kind_of_cell_appears(demo: tuple[str, dict[str, Any]]) -> None:
-    for part in ("n/a [1]", "[1] the optional benchmarks were not run", "✗ Blocker", "(n = 3)"):
+    for part in ("n/a [2]", "[2] the optional benchmarks were not run", "✗ Blocker", "(n = 3)"):
         assert part in demo[0]
 
 

@@ -137,11 +137,15 @@ BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
         qa_case([question(max_score=0)], "c9"),
         ["c.jsonl:2", "'c9'", "questions[0].max_score", "expected a number above 0"],
     ),
-    ("NaN", '{"id": "c9", "task": "qa", "config": {"x": NaN}}', ["c.jsonl:2", "NaN is not JSON"]),
+    (
+        "NaN",
+        '{"id": "c9", "task": "qa", "config": {"x": [1, NaN]}}',
+        ["c.jsonl:2", "field config.x[1]: NaN is not JSON", "expected a finite number"],
+    ),
     (
         "duplicate key",
-        '{"id": "c9", "task": "qa", "task": "text"}',
-        ["c.jsonl:2", "'task' stands twice"],
+        '{"id": "c9", "task": "qa", "config": {"x": 1, "x": 2}}',
+        ["c.jsonl:2", "field config.x: the key 'x' stands twice", "expected every key once"],
     ),
     (
         "wrong task",
@@ -151,9 +155,18 @@ BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
     (
         "wrong type",
         {**qa_case([question()], "c9"), "transcript": [{"text": 5}]},
-        ["c.jsonl:2", "transcript[0].text", "Expected str, got int"],
+        ["c.jsonl:2: case 'c9': field transcript[0].text", "Expected str, got int"],
     ),
-    ("missing key", {"id": "c9", "task": "qa"}, ["c.jsonl:2", "missing required field transcript"]),
+    (
+        "missing key",
+        {"id": "c9", "task": "qa"},
+        ["c.jsonl:2: case 'c9': field transcript: missing; expected"],
+    ),
+    (
+        "missing key inside",
+        {**qa_case([question()], "c9"), "transcript": [{"speaker": "Ana"}]},
+        ["c.jsonl:2: case 'c9': field transcript[0].text: missing; expected"],
+    ),
     ("not an object", "[1, 2]", ["c.jsonl:2", "Expected object, got array"]),
     ("not UTF-8", '{"id": "\udcff"}', ["c.jsonl:2", "not UTF-8"]),
 ]
@@ -180,6 +193,35 @@ def test_bad_input_gets_one_clear_message_and_leaves_no_file(
     assert list(results.parent.iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="no file that cannot be read")
+def test_a_file_that_cannot_be_read_is_not_called_unwritable(cases: Path, tmp_path: Path) -> None:
+    told = "error: /proc/self/mem: cannot be read: Input/output error\n"
+    for args in (
+        ["validate", "/proc/self/mem"],
+        ["score", "/proc/self/mem"],
+        ["score", cases, "--outputs", "/proc/self/mem", "--results", tmp_path / "r.jsonl"],
+    ):
+        done = run(*args)
+        assert (done.returncode, done.stderr) == (2, told)
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_skipped_cases_head_the_card_and_none_left_is_an_error(tmp_path: Path) -> None:
+    bad = qa_case([question(max_score=0)], "bad")
+    given = write(tmp_path / "o.jsonl", output("c1", form(question())))
+    path = write(tmp_path / "c.jsonl", bad, qa_case([question()], "c1"))
+    done = run("score", path, "--outputs", given, "--allow-bad-cases")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0].endswith("· 1 unusable case skipped")
+    assert "note: skipped: " in done.stdout
+    alone = write(tmp_path / "bad.jsonl", bad)
+    given = write(tmp_path / "o.jsonl", output("bad", form(question())))
+    done = run("score", alone, "--outputs", given, "--allow-bad-cases")
+    assert done.returncode == 2
+    assert "no usable case is left" in done.stderr
+    assert "max_score" in done.stderr
+
+
 BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("unknown case", output("zz", "{}"), "'zz' is not in the case files"),
     ("twice", output("c1", "{}"), "run 1 stands twice"),
@@ -188,6 +230,13 @@ BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("negative cost", output("c1", "{}", "n", cost_usd=-1), "is negative; expected 0 or more"),
     ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "stands twice"),
     ("broken", '{"case_id":"c1"', "expected one JSON object a line"),
+    ("no model", {"case_id": "c1", "output": "{}"}, "field model: missing; expected"),
+    ("cost NaN", '{"case_id":"c1","model":"n","output":"","cost_usd":NaN}', "field cost_usd: NaN"),
+    (
+        "cost beyond numbers",
+        output("c1", "{}", "n", cost_usd=1e306),
+        "field cost_usd: 1e+306 is beyond what can be added up",
+    ),
 ]
 
 
@@ -231,6 +280,17 @@ def test_bad_verdicts_are_named_with_their_line(
         ([], "Missing argument"),
         (["{cases}", "--set", "gaets=all"], "unknown setting 'gaets'"),
         (["{cases}", "--set", "gates=some"], "setting gates: expected one of all, formula_only"),
+        (
+            ["{cases}", "--set", "call_gate_tolerance=some"],
+            "error: setting call_gate_tolerance: Expected float, got str\n",
+        ),
+        (
+            ["{cases}", "--set", "call_gate_tolerance=2"],
+            "error: setting call_gate_tolerance must lie between 0 and 1, not 2.0\n",
+        ),
+        (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' stands twice"),
+        (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' stands twice"),
+        (["{cases}", "--weights", "qa=half"], "'half'; expected NAME=NUMBER"),
         (["{cases}", "--set", "consistency.ddof=5"], "consistency.ddof: expected one of 0, 1"),
         (["{cases}", "--set", "qa.timestamp_tolerance_s=nan"], "a number of seconds, at least 0"),
         (["{cases}", "--set", "call_gate_tolerance=2"], "between 0 and 1"),
@@ -392,6 +452,11 @@ def test_untrusted_names_cannot_write_to_the_terminal(cases: Path, tmp_path: Pat
     assert done.returncode == 0
     assert "\x1b[2J" not in done.stdout
     assert "[bold]x[/bold]" in done.stdout
+    for args in (["--require-complete"], ["--cost", "other=1"]):
+        told = run("score", cases, "--outputs", given, *args).stderr
+        assert "evil" in told
+        assert "\x1b" not in told
+        assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", [[], ["score"], ["validate"], ["demo"]])

@@ -19,6 +19,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.demo import sample_calls
 from callscore.demo.orchestration import sample_runs
 from callscore.report.json import scorecard_json
+from callscore.report.layout import columns_of
 from callscore.report.terminal import scorecard_lines
 from callscore.suites.calls.template import template
 
@@ -44,6 +45,19 @@ def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) ->
     lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
     assert max(map(len, lines[:-1])) <= width
     compare(f"terminal-{width}.txt", ("\n".join(lines) + "\n").encode())
+
+
+def test_c48_the_terminal_marks_the_definition_as_our_own(card: Scorecard) -> None:
+    shown = ["".join(p.text for p in line) for line in scorecard_lines(card, template(), "", 200)]
+    assert any("Cross-Language Match Rate [1]" in line for line in shown)
+    assert any("[1]" in line and "definition is Callscore's own" in line for line in shown)
+
+
+@pytest.mark.parametrize("width", [60, 66, 70])
+def test_a_narrow_terminal_folds_labels(card: Scorecard, width: int) -> None:
+    shown = scorecard_lines(card, template(), "Sample", width)
+    lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
+    assert max(map(columns_of, lines[:-1])) <= width
 
 
 def test_the_json_of_the_sample_is_what_it_was(card: Scorecard) -> None:

@@ -51,6 +51,7 @@ def test_a_paragraph_is_folded_between_words_and_keeps_its_styles(
 def test_wide_letters_take_two_columns_and_marks_none() -> None:
     assert columns_of("漢字") == 4
     assert columns_of("e\u0301") == 1
+    assert columns_of("क\u0941") == 1
     line = written(
         tuple(list(table([Column("A"), Column("B")], [[Piece("漢"), Piece("x")]], 40))[2])
     )
@@ -85,6 +86,7 @@ def test_a_terminal_has_colours_unless_they_are_unwanted() -> None:
 
     coloured = shown(NO_COLOR="")
     assert b"\x1b[32m" in coloured
+    assert b"\x1b[1mQA Score\x1b[0m" in coloured
     assert b"BLOCKER" in coloured
     assert b"\x1b[" not in shown(NO_COLOR="1")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.report.numbers import show, show_beside_limit, show_count, show_money
+from callscore.core.rating import Band, Rating
+from callscore.report.numbers import show, show_beside_limits, show_count, show_money
 from callscore.report.safe_text import plain
 
 
@@ -24,25 +25,42 @@ def test_values(value: float, unit: str, shown: str) -> None:
     assert show(value, unit) == shown
 
 
+GOOD_AND_ACCEPTABLE = (Band(Rating.GOOD, ">=", 0.95), Band(Rating.ACCEPTABLE, ">=", 0.90))
+AT_MOST = (Band(Rating.GOOD, "<=", 1.0), Band(Rating.ACCEPTABLE, "<=", 3.0))
+
+
 @pytest.mark.parametrize(
-    ("value", "unit", "meets", "limit", "shown"),
+    ("value", "unit", "bands", "shown"),
     [
-        (0.8996, "fraction", False, 0.90, "<0.900"),
-        (0.90, "fraction", True, 0.90, "0.900"),
-        (1.0004, "percent", False, 1.0, ">1.00 %"),
-        (0.5, "fraction", False, 0.90, "0.500"),
-        (0.5, "fraction", None, None, "0.500"),
+        (0.8996, "fraction", GOOD_AND_ACCEPTABLE, "<0.900"),
+        (0.9496, "fraction", GOOD_AND_ACCEPTABLE, "<0.950"),
+        (0.90, "fraction", GOOD_AND_ACCEPTABLE, "0.900"),
+        (0.9004, "fraction", GOOD_AND_ACCEPTABLE, "0.900"),
+        (0.95 - 1e-12, "fraction", GOOD_AND_ACCEPTABLE, "0.950"),
+        (1.0004, "percent", AT_MOST, ">1.00 %"),
+        (3.0001, "percent", AT_MOST, ">3.00 %"),
+        (2.9999, "percent", AT_MOST, "3.00 %"),
+        (0.5, "fraction", GOOD_AND_ACCEPTABLE, "0.500"),
+        (0.5, "fraction", (), "0.500"),
     ],
 )
 def test_a_missed_limit_never_looks_met(
-    value: float, unit: str, meets: bool | None, limit: float | None, shown: str
+    value: float, unit: str, bands: tuple[Band, ...], shown: str
 ) -> None:
-    assert show_beside_limit(value, unit, meets, limit) == shown
+    assert show_beside_limits(value, unit, bands) == shown
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "$0"), (12.5, "$12.50"), (3.4852, "$3.485"), (0.086, "$0.086"), (0.00042, "$0.0004")],
+    [
+        (0, "$0"),
+        (12.5, "$12.50"),
+        (3.4852, "$3.485"),
+        (0.086, "$0.086"),
+        (0.0042, "$0.0042"),
+        (0.00004, "$0.000040"),
+        (1e20, "$100000000000000000000.00"),
+    ],
 )
 def test_money(value: float, shown: str) -> None:
     assert show_money(value) == shown

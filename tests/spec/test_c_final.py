@@ -6,15 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from builders import entity_case, entity_output, form, output, qa_case, question, score
 from callscore.core.errors import ConfigError, DataError
-from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
+from callscore.core.scorecard import (
+    BenchmarkScore,
+    Cost,
+    FinalScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
+from callscore.report.cells import rows
 from callscore.suites.calls import spec
 from callscore.suites.calls.final import final_score, option_weights
 from callscore.suites.calls.ranking import cost_of, rank
 from callscore.suites.calls.tally import TaskTally
+from callscore.suites.calls.template import template
 
 NOT_RUN = BenchmarkScore("not_run", None, {})
 
@@ -40,14 +50,22 @@ def tasks(*scores: float | None) -> Mapping[str, TaskScore]:
 
 
 def final(
-    *scores: float | None, benchmark: float | None = None, settings: Mapping[str, Any] | None = None
+    *scores: float | None,
+    benchmark: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> FinalScore:
     done = BenchmarkScore("valid", benchmark, {}) if benchmark is not None else NOT_RUN
-    return final_score(tasks(*scores), done, spec.settings(settings))
+    return final_score(tasks(*scores), done, spec.settings(settings), weights)
 
 
 def model(
-    name: str, final_: float | None, cost: float | None, *, official: bool = True
+    name: str,
+    final_: float | None,
+    cost: float | None,
+    *,
+    official: bool = True,
+    option: str = "B",
 ) -> ModelScore:
     status = "valid" if final_ is not None else "invalid"
     known = "unknown" if cost is None else "zero" if cost == 0 else "known"
@@ -55,7 +73,7 @@ def model(
         model=name,
         tasks={},
         benchmarks=NOT_RUN,
-        final=FinalScore("B", status, final_, None, official, None, final_, ["qa"], {}),  # type: ignore[arg-type]
+        final=FinalScore(option, status, final_, None, official, None, final_, ["qa"], {}),  # type: ignore[arg-type]
         cost=Cost(known, "USD", cost, cost, 1),  # type: ignore[arg-type]
         blockers=[],
         blocked_calls=0,
@@ -71,6 +89,41 @@ def test_c79_complete_benchmarks_make_option_a_official_and_b_stays() -> None:
     result = final(0.9, 0.8, 0.7, 0.6, benchmark=0.5)
     assert (result.option, result.score) == ("A", result.a)
     assert result.b == pytest.approx(0.785)
+
+
+def test_c79_a_card_names_the_official_one_of_two_options() -> None:
+    scored = model("m", 0.7, 1.0, option="A")
+    both = msgspec.structs.replace(scored.final, a=0.7, b=0.785)
+    card = Scorecard("6.0", "", [msgspec.structs.replace(scored, final=both)], rank([scored]))
+    cells = {row.template.kind: row.cells[0].text for row in rows(card, template())}
+    assert (cells["final_a"], cells["final_b"]) == ("0.700 (official)", "0.785")
+
+
+def test_c79_options_are_not_ranked_together() -> None:
+    models = [model("a", 0.7, 1.0, option="A"), model("b", 0.9, 1.0), model("c", 0.6, 1.0)]
+    ranking = rank(models)
+    assert [(e.model, e.rank, e.quality_rank) for e in ranking] == [
+        ("a", 1, 1),
+        ("b", None, None),
+        ("c", None, None),
+    ]
+    assert ranking[1].reason == "its Final Score is of option B, that of others of option A"
+    assert [e.rank for e in rank(models[1:])] == [1, 2]
+    # estimates stand apart anyway
+    estimate = model("d", 0.9, 1.0, official=False)
+    assert [e.rank for e in rank([models[0], estimate])] == [1, 1]
+
+
+def test_c82_own_weights_are_the_weights_of_the_official_score() -> None:
+    halves = {"qa": 0.5, "entity": 0.5}
+    without = final(0.9, 0.8, 0.7, 0.6, benchmark=0.5, weights=halves)
+    assert (without.option, without.a, without.score) == ("B", None, without.b)
+    assert without.score == pytest.approx(0.85)
+    none = final(0.9, 0.8, 0.7, 0.6, benchmark=0.5, weights={**halves, "benchmarks": 0.0})
+    assert none == msgspec.structs.replace(without, weights=none.weights)
+    among = final(0.9, 0.8, 0.7, 0.6, benchmark=0.5, weights={"qa": 0.5, "benchmarks": 0.5})
+    assert (among.option, among.b, among.score) == ("A", None, among.a)
+    assert among.score == pytest.approx(0.7)
 
 
 def test_c80_both_options_and_the_proportional_weights() -> None:
@@ -118,6 +171,7 @@ def test_c82_a_task_not_run_makes_the_final_score_incomplete(tmp_path: Path) -> 
     own = score(cases, outputs, tmp_path, weights={"qa": 0.5, "entity": 0.5})
     assert own.model.final.score == pytest.approx(1.0)
     assert "entity=0.5,qa=0.5" in own.card.signature
+    assert "own weights of the Final Score: qa 0.5, entity 0.5" in own.card.notes
 
 
 @pytest.mark.parametrize(

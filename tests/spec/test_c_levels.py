@@ -23,9 +23,11 @@ from callscore.core.errors import DataError
 from callscore.core.rating import Band, Rating, holds, rate
 from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
-from callscore.report.numbers import show, show_beside_limit
+from callscore.report.cells import rows
+from callscore.report.numbers import show, show_beside_limits
 from callscore.suites.calls import spec
 from callscore.suites.calls.items import match
+from callscore.suites.calls.template import template
 
 
 def good(case_id: str = "c1") -> dict[str, object]:
@@ -191,6 +193,32 @@ def test_c08_comparisons_forgive_the_last_digits_of_floats() -> None:
     assert holds(100 * 7 / 100, "<=", 7)
 
 
+def test_c61_the_card_says_how_many_facts_are_behind_a_rate(tmp_path: Path) -> None:
+    ids = ["a", "b"]
+    verdicts = [verdict for case_id in ids for verdict in claims(case_id, 20, fabricated=0)]
+    scored = score(
+        [text_case(case_id=case_id) for case_id in ids],
+        [output(case_id, text_outcome()) for case_id in ids],
+        tmp_path,
+        verdicts,
+    )
+    found = scored.task("text").metrics
+    assert found["text.fabrication_free"].facts == found["text.hallucination_rate"].facts == 40
+    assert found["text.call_intent"].facts is None
+    cells = {row.template.key: row.cells[0].text for row in rows(scored.card, template())}
+    assert cells["text.fabrication_free"] == "1.000 ✓ Good (40 facts)"
+
+
+def test_c07_the_share_of_runs_in_breach_is_reported(tmp_path: Path) -> None:
+    cases = [qa_case([question()], case_id) for case_id in ("a", "b")]
+    answers = [good("a"), good("a"), good("b"), output("b", "no JSON")]
+    outputs = [{**answer, "run": 1 + place % 2} for place, answer in enumerate(answers)]
+    (blocker,) = score(cases, outputs, tmp_path).model.blockers
+    assert (blocker.cases, blocker.share_of_runs) == (["b"], 0.25)
+    once = score(cases, [good("a"), output("b", "no JSON")], tmp_path).model.blockers[0]
+    assert once.share_of_runs is None
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(0.9142, "0.914"), (0.8025, "0.803"), ((0.95 + 0.88 + 0.42 + 0.96) / 4, "0.803")],
@@ -201,8 +229,10 @@ def test_c09_ties_are_shown_away_from_zero(value: float, shown: str) -> None:
 
 def test_c09_a_missed_limit_never_looks_met() -> None:
     assert half_up(0.8996, 3) == "0.900"
-    assert show_beside_limit(0.8996, "fraction", False, 0.90) == "<0.900"
-    assert show_beside_limit(0.9, "fraction", True, 0.90) == "0.900"
+    for slug in ("qa.question_score_accuracy", "qa.score_gap_accuracy"):  # Acceptable, Good
+        bands = spec.load().metrics[slug].bands
+        assert show_beside_limits(0.8996, "fraction", bands) == "<0.900"
+        assert show_beside_limits(0.9, "fraction", bands) == "0.900"
 
 
 @pytest.mark.parametrize(
@@ -431,6 +461,9 @@ def test_c20_bad_cases_can_be_skipped_and_the_card_says_so(tmp_path: Path) -> No
     ("text", "status", "flag"),
     [
         ('```json\n{"questions": [%s]}\n```', "valid", "fence_removed"),
+        ('````json\n{"questions": [%s]}\n````', "valid", "fence_removed"),
+        ('~~~~\n{"questions": [%s]}\n~~~~~', "valid", "fence_removed"),
+        ('````\n{"questions": [%s]}\n```', "invalid", "prose_around_json"),
         ('Here is the result: {"questions": [%s]}', "invalid", "prose_around_json"),
         ('{"questions": [%s]} I hope this helps', "invalid", "prose_around_json"),
         ('{"questions": [%s]}{"questions": [%s]}', "invalid", "prose_around_json"),

@@ -140,6 +140,27 @@ def test_c75_outcomes_that_nobody_could_find_make_the_value_approximate(
     assert facts.approximate
 
 
+def test_c75_without_a_judge_nobody_has_looked_for_outcomes(tmp_path: Path) -> None:
+    answers = [
+        output("c1", outcome(said), model) for model, said in {"a": KEPT, "b": HUMAN}.items()
+    ]
+    found = score([case()], answers, tmp_path)
+    assert [facts_of(found, model).value for model in "ab"] == [1.0, 1.0]
+    # what is the human's own keeps every outcome, whoever looks
+    assert [facts_of(found, model).approximate for model in "ab"] == [True, False]
+    assert found.card.estimate
+
+
+def test_c75_people_may_look_for_outcomes_in_a_verdicts_file(tmp_path: Path) -> None:
+    words = {"outcome:1": "no_outcome", "outcome:2": "no_outcome", "outcome:3": "outcome"}
+    said = [{"case_id": "c1", "metric": FACTS, "item": i, "verdict": w} for i, w in words.items()]
+    kept = {"case_id": "c1", "metric": FACTS, "item": "kept:3", "verdict": "preserved"}
+    answers = [output("c1", outcome(KEPT), "a")]
+    for verdicts, is_open in ((said[:2], True), (said, True), ([*said, kept], False)):
+        facts = facts_of(score([case()], answers, tmp_path, verdicts))
+        assert (facts.value, facts.approximate) == (1.0, is_open)
+
+
 def asks_for_outcomes(request: Request) -> bool:
     asked = request.json["messages"][1]["content"]
     return re.search(r"^outcome$", asked, re.MULTILINE) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,37 @@ def test_c31_another_scale_or_a_score_off_the_scale_is_wrong(
     assert scored.value("qa.question_score_accuracy") == 0
     assert scored.value("qa.score_gap_accuracy") == 0
     assert scored.value("qa.false_pass_rate") == false_pass
+
+
+@pytest.mark.parametrize(
+    ("expected", "given", "maximum"), [(0.3, 0.1 + 0.2, 0.3), (5, 5 + 1e-10, 5), (0, -1e-10, 5)]
+)
+@pytest.mark.parametrize("kind", ["PASS_FAIL", "SCORE"])
+def test_c08_an_end_of_the_scale_is_met_within_the_tolerance(
+    tmp_path: Path, expected: float, given: float, maximum: float, kind: str
+) -> None:
+    scored = one(
+        question(score=expected, max_score=maximum, kind=kind),
+        question(score=given, max_score=maximum, kind=kind),
+        tmp_path,
+    )
+    assert scored.value("qa.question_score_accuracy") == 1.0
+    assert scored.value("qa.score_gap_accuracy") == 1.0
+    assert scored.results[0]["flags"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "false_pass"), [(10**400, 100), (-(10**400), 0)], ids=["above", "below"]
+)
+def test_c31_a_score_that_no_float_holds_is_off_the_scale(
+    tmp_path: Path, given: int, false_pass: float
+) -> None:
+    text = json.dumps(form(question(score=given)))
+    scored = score([qa_case([question(score=0)])], [output("c1", text)], tmp_path)
+    assert scored.value("qa.question_score_accuracy") == 0
+    assert scored.value("qa.score_gap_accuracy") == 0
+    assert scored.value("qa.false_pass_rate") == false_pass
+    assert "score_out_of_range" in scored.results[0]["flags"]
 
 
 def test_c31_the_model_s_maximum_must_be_a_number(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_c24_items_that_differ_are_held_to_the_one_with_their_id(tmp_path: Path)
     assert structure(plain, noted) == 1
     assert structure({**plain, "note": "n"}, noted) == 0
     assert structure(plain, question("Q2")) == 0
+    assert structure(plain, question(" Q2")) == 0  # ids are compared as N1 (C-19)
     assert structure(plain, noted, question("Q9")) == 1
 
 

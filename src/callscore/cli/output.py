@@ -42,11 +42,14 @@ def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
 
 def print_card(card: Scorecard, title: str) -> None:
     """Print the scorecard to the terminal, wide enough for a file where there is no terminal."""
+    from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
     from callscore.suites.catalog import OTHER_ORIGIN, template
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
+    if card.skipped_cases:
+        title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = _terminal_width() if sys.stdout.isatty() else PIPE_WIDTH
     other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
     lines = scorecard_lines(card, template(other_origin=other_origin), title, width)
@@ -71,7 +74,10 @@ def _styled(piece: Piece) -> str:
     if not words or not piece.text.strip():
         return piece.text
     colour = next((word for word in words if word in COLOURS), None)
-    return click.style(piece.text, fg=colour, bold="bold" in words, dim="dim" in words)
+    # None, not False: "not dim" is the same sign as "not bold", and would take that back.
+    return click.style(
+        piece.text, fg=colour, bold="bold" in words or None, dim="dim" in words or None
+    )
 
 
 def require_complete(card: Scorecard) -> None:

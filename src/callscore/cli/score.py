@@ -21,6 +21,8 @@ def _pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
             name, equals, value = pair.rpartition("=")
             if not equals or not name.strip():
                 raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
+            if name.strip() in found:
+                raise click.BadParameter(f"{name.strip()!r} stands twice", param_hint=option)
             found[name.strip()] = value.strip()
     return found
 
@@ -28,8 +30,8 @@ def _pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
 def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     try:
         return {name: float(value) for name, value in _pairs(option, entries).items()}
-    except ValueError:
-        raise click.BadParameter("expected NAME=NUMBER", param_hint=option) from None
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
 
 @click.command(cls=GreedyCommand)

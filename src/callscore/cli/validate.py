@@ -38,7 +38,9 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
 
 
 def _print(lines: Sequence[str], most: int) -> None:
+    from callscore.report.safe_text import harmless
+
     for line in lines[:most]:
-        click.echo(line, err=True)
+        click.echo(harmless(line), err=True)
     if (more := len(lines) - most) > 0:
         click.echo(f"… and {more} more", err=True)

@@ -41,10 +41,14 @@ class Band(msgspec.Struct, frozen=True, array_like=True):
     comparison: Comparison
     limit: float
 
+    def holds(self, value: float) -> bool:
+        """Whether a value earns the rating, or a better one."""
+        return holds(value, self.comparison, self.limit)
+
 
 def rate(value: float, bands: tuple[Band, ...], otherwise: Rating | None) -> Rating | None:
     """The first band from the top that the value satisfies, else `otherwise`        C-10"""
     for band in bands:
-        if holds(value, band.comparison, band.limit):
+        if band.holds(value):
             return band.rating
     return otherwise

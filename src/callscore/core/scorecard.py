@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from callscore.core.rating import Band
+
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
 """What a result can be (C-01). `invalid` is the model's doing, `error` never is."""
 
@@ -48,6 +50,8 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
     failed: int = 0
     """Answers that a judge or an embedder could not decide: the value rests on the others."""
+    facts: int | None = None
+    """How many facts are behind a rate of facts (C-61)."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -126,7 +130,7 @@ class Cost(msgspec.Struct, frozen=True):
     calls: int
 
 
-class Blocker(msgspec.Struct, frozen=True):
+class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     """A `[!]` row breached at model level, with the calls behind it."""
 
     task: str
@@ -134,6 +138,8 @@ class Blocker(msgspec.Struct, frozen=True):
     value: float
     limit: float
     cases: Sequence[str]
+    share_of_runs: float | None = None
+    """Where calls were run more than once: in how many of all runs a call gate was breached."""
 
 
 class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -190,6 +196,10 @@ class TemplateRow(msgspec.Struct, frozen=True):
     key: str
     threshold: str = ""
     is_blocker: bool = False
+    bands: tuple[Band, ...] = ()
+    """The limits that a shown value must not seem to meet (C-09)."""
+    remark: str = ""
+    """What must be said about the row wherever it has a value."""
 
 
 class Judging(msgspec.Struct, frozen=True):
@@ -217,6 +227,10 @@ class Judging(msgspec.Struct, frozen=True):
     """Under which other names than those asked for the judges answered (R-26)."""
 
 
+SKIPPED = "skipped: "
+"""What a note about an unusable case begins with (C-20)."""
+
+
 class Scorecard(msgspec.Struct, frozen=True):
     """All models side by side, as `--json` writes it."""
 
@@ -228,3 +242,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+
+    @property
+    def skipped_cases(self) -> int:
+        """How many cases were unusable and left out        C-20"""
+        return sum(note.startswith(SKIPPED) for note in self.notes)

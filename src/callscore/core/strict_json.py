@@ -8,7 +8,7 @@ this quick check is read a second time by the slow reader, which says what is wr
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
@@ -25,12 +25,25 @@ _LONE_SURROGATE = late_pattern("[\ud800-\udfff]")
 
 
 class JsonFault(ValueError):
-    """Why a text was not accepted as JSON: `cause` is a slug, `detail` a sentence."""
+    """Why a text was not accepted as JSON: `cause` is a slug, `detail` a sentence.
 
-    def __init__(self, cause: str, detail: str) -> None:
+    `path` says where, as in `config.x[1]`; it is empty where the whole text is meant.
+    """
+
+    def __init__(self, cause: str, detail: str, path: str = "") -> None:
         self.cause = cause
         self.detail = detail
+        self.path = path
         super().__init__(f"{cause}: {detail}")
+
+
+class _Unusable(msgspec.Struct, frozen=True):
+    """What stands in for a part of a text that cannot be used, until its place is known."""
+
+    cause: str
+    detail: str
+    key: str = ""
+    """The member that is meant, where it is one of an object."""
 
 
 class Decoded(msgspec.Struct, frozen=True, gc=False):
@@ -111,12 +124,10 @@ def _decode_slowly(raw: bytes) -> Decoded:
         value = json.loads(
             text,
             object_pairs_hook=lambda pairs: _unique(pairs, flags),
-            parse_constant=_refuse_constant,
+            parse_constant=lambda name: _Unusable("non_finite", f"{name} is not JSON"),
             parse_float=_finite,
             parse_int=_bounded_integer,
         )
-    except JsonFault:
-        raise
     except RecursionError:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as error:
@@ -125,32 +136,28 @@ def _decode_slowly(raw: bytes) -> Decoded:
         ) from None
     if _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
-    return Decoded(_without_surrogates(value, flags), tuple(sorted(flags)))
+    return Decoded(_usable(value, "", flags), tuple(sorted(flags)))
 
 
-def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _Unusable:
     value = {_well_formed(key, flags): item for key, item in pairs}
     if len(value) != len(pairs):
         seen: set[str] = set()
         key = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-        raise JsonFault("duplicate_key", f"the key {key!r} stands twice in one object")
+        return _Unusable("duplicate_key", f"the key {key!r} stands twice in one object", key)
     return value
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise JsonFault("non_finite", f"{name} is not JSON")
-
-
-def _finite(digits: str) -> float:
+def _finite(digits: str) -> float | _Unusable:
     value = float(digits)
     if not math.isfinite(value):
-        raise JsonFault("non_finite", f"{digits[:20]} is beyond the range of numbers")
+        return _Unusable("non_finite", f"{digits[:20]} is beyond the range of numbers")
     return value
 
 
-def _bounded_integer(digits: str) -> int:
+def _bounded_integer(digits: str) -> int | _Unusable:
     if len(digits) > MAX_INTEGER_DIGITS:
-        raise JsonFault("huge_integer", f"an integer of {len(digits)} digits")
+        return _Unusable("huge_integer", f"an integer of {len(digits)} digits")
     return int(digits)
 
 
@@ -161,11 +168,18 @@ def _well_formed(text: str, flags: set[str]) -> str:
     return replaced
 
 
-def _without_surrogates(value: Any, flags: set[str]) -> Any:
+def _usable(value: Any, path: str, flags: set[str]) -> Any:
+    """The value without lone surrogates; what cannot be used is raised with its place."""
     if isinstance(value, str):
         return _well_formed(value, flags)
     if isinstance(value, list):
-        return [_without_surrogates(item, flags) for item in value]
+        return [_usable(item, f"{path}[{at}]", flags) for at, item in enumerate(value)]
     if isinstance(value, dict):
-        return {key: _without_surrogates(item, flags) for key, item in value.items()}
+        return {key: _usable(item, _member(path, key), flags) for key, item in value.items()}
+    if isinstance(value, _Unusable):
+        raise JsonFault(value.cause, value.detail, _member(path, value.key) if value.key else path)
     return value
+
+
+def _member(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

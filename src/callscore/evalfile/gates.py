@@ -77,7 +77,7 @@ def _why_missed(found: _Found, gate: GateEntry) -> str:
         return f"is invalid ({found.blocked}), {_wanted(gate)}" if found.blocked else ""
     is_low = not _is_enough(found.value, gate) and not found.is_lower_bound
     is_missed = is_low or not _is_little(found.value, gate)
-    return f"is {found.value:.4g}, {_wanted(gate)}" if is_missed else ""
+    return f"is {_shown(found.value, gate)}, {_wanted(gate)}" if is_missed else ""
 
 
 def _why_undecided(found: _Found, gate: GateEntry) -> str:
@@ -85,7 +85,8 @@ def _why_undecided(found: _Found, gate: GateEntry) -> str:
     if found.value is None:
         return "has no value"
     if found.is_lower_bound and (gate.at_most is not None or not _is_enough(found.value, gate)):
-        return f"is at least {found.value:.4g}, the rest is not decided; {_wanted(gate)}"
+        shown = _shown(found.value, gate)
+        return f"is at least {shown}, the rest is not decided; {_wanted(gate)}"
     return found.left_out
 
 
@@ -143,6 +144,13 @@ def _is_enough(value: float, gate: GateEntry) -> bool:
 
 def _is_little(value: float, gate: GateEntry) -> bool:
     return gate.at_most is None or value <= gate.at_most + TOLERANCE
+
+
+def _shown(value: float, gate: GateEntry) -> str:
+    """With four digits, or as many more as it takes to see that the value misses its gate."""
+    shown = [f"{value:.{digits}g}" for digits in range(4, 18)]
+    seen = (s for s in shown if not (_is_enough(float(s), gate) and _is_little(float(s), gate)))
+    return next(seen, shown[0])
 
 
 def _wanted(gate: GateEntry) -> str:

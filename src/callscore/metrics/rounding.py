@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 _NOISE = Decimal("1e-12")
+_ROOMY = Context(prec=330)
+"""Room for the digits of any float, and those behind its point."""
 
 
 def half_up(value: float, places: int) -> str:
@@ -21,5 +23,5 @@ def half_even(value: float, places: int) -> float:
 
 
 def _rounded(value: float, places: int, mode: str) -> str:
-    exact = Decimal(repr(value)).quantize(_NOISE, ROUND_HALF_EVEN)
-    return f"{exact.quantize(Decimal(1).scaleb(-places), mode):f}"
+    exact = Decimal(repr(value)).quantize(_NOISE, ROUND_HALF_EVEN, _ROOMY)
+    return f"{exact.quantize(Decimal(1).scaleb(-places), mode, _ROOMY):f}"

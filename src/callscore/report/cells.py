@@ -16,7 +16,7 @@ from callscore.core.scorecard import (
     TaskScore,
     TemplateRow,
 )
-from callscore.report.numbers import show, show_beside_limit, show_count, show_money
+from callscore.report.numbers import show, show_beside_limits, show_count, show_money
 
 Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
 
@@ -103,7 +103,7 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
     metric = task.metrics[row.key]
     if metric.value is None:
         return Cell(NOTHING, "quiet", metric.why or "")
-    shown = show_beside_limit(metric.value, metric.unit, metric.meets_threshold, _limit(row))
+    shown = show_beside_limits(metric.value, metric.unit, row.bands)
     tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
     rating = f" {metric.rating}" if metric.rating else ""
     return Cell(
@@ -116,8 +116,10 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
 def _aside(metric: MetricScore, task: TaskScore) -> str:
     parts = []
     if metric.ci95 is not None and metric.resolution is not None:
-        low, high = metric.ci95
-        parts.append(f"95 %: {low:.1f}–{high:.1f}; 1 in {100 / metric.resolution:.0f}")
+        low, high = (show(end, "percent").removesuffix(" %") for end in metric.ci95)
+        parts.append(f"95 %: {low}–{high}; 1 in {100 / metric.resolution:.0f}")
+    if metric.facts is not None:
+        parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
         parts.append(f"max {metric.max_per_call:g} a call")
     if metric.n != task.n and metric.unit != "count":
@@ -125,16 +127,6 @@ def _aside(metric: MetricScore, task: TaskScore) -> str:
     if metric.approximate:
         parts.append("approximate")
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _limit(row: TemplateRow) -> float | None:
-    """The number in a printed threshold such as `>= 0.95 | < 0.90 blocker`."""
-    for word in row.threshold.replace("%", "").split():
-        try:
-            return float(word)
-        except ValueError:
-            continue
-    return None
 
 
 def _subscore(model: ModelScore, row: TemplateRow) -> Cell:
@@ -170,7 +162,7 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
     if benchmarks.status == "not_run":
         return Cell(NOTHING, "quiet", BENCHMARKS_NOT_RUN)
     if row.kind == "criterion":
-        return _criterion(benchmarks.criteria[row.key])
+        return _criterion(benchmarks.criteria[row.key], row)
     of = f"{benchmarks.ran} of {len(benchmarks.criteria)}"
     if benchmarks.score is None:
         provisional = (
@@ -184,11 +176,11 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
     return Cell(f"{show(benchmarks.score)}{estimate}", tone)
 
 
-def _criterion(criterion: CriterionScore) -> Cell:
+def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     """The binary, and the value behind it."""
     if criterion.binary is None or criterion.value is None:
         return Cell(NOTHING, "quiet", criterion.why or "")
-    shown = show(criterion.value, criterion.unit)
+    shown = show_beside_limits(criterion.value, criterion.unit, row.bands)
     mark = ", approximate" if criterion.approximate else ""
     tone: Tone = "good" if criterion.binary else "bad"
     return Cell(f"{criterion.binary} ({shown}{mark})", tone, brief=f"{criterion.binary} ({shown})")
@@ -199,19 +191,23 @@ def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
     value = final.a if row.kind == "final_a" else final.b
     is_official = (row.kind == "final_a") == (final.option == "A")
     if value is not None:
-        return Cell(show(value) if final.official else f"{show(value)} (estimate)")
+        is_one_of_two = final.a is not None and final.b is not None
+        mark = " (official)" if is_official and is_one_of_two else ""
+        return Cell(show(value) + (mark if final.official else " (estimate)"))
     if not is_official:
-        return Cell(NOTHING, "quiet", _why_no_a(model))
+        return Cell(NOTHING, "quiet", _why_not_that_option(model))
     if final.status == "invalid":
         floor = f" (floor {show(final.floor_score)})" if final.floor_score is not None else ""
         return Cell(f"invalid{floor}", "blocked", brief="invalid")
     return Cell(final.status, "quiet", why or "")
 
 
-def _why_no_a(model: ModelScore) -> str:
+def _why_not_that_option(model: ModelScore) -> str:
+    if model.final.option == "A":
+        return "the weights are of option A"
     if model.benchmarks.status == "not_run":
         return BENCHMARKS_NOT_RUN
-    return "the benchmarks are not complete, or a task has no score"
+    return "the benchmarks are not complete, a task has no score, or own weights leave them out"
 
 
 def _cost(model: ModelScore) -> Cell:

@@ -68,7 +68,7 @@ def columns_of(text: str) -> int:
 
 
 def _columns_of_char(char: str) -> int:
-    if unicodedata.combining(char):
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):  # as vowel signs below a letter
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+from callscore.core.rating import Band
 from callscore.metrics.rounding import half_up
+
+MOST_PLACES = 12
+"""A price has no more: what lies behind is the noise of floats."""
 
 
 def show(value: float, unit: str = "fraction") -> str:
@@ -14,22 +21,22 @@ def show(value: float, unit: str = "fraction") -> str:
     return half_up(value, 3)
 
 
-def show_beside_limit(value: float, unit: str, meets: bool | None, threshold: float | None) -> str:
+def show_beside_limits(value: float, unit: str, bands: Sequence[Band]) -> str:
     """The shown value, with `<` or `>` where rounding makes a missed limit look met        C-09"""
     shown = show(value, unit)
-    if meets is not False or threshold is None:
-        return shown
     rounded = float(shown.removesuffix(" %"))
-    if rounded != value and rounded == threshold:
-        return ("<" if value < rounded else ">") + shown
+    for band in bands:
+        if band.holds(rounded) and not band.holds(value):
+            return ("<" if value < rounded else ">") + shown
     return shown
 
 
 def show_money(value: float) -> str:
-    """Dollars with as many decimals as a small price needs: $12.50, $0.086, $0."""
+    """Dollars with as many decimals as a small price needs: $12.50, $0.086, $0.000042, $0."""
     if not value:
         return "$0"
-    return f"${half_up(value, 2 if value >= 10 else 4 if value < 0.01 else 3)}"
+    places = 2 if value >= 10 else 3 if value >= 0.01 else 1 - math.floor(math.log10(value))
+    return f"${half_up(value, min(places, MOST_PLACES))}"
 
 
 def show_count(number: int, noun: str) -> str:

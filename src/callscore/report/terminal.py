@@ -39,6 +39,8 @@ class Layout(NamedTuple):
 
 LABEL_WIDTH = 41
 LEAST_THRESHOLD = 10
+LEAST_RANKING = 6
+"""A column of the ranking: room for a score; where there is no more, headings are cut."""
 ROOM_FOR_REASONS = 100
 """So wide, and the reason for a missing rank has a column; else it stands below."""
 WIDE = Layout(threshold=30, model=27, is_brief=False)
@@ -56,7 +58,8 @@ def scorecard_lines(
     for start in range(0, max(1, len(card.models)), room):
         shown = slice(start, start + room)
         yield from ([Piece(title, "bold")], [])
-        yield from table(_columns(card, layout, shown), _body(filled, layout, shown, notes), width)
+        columns = _columns(card, layout, shown, width)
+        yield from table(columns, _body(filled, layout, shown, notes), width)
         yield []
     if layout.is_brief:
         yield [Piece("G good · A acceptable · W warning · F fail · B blocker", "dim")]
@@ -114,10 +117,11 @@ class _Footnotes:
         return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
-def _columns(card: Scorecard, layout: Layout, shown: slice) -> list[Column]:
+def _columns(card: Scorecard, layout: Layout, shown: slice, width: int) -> list[Column]:
+    """Labels are folded only where they would take more than half of the width."""
     models = [plain(model.model, 40) for model in card.models[shown]]
     return [
-        Column("Metric", least=LABEL_WIDTH - 2),
+        Column("Metric", least=min(LABEL_WIDTH - 2, width // 2)),
         *(Column(model, least=layout.model - 3) for model in models),
         Column("Threshold", least=LEAST_THRESHOLD, most=layout.threshold),
     ]
@@ -132,12 +136,13 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
             found.append([])
         strong = "bold" if kind in ("section", "task", "final_a", "final_b", "benchmarks") else ""
         mark = "[!] " if row.template.is_blocker else "    " if kind == "metric" else ""
+        remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
+        label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
             Piece(notes.mark(cell, layout.is_brief), f"{strong} {STYLES[cell.tone]}".strip())
             for cell in row.cells[shown]
         ]
-        label = Piece(mark + row.template.label, strong)
-        found.append([label, *cells, Piece(row.template.threshold, "dim")])
+        found.append([Piece(mark + label, strong), *cells, Piece(row.template.threshold, "dim")])
     return found
 
 
@@ -172,6 +177,8 @@ def _breach(blocker: Blocker, model: ModelScore) -> str:
     metric = model.tasks[blocker.task].metrics[blocker.metric]
     is_partial = metric.gate_value is not None and metric.gate_value != metric.value
     calls = " over the calls that no other gate blocks" if is_partial else ""
+    if blocker.share_of_runs is not None:
+        calls = f" in {show(100 * blocker.share_of_runs, 'percent')} of all runs"
     limit = "blocked at" if blocker.value == blocker.limit else "the limit is"
     return f"{blocker.value:.6g}{calls}, {limit} {blocker.limit:g}"
 
@@ -179,7 +186,10 @@ def _breach(blocker: Blocker, model: ModelScore) -> str:
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     yield from ([Piece("Cost-adjusted rank and quality rank", "bold")], [])
     headings = ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto")
-    columns = [Column(name, least=len(name), is_number=name != "Model") for name in headings]
+    columns = [
+        Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
+        for name in headings
+    ]
     entries = [_ranking_cells(entry) for entry in card.ranking]
     if width >= ROOM_FOR_REASONS:
         yield from table([*columns, Column("")], entries, width)

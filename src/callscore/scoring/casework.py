@@ -266,7 +266,6 @@ class Scorer:
         results, frozen = iter(examined.answers), examined.frozen
         if read.given or read.frozen:
             about_case = {**frozen.verdicts, **read.given}
-            about_case.update(outcomes.unanswered(read.frozen, about_case))
             frozen = Examined(about_case, frozen.failures)
         measured: dict[str, list[MeasuredAnswer | tuple[int, Failed]]] = {}
         for model, runs in read.answers.items():

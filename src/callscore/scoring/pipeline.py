@@ -121,6 +121,8 @@ class Tallying:
         self._wanted = WantedCases(config, index.ids)
         self._cases = iter(self._wanted)
         self._next = next(self._cases, None)
+        if self._next is None and self._wanted.skipped:
+            raise DataError(f"no usable case is left, for example: {self._wanted.skipped[0]}")
         self._scorer = Scorer(
             config.checked_settings(),
             {model: _marks(model, index.source, outlets.examiner) for model in index.source.models},

@@ -8,7 +8,7 @@ import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.rating import holds
-from callscore.core.scorecard import Judging, ModelScore, Scorecard
+from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
 from callscore.core.version import __version__
 from callscore.scoring.examining import Examiner
 from callscore.scoring.pipeline import Tallied
@@ -32,7 +32,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         signature=_signature(config, tallied, settings, examiner),
         models=models,
         ranking=rank(models),
-        notes=[*_notes(tallied, examiner), *_overlaps(tallied, examiner)],
+        notes=[*_own(config), *_notes(tallied, examiner), *_overlaps(tallied, examiner)],
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
@@ -152,8 +152,14 @@ def _repeats(tallied: Tallied) -> str:
     return "+".join(map(str, found)) or "0"
 
 
+def _own(config: ScoreConfig) -> list[str]:
+    """The user's own weights are said beside the score that they make        C-82"""
+    weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
+    return [f"own weights of the Final Score: {weights}"] if weights else []
+
+
 def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
-    notes = [f"skipped: {problem}" for problem in tallied.skipped]
+    notes = [SKIPPED + problem for problem in tallied.skipped]
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "

@@ -74,7 +74,10 @@ def blocks_of(paths: Sequence[Path]) -> Iterator[Block]:
     """All lines of the files, in order, some at a time."""
     for path in paths:
         with open_for_reading(path) as file:
-            yield from _blocks(path, file)
+            try:
+                yield from _blocks(path, file)
+            except OSError as error:
+                raise _unreadable(path, error) from None
 
 
 def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
@@ -123,7 +126,11 @@ def open_for_reading(path: Path) -> BinaryIO:
     except IsADirectoryError:
         raise UsageError(f"{path}: is a folder; expected a JSONL file") from None
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path}: cannot be read: {error.strerror}")
 
 
 class LinesByKey:
@@ -192,9 +199,12 @@ class LinesByKey:
         if reader is None:
             path = self._paths[number]
             reader = self._readers[number] = _Reader(path, open_for_reading(path))
-        if reader.at != offset:
-            reader.file.seek(offset)
-        raw = reader.file.readline()
+        try:
+            if reader.at != offset:
+                reader.file.seek(offset)
+            raw = reader.file.readline()
+        except OSError as error:
+            raise _unreadable(reader.path, error) from None
         reader.at = offset + len(raw)
         return Line(reader.path, 0, offset, raw)
 

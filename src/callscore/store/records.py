@@ -1,6 +1,7 @@
 """The three records that enter from files: cases, outputs, verdicts (strict, with clear errors)."""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -13,10 +14,14 @@ from callscore.core.errors import DataError
 from callscore.store.files import Line, numbered
 
 T = TypeVar("T")
+COSTS_ADDED_UP = 1e9
+"""So many calls of one price must have a sum."""
 SHORTEST_CUT = 64
 """Shorter outputs might stand in the record a second time, as a name or a key."""
 QUOTE = ord('"')
+EXPECTED_INSTEAD = {"non_finite": "a finite number", "duplicate_key": "every key once"}
 _AT = re.compile(r" - at `\$\.?(.*)`$")
+_MISSING = re.compile(r"Object missing required field `(.*?)`")
 
 
 class CaseHead(msgspec.Struct, gc=False):
@@ -153,9 +158,11 @@ def read_output(line: Line) -> OutputRecord:
         _strict(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run is not msgspec.UNSET and record.run < 1:
         raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
-    if record.cost_usd is not None and record.cost_usd < 0:
+    cost = record.cost_usd
+    if cost is not None and not 0 <= COSTS_ADDED_UP * cost < math.inf:
+        what = "negative" if cost < 0 else "beyond what can be added up"
         raise _at(
-            line, DataError(f"{record.cost_usd} is negative; expected 0 or more", field="cost_usd")
+            line, DataError(f"{cost} is {what}; expected 0 or more dollars", field="cost_usd")
         )
     if not record.output and not record.error:
         raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
@@ -218,7 +225,8 @@ def _strict(line: Line) -> Any:
 
 
 def _json_error(fault: strict_json.JsonFault) -> DataError:
-    return DataError(f"{fault.detail} ({fault.cause}); expected one JSON object a line")
+    expected = EXPECTED_INSTEAD.get(fault.cause, "one JSON object a line")
+    return DataError(f"{fault.detail} ({fault.cause}); expected {expected}", field=fault.path)
 
 
 def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
@@ -237,15 +245,24 @@ def _converted(value: Any, kind: type[T], line: Line) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _at(line, _type_error(error)) from None
+        raise _at(line, _type_error(error).located("", _case_named_in(value))) from None
+
+
+def _case_named_in(record: Any) -> str:
+    """The case that a record is about, where it says so."""
+    named = record.get("case_id", record.get("id")) if isinstance(record, dict) else None
+    return named if isinstance(named, str) else ""
 
 
 def _type_error(error: msgspec.ValidationError) -> DataError:
     """msgspec's message, with the path in it as the field."""
     message = str(error)
     found = _AT.search(message)
-    problem = _AT.sub("", message).replace("`", "")
-    return DataError(problem, field=found.group(1) if found else "")
+    field = found[1] if found else ""
+    if missing := _MISSING.match(message):
+        field = f"{field}.{missing[1]}" if field else missing[1]
+        return DataError("missing; expected as documented", field=field)
+    return DataError(_AT.sub("", message).replace("`", ""), field=field)
 
 
 def _at(line: Line, error: DataError) -> DataError:

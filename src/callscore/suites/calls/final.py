@@ -46,25 +46,34 @@ def final_score(
     settings: Settings,
     custom: Weights | None = None,
 ) -> FinalScore:
-    """Σ weight × task score; official is A where the benchmarks are complete, else B (C-79)."""
-    with_benchmarks = custom is not None and "benchmarks" in custom
-    a = option_weights("a", settings, custom if with_benchmarks else None)
-    b = option_weights("b", settings, None if with_benchmarks else custom)
-    score_a, score_b = _weighted(a, tasks, benchmarks), _weighted(b, tasks, benchmarks)
-    option = "A" if benchmarks.status == "valid" or with_benchmarks else "B"
-    weights, score = (a, score_a) if option == "A" else (b, score_b)
+    """Σ weight × task score; official is A where the benchmarks are complete, else B (C-79).
+
+    The user's own weights are those of one option: of A where they weigh the benchmarks (C-82).
+    """
+    scores = {
+        option: _weighted(option_weights(option, settings, custom), tasks, benchmarks)
+        for option in _options(custom)
+    }
+    option = "a" if "a" in scores and (custom or benchmarks.status == "valid") else "b"
+    weights = option_weights(option, settings, custom)
     status, reasons = _status(weights, tasks, benchmarks)
     return FinalScore(
-        option=option,
+        option=option.upper(),
         status=status,
-        score=score,
+        score=scores[option],
         floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,
         official=status == "valid" and _are_official(weights, tasks, benchmarks),
-        a=score_a,
-        b=score_b,
+        a=scores.get("a"),
+        b=scores.get("b"),
         reasons=reasons,
         weights=weights,
     )
+
+
+def _options(custom: Weights | None) -> tuple[str, ...]:
+    if not custom:
+        return ("a", "b")
+    return ("a",) if custom.get("benchmarks") else ("b",)
 
 
 def _are_official(

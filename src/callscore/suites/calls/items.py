@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -60,10 +61,13 @@ def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def number(value: object) -> float | None:
-    """A usable JSON number; None for text, booleans, null and what no float can hold        C-26"""
+    """A usable JSON number; None for text, booleans and null        C-26
+
+    A whole number beyond every float is as far off any scale as can be.
+    """
     if type(value) is int:
         try:
             return float(value)
         except OverflowError:
-            return None
+            return math.inf if value > 0 else -math.inf
     return value if type(value) is float else None

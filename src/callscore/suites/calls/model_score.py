@@ -104,12 +104,19 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> lis
         metric, cases = tally.metrics[slug], tally.breaches.get(slug, [])
         if rule.kind == "call":
             if cases and over_tolerance:
-                found.append(Blocker(formula.task, slug, _worst(metric, rule), rule.limit, cases))
+                worst = _worst(metric, rule)
+                runs = _share_of_runs(slug, tally)
+                found.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs))
         elif not (metric.approximate and gate.judged):
             value = _gate_value(metric, pooled=formula.specs[slug].pooled)
             if value is not None and rule.breached(value):
                 found.append(Blocker(formula.task, slug, value, rule.limit, cases))
     return found
+
+
+def _share_of_runs(slug: str, tally: TaskTally) -> float | None:
+    """runs in breach of a call gate / runs, where calls were run more than once        C-07"""
+    return tally.breaching_runs[slug] / tally.calls if tally.most_runs > 1 else None
 
 
 def _worst(metric: MetricTally, gate: Gate) -> float:
@@ -168,6 +175,7 @@ def _metric_score(
         secondary=_secondary(slug, spec, task),
         resolution=100 / tally.denominator if spec.pooled and tally.denominator else None,
         failed=tally.failed,
+        facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
     )
 
 

@@ -41,6 +41,9 @@ class _Entry(msgspec.Struct):
     cost: float | None
     cost_status: str
     estimate: bool
+    option: str
+    reason: str | None = None
+    """Why it has no rank, where it has none."""
     normalised: float | None = None
     efficiency: float | None = None
     rank: int | None = None
@@ -73,19 +76,40 @@ def _entry(model: ModelScore) -> _Entry:
     score = model.final.score
     assert score is not None  # callers rank models that have one
     cost = model.cost
-    return _Entry(model.model, score, cost.per_1000_calls, cost.status, not model.final.official)
+    return _Entry(
+        model=model.model,
+        score=score,
+        cost=cost.per_1000_calls,
+        cost_status=cost.status,
+        estimate=not model.final.official,
+        option=model.final.option,
+    )
 
 
 def _rank_group(group: list[_Entry]) -> None:
-    positive = [entry.cost for entry in group if entry.cost]
+    comparable = _of_one_option(group)
+    positive = [entry.cost for entry in comparable if entry.cost]
     cheapest = min(positive, default=None)
-    for entry in group:
+    for entry in comparable:
+        if entry.cost is None:
+            entry.reason = "the cost is unknown"
         if entry.cost and cheapest is not None:
             entry.normalised = entry.cost / cheapest
             entry.efficiency = entry.score / entry.normalised
-    _give_ranks([entry for entry in group if entry.cost is not None])
-    _give_quality_ranks(group)
+    _give_ranks([entry for entry in comparable if entry.cost is not None])
+    _give_quality_ranks(comparable)
     group.sort(key=lambda e: (e.rank is None, e.rank or 0, -e.score, e.model))
+
+
+def _of_one_option(group: Sequence[_Entry]) -> list[_Entry]:
+    """Those with option A, where any has it; the others cannot be ranked with them        C-79"""
+    best = min((entry.option for entry in group), default="")
+    for entry in group:
+        if entry.option != best:
+            entry.reason = (
+                f"its Final Score is of option {entry.option}, that of others of option {best}"
+            )
+    return [entry for entry in group if entry.option == best]
 
 
 def _give_ranks(priced: list[_Entry]) -> None:
@@ -135,7 +159,7 @@ def _ranked(entry: _Entry) -> Ranked:
         quality_rank=entry.quality_rank,
         pareto=entry.pareto,
         estimate=entry.estimate,
-        reason=None if entry.rank is not None else "the cost is unknown",
+        reason=entry.reason,
     )
 
 

@@ -13,7 +13,7 @@ from callscore.core.patterns import late_pattern
 from callscore.suites.calls.documented import read_documented
 from callscore.suites.calls.structure import Structure
 
-_FENCE = late_pattern(r"(?:```|~~~)[\w+-]*[ \t]*\n?")
+_FENCE = late_pattern(r"(`{3,}|~{3,})[\w+-]*[ \t]*\n?")
 _REFUSAL = late_pattern(
     r"\b(?:i(?:'|\u2019)?m sorry|i apologi[sz]e|i can(?:'|\u2019)?t|i cannot|i am unable"
     r"|i(?:'|\u2019)m unable|i won(?:'|\u2019)t|as an ai)\b",
@@ -95,11 +95,13 @@ def _is_finished(reply: Reply) -> bool:
 
 def _fenced(text: str, parse: str) -> Body | Malformed:
     opening = _FENCE.match(text)
-    if opening is None or len(text) < opening.end() + 3 or not text.endswith(text[:3]):
+    assert opening is not None  # whoever asks has seen its marks
+    marks, inner = opening[1], text[opening.end() :]
+    if not inner.endswith(marks):
         return Malformed("prose_around_json", "a code fence with text around it")
     if parse == "strict":
         return Malformed("fence", "code fences are refused where parse is strict")
-    body = text[opening.end() : -3].strip()
+    body = inner.rstrip(marks[0]).strip()
     return Body(body.encode("utf-8", "replace"), ("fence_removed",))
 
 

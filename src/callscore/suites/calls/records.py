@@ -141,7 +141,9 @@ def _reason(slug: str, measure: Measure, verdicts: Verdicts, faults: Sequence[st
     if measure.value is None:
         return measure.reason() or ""
     parts = []
-    if measure.denominator:
+    if _is_count(slug):
+        parts.append(f"{measure.value:g}")
+    elif measure.denominator:
         parts.append(f"{measure.numerator:g} of {measure.denominator:g}")
     if faults:
         parts.append(f"against it: {named(faults)}")
@@ -153,6 +155,11 @@ def _reason(slug: str, measure: Measure, verdicts: Verdicts, faults: Sequence[st
     told = [v for item, given in verdicts.items() if item.metric in wanted for v in given]
     parts += [_told(verdict) for verdict in _telling(told)]
     return "; ".join(parts) or "by code"
+
+
+def _is_count(slug: str) -> bool:
+    metric = load().metrics.get(slug)
+    return metric is not None and metric.unit == "count"
 
 
 def _telling(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:

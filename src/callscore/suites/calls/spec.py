@@ -57,6 +57,10 @@ class MetricSpec(msgspec.Struct, frozen=True):
     gate: Gate | None = None
     pooled: bool = False
     template_row: bool = True
+    counts_facts: bool = False
+    """Whether reports say how many facts are behind the value (C-61, C-77)."""
+    remark: str = ""
+    """What reports say about the row beside its value."""
     complement_of: str = ""
     severities: tuple[Severity, ...] = ()
     secondary: Mapping[str, Literal["percent", "count"]] = {}
@@ -226,8 +230,13 @@ def settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     except (msgspec.ValidationError, ValueError) as error:
         wrong = next((key for key in given if f"$.{key}`" in str(error)), None)
         words = choices().get(wrong or "")
-        problem = f"expected one of {', '.join(words)}" if words else str(error)
-        raise ConfigError(f"setting {wrong or ', '.join(given)}: {problem}") from None
+        problem = str(error).partition(" - at ")[0].replace("`", "")
+        if words:
+            problem = f"expected one of {', '.join(words)}"
+        # what is out of range begins with the name of its setting
+        raise ConfigError(
+            f"setting {wrong}: {problem}" if wrong else f"setting {problem}"
+        ) from None
 
 
 def _as_list(key: str, value: Any) -> Any:

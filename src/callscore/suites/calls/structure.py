@@ -15,6 +15,7 @@ import msgspec
 
 from callscore.core.measure import ratio
 from callscore.suites.calls.documented import CONTAINERS, Form
+from callscore.suites.calls.items import item_id
 
 Sample = Mapping[str, Any] | Sequence[Any]
 
@@ -173,7 +174,7 @@ def _mixed_array_shape(expected: list[Any], shapes: list[Shape], id_key: str) ->
         unchecked=objects[0].unchecked,
     )
     of_id = {
-        str(item[id_key]): shape
+        item_id(item[id_key]): shape
         for item, shape in zip(expected, shapes, strict=True)
         if isinstance(item, dict) and id_key in item
     }
@@ -238,7 +239,7 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
             continue
         expected = item_shape
         if shape.item_of_id and isinstance(item, dict):
-            expected = shape.item_of_id.get(str(item.get(shape.id_key)), item_shape)
+            expected = shape.item_of_id.get(item_id(item.get(shape.id_key)), item_shape)
         found = _fault(item, expected)
         if found:
             return f"[{index}]{found}"

@@ -158,6 +158,8 @@ class TaskTally(msgspec.Struct):
     """Case ids in breach of any gate."""
     call_blocked: set[str] = msgspec.field(default_factory=set)
     """Case ids in breach of a call gate."""
+    breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
+    """How many runs were in breach, by call gate (C-07)."""
     benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
     calls: int = 0
@@ -268,6 +270,8 @@ class TaskTally(msgspec.Struct):
         self.blocked.add(case_id)
         if score.call_breaches:
             self.call_blocked.add(case_id)
+            for slug in score.call_breaches:
+                self.breaching_runs[slug] = self.breaching_runs.get(slug, 0) + 1
         for slug in score.reasons:
             ids = self.breaches.setdefault(slug, [])
             if not ids or ids[-1] != case_id:
@@ -290,6 +294,7 @@ class TaskTally(msgspec.Struct):
         breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
         for slug, ids in other.breaches.items():
             breaches.setdefault(slug, []).extend(ids)
+        runs = [*self.breaching_runs.items(), *other.breaching_runs.items()]
         return TaskTally(
             cases=self.cases + other.cases,
             evaluated=self.evaluated + other.evaluated,
@@ -299,6 +304,7 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
+            breaching_runs={slug: sum(n for of, n in runs if of == slug) for slug, _ in runs},
             benchmarks=benchmarks.joined(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from callscore.core.rating import Band, Rating
 from callscore.core.scorecard import TemplateRow
 from callscore.suites.calls.spec import load, names
 
@@ -24,13 +25,22 @@ def _rows() -> Iterator[TemplateRow]:
             metric = spec.metrics[slug]
             if metric.template_row:
                 printed = metric.threshold.printed if metric.threshold else ""
-                yield TemplateRow("metric", metric.label, slug, printed, metric.gate is not None)
+                yield TemplateRow(
+                    "metric",
+                    metric.label,
+                    slug,
+                    printed,
+                    is_blocker=metric.gate is not None,
+                    bands=metric.bands,
+                    remark=metric.remark,
+                )
         for part in spec.scores[task].parts:
             yield TemplateRow("subscore", f"{part.capitalize()} Score", f"{task}/{part}")
         yield TemplateRow("task", f"{label} Score", task, "0.0 – 1.0")
     yield TemplateRow("section", "STANDARD BENCHMARKS — OPTIONAL (0 or 1)", "benchmarks")
     for slug, criterion in spec.benchmarks.criteria.items():
-        yield TemplateRow("criterion", criterion.label, slug, criterion.printed)
+        passing = Band(Rating.GOOD, criterion.comparison, criterion.limit)
+        yield TemplateRow("criterion", criterion.label, slug, criterion.printed, bands=(passing,))
     minimum = spec.benchmarks.recommended_minimum
     yield TemplateRow("benchmarks", "Benchmark Score", "", f">= {minimum:.2f} recommended")
     yield TemplateRow("section", "FINAL", "final")

@@ -139,6 +139,10 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
     if given is None:
         flags.add("bad_scalar")
         return Mark(question, None)
+    if not 0 <= given <= highest:
+        given = _brought_to_scale(given, highest)
+        if not 0 <= given <= highest:
+            flags.add("score_out_of_range")
     same_scale, full = True, given - highest >= -TOLERANCE
     if maximum != highest or maximum is True:  # true is 1 in Python alone
         maximum = number(maximum)
@@ -146,10 +150,14 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
         full = full or (maximum is not None and maximum > 0 and given - maximum >= -TOLERANCE)
     if not same_scale:
         flags.add("max_score_differs")
-    if not 0 <= given <= highest:
-        flags.add("score_out_of_range")
     if question.pass_fail and formulas.is_partial(given, highest):
         flags.add("partial_on_pass_fail")
     if item.get("type") != question.type:
         flags.add("type_differs")
     return Mark(question, given, same_scale, full)
+
+
+def _brought_to_scale(given: float, maximum: float) -> float:
+    """The end of the scale that a score misses by no more than the tolerance        C-08"""
+    ends = (end for end in (0.0, maximum) if abs(given - end) <= TOLERANCE)
+    return next(ends, given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from callscore.core.measure import Measure, not_run, percent, ratio, vacuous
+from callscore.core.measure import Measure, not_run, ratio, vacuous
 
 _NOTHING_EXPECTED = vacuous(1.0)
 
@@ -48,13 +48,17 @@ def preservation(correct: int, total: int) -> Measure:
     return ratio(correct, total) if total else _NOTHING_EXPECTED
 
 
-def critical_facts(drifted: int, total: int) -> Measure:
+def critical_facts(drifted: int, total: int, *, approximate: bool = False) -> Measure:
     """max(0, 1 − drifted / max(1, total))        003 Translation Metric 6, C-75"""
+    kept, most = max(0, total - drifted), max(1, total)
     if not (drifted or total):
-        return vacuous(1.0)
-    return ratio(max(0, total - drifted), max(1, total))
+        return Measure(1.0, vacuous=True, approximate=approximate)
+    return Measure(kept / most, kept, most, approximate=approximate)
 
 
-def drift(drifted: int, total: int) -> Measure:
+def drift(drifted: int, total: int, *, approximate: bool = False) -> Measure:
     """100 × (lost + added facts) / max(1, total)        003 Translation Metric 6, C-14, C-75"""
-    return percent(drifted, max(1, total)) if drifted or total else vacuous(0.0)
+    most = max(1, total)
+    if not (drifted or total):
+        return Measure(0.0, vacuous=True, approximate=approximate)
+    return Measure(100 * drifted / most, drifted, most, approximate=approximate)

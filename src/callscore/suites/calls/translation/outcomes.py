@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.translation.judged import (
-    CANNOT_TELL,
     CRITICAL_FACTS,
     FINDING_OUTCOMES,
     KEEPING_FACTS,
@@ -50,6 +49,10 @@ class Kept(NamedTuple):
     is_open: bool
 
 
+NOTHING_LOST = Kept(0, 0, is_open=False)
+NOBODY_LOOKED = Kept(0, 0, is_open=True)
+
+
 def is_frozen(item: Item) -> bool:
     """Whether a verdict is about the reference alone, the same for every model."""
     return item.metric == CRITICAL_FACTS and item.item.startswith(OUTCOME)
@@ -64,28 +67,17 @@ def questions_of_case(reference: TranslationReference) -> list[Question]:
 
 
 def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> Outcomes:
-    """The frozen list; complete where every sentence has a word that is no estimate, or none."""
+    """The frozen list; complete where every sentence has a word that is no estimate."""
     found: list[Outcome] = []
-    decided = looked_at = 0
-    pieces = reference.may_state_outcomes if verdicts else {}
+    decided = 0
+    pieces = reference.may_state_outcomes
     for name, piece in pieces.items():
         given = verdicts.get(Item(CRITICAL_FACTS, OUTCOME + name), ())
         words = [v for v in given if v.verdict in STATES and not v.approximate]
-        looked_at += bool(given)
         decided += bool(words)
         if words and words[0].verdict == STATES[0]:
             found.append(Outcome(name, piece.source_id, words[0].quote or piece.text))
-    return Outcomes(found, not looked_at or decided == len(pieces))
-
-
-def unanswered(asked: Sequence[Question], verdicts: Verdicts) -> Verdicts:
-    """Marks for the sentences on which the judge gave no word: they were looked at, in vain."""
-    items = [Item(question.metric, question.item) for question in asked]
-    return {
-        item: (Verdict(*item, CANNOT_TELL, approximate=True),)
-        for item in items
-        if is_frozen(item) and item not in verdicts
-    }
+    return Outcomes(found, decided == len(pieces))
 
 
 def questions(
@@ -108,7 +100,9 @@ def questions(
 def count(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
 ) -> Kept:
-    """Outcomes altered or omitted; one that nobody judged counts as kept        C-75"""
+    """Outcomes altered or omitted; one that nobody judged, or sought, counts as kept        C-75"""
+    if not verdicts:
+        return NOTHING_LOST if rendered.is_reference else NOBODY_LOOKED
     found, is_complete = outcomes_of(reference, verdicts)
     changed = [outcome for outcome in found if not _is_same(outcome, rendered)]
     kept = [_is_kept(outcome, verdicts, flags) for outcome in changed]

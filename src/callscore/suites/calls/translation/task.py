@@ -240,9 +240,11 @@ def fact_count(
         by_rule = critical.Counted(0, reference.total_facts)
     else:
         by_rule = critical.count(reference.facts, rendered.text, verdicts, flags)
-    if reference.given_facts is not None or not verdicts:
+    if reference.given_facts is not None:
         return by_rule
     kept = outcomes.count(reference, rendered, verdicts, flags)
+    if kept is outcomes.NOTHING_LOST:
+        return by_rule
     return critical.Counted(
         by_rule.drifted + kept.lost,
         by_rule.total + kept.total,
@@ -257,13 +259,11 @@ def _of_facts(
     counted = fact_count(reference, rendered, verdicts, flags)
     if critical.is_resolution_limited(counted.total):
         flags.add("resolution_limited")
-    found = {
-        CRITICAL_FACTS: formulas.critical_facts(counted.drifted, counted.total),
-        DRIFT: formulas.drift(counted.drifted, counted.total),
+    drifted, total, is_estimate = counted.drifted, counted.total, counted.is_approximate
+    return {
+        CRITICAL_FACTS: formulas.critical_facts(drifted, total, approximate=is_estimate),
+        DRIFT: formulas.drift(drifted, total, approximate=is_estimate),
     }
-    if not counted.is_approximate:
-        return found
-    return {slug: msgspec.structs.replace(m, approximate=True) for slug, m in found.items()}
 
 
 def _note_full_translation(
