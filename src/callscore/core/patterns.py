@@ -10,10 +10,10 @@ from typing import Any, cast
 
 def late_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`, at the first use; `match.re` is then another object than the pattern."""
-    return cast("re.Pattern[str]", _LatePattern(source, flags))
+    return cast("re.Pattern[str]", LatePattern(source, flags))
 
 
-class _LatePattern:
+class LatePattern:
     """Has each method of the pattern from the moment that it is asked for."""
 
     def __init__(self, source: str, flags: int) -> None:

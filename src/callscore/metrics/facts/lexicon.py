@@ -1,7 +1,10 @@
 """The words that make a number a fact, by language        C-76.
 
-The tables are in `lexicon.toml`. A language without a table is read with all of them together:
-a word is then recognised where any language knows it.
+The tables are in `lexicon.json`, which is read at every start and much sooner than TOML. There a
+unit with bars ("JPY|CNY") may mean either: it agrees with both. A word with a capital letter is
+sought as it stands, any other without regard to case. A word that is missing is unknown, and
+unknown never means different. A language without a table is read with all of them together: a word
+is then recognised where any language knows it.
 """
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
@@ -13,7 +16,6 @@ from typing import Final
 
 import msgspec
 
-from callscore.core.tables import read_table
 from callscore.metrics.facts.beside import (
     After,
     Before,
@@ -45,10 +47,30 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spelled: list[list[str]] = []
     tens: dict[int, list[str]] = {}
     also: list[str] = []
+    """Languages that calls mix with it."""
     meridiem: bool = True
-    """Whether "am" and "pm" beside digits are a half of the day."""
+    """Whether "am" and "pm" beside digits are a half of the day; German "am" is a preposition."""
     twelve_hours: bool = True
     """Whether 2:30 may also be 14:30: false where times are written with 24 hours."""
+
+
+class Locales(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who writes which mark, by language or region."""
+
+    point_decimal: frozenset[str]
+    comma_decimal: frozenset[str]
+    both_decimal: frozenset[str]
+    """Countries of one language disagree: read both ways."""
+    plain_space_groups: frozenset[str]
+    month_first: frozenset[str]
+    """12/03 may be December in some countries: read both ways."""
+
+
+class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    marks: Locales
+    languages: dict[str, Language]
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -84,7 +106,7 @@ class Lexicon(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=64)
 def lexicon(lang: str | None) -> Lexicon:
     """The words of the language, or of all languages where it has no table        C-76"""
-    tables = _languages()
+    tables = _file().languages
     base = _base(lang)
     own = tables.get(base)
     chosen = [own, *(tables[name] for name in own.also)] if own else list(tables.values())
@@ -119,33 +141,28 @@ def lexicon(lang: str | None) -> Lexicon:
 @lru_cache(maxsize=64)
 def marks(lang: str | None) -> Marks:
     """Decimal mark and grouping of the locale; an unknown one is read both ways        C-76"""
-    table = _file()["marks"]
+    table = _file().marks
     base = _base(lang)
     names = {base, _region(lang)}
-    if _region(lang) in table["point_decimal"]:
+    if _region(lang) in table.point_decimal:
         decimals = "."
-    elif base in table["both_decimal"]:
+    elif base in table.both_decimal:
         decimals = ",."
-    elif base in table["comma_decimal"]:
+    elif base in table.comma_decimal:
         decimals = ","
     else:
-        decimals = "." if base in table["point_decimal"] else ".,"
+        decimals = "." if base in table.point_decimal else ".,"
     return Marks(
         decimals=decimals,
-        space_groups=not names.isdisjoint(table["plain_space_groups"]),
-        month_first=base in table["month_first"] or decimals == ".,",
+        space_groups=not names.isdisjoint(table.plain_space_groups),
+        month_first=base in table.month_first or decimals == ".,",
     )
 
 
 @lru_cache(maxsize=1)
-def _file() -> dict[str, dict[str, list[str]]]:
-    return read_table(Path(__file__).with_name("lexicon.toml"))
-
-
-@lru_cache(maxsize=1)
-def _languages() -> dict[str, Language]:
-    tables = {name: table for name, table in _file().items() if name != "marks"}
-    return msgspec.convert(tables, dict[str, Language], strict=False)
+def _file() -> Tables:
+    text = Path(__file__).with_name("lexicon.json").read_bytes()
+    return msgspec.json.decode(text, type=Tables)
 
 
 def _base(lang: str | None) -> str:
