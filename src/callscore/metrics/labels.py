@@ -34,15 +34,17 @@ def macro_f1(pairs: Sequence[Pair], classes: Sequence[str], averaging: Averaging
     """
     if not pairs:
         return NOTHING_LABELLED
-    either: dict[str | None, int] = {}
-    both: dict[str, int] = {}
+    right: list[str] = []
+    wrong: list[str | None] = []
     for expected, predicted in pairs:
-        either[expected] = either.get(expected, 0) + 1
-        either[predicted] = either.get(predicted, 0) + 1
         if expected == predicted:
-            both[expected] = both.get(expected, 0) + 1
+            right.append(expected)
+        else:
+            wrong += (expected, predicted)
     scores: list[float] = []
     for name in classes:
-        if name in either:
-            scores.append(2 * both.get(name, 0) / either[name])
+        true_positives = right.count(name)
+        on_either_side = 2 * true_positives + wrong.count(name)
+        if on_either_side:
+            scores.append(2 * true_positives / on_either_side)
     return ratio(math.fsum(scores), len(scores) if averaging == "present_classes" else len(classes))
