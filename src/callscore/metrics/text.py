@@ -42,7 +42,7 @@ _UNSPACED_EDGES: Final = [ord(char) + is_last for char, is_last in zip(_UNSPACED
 # Ordering the combining marks of one word takes quadratic time in `unicodedata`; a word longer
 # than this one gets its marks ordered before it is handed over.
 _LONGEST_TRUSTED_WORD: Final = 1000
-_LONGEST_REMEMBERED: Final = 64
+_LONGEST_REMEMBERED: Final = 128
 
 
 def n1(text: str) -> str:
@@ -138,7 +138,7 @@ def _n2(text: str) -> str:
     return _without_edges(_spaced(folded))
 
 
-_n2_remembered = lru_cache(maxsize=65536)(_n2)
+_n2_remembered = lru_cache(maxsize=32768)(_n2)
 
 
 def _spaced(text: str) -> str:
