@@ -13,6 +13,7 @@ from callscore.suites.calls.items import item_id
 from callscore.suites.calls.structure import Sources, Structure
 
 NO_PARTS: frozenset[str] = frozenset()
+_KINDS_OF_IDS = (str, int, float)
 
 
 def documented_keys(
@@ -55,10 +56,9 @@ def listed(
     return items
 
 
-def expected_id(item: Mapping[str, Any], key: str, path: str, index: int | None = None) -> str:
+def expected_id(value: object, key: str, path: str, index: int | None = None) -> str:
     """The id of an expected item: without one no answer could be matched to it (C-19)."""
-    value = item.get(key)
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    if type(value) not in _KINDS_OF_IDS:
         place = path if index is None else f"{path}[{index}]"
         raise DataError(f"{value!r} is no id; expected text or a number", field=f"{place}.{key}")
     return item_id(value)

@@ -60,7 +60,7 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
     items = listed(expected, "questions", case)
     questions: dict[str, FormQuestion] = {}
     for index, fields in enumerate(_fields(items, case)):
-        question = _question(items[index], fields, index)
+        question = _question(fields, index)
         if question.id in questions:
             raise DataError(
                 f"the id {question.id!r} stands twice; expected unique ids",
@@ -79,9 +79,9 @@ def _fields(items: list[Any], case: Case) -> list[tuple[Any, ...]]:
         return [tuple(map(item.get, _FIELDS)) for item in items]
 
 
-def _question(item: Mapping[str, Any], fields: tuple[Any, ...], index: int) -> FormQuestion:
-    _, score, given_maximum, kind, reason = fields
-    question_id = expected_id(item, "question_id", _QUESTIONS, index)
+def _question(fields: tuple[Any, ...], index: int) -> FormQuestion:
+    given_id, score, given_maximum, kind, reason = fields
+    question_id = expected_id(given_id, "question_id", _QUESTIONS, index)
     if kind not in ("PASS_FAIL", "SCORE"):
         raise DataError(
             f"{kind!r} is not a type; expected PASS_FAIL or SCORE",

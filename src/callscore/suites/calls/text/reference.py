@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import msgspec
@@ -25,7 +25,8 @@ from callscore.suites.calls.text.claims import Claim, claim_forms
 from callscore.suites.calls.text.measures import CLASSES, top_emotions
 
 PARTS = ("sentiment", "summary", "emotion")
-SENTENCE_KEYS = frozenset({"sentence_id", "text", "label"})
+SENTENCE_FIELDS = ("sentence_id", "text", "label")
+SENTENCE_KEYS = frozenset(SENTENCE_FIELDS)
 SUMMARY_KEYS = ("call_purpose", "highlights", "call_extracted_info")
 SAMPLE_ITEMS = {"sentiment": SENTENCE_KEYS}
 
@@ -47,6 +48,7 @@ METRICS_OF_PART: Mapping[str, Sequence[str]] = {
 _SENTIMENT_PATH = "expected_outcome.sentiment"
 _SUMMARY = "expected_outcome.summary"
 _form = attrgetter("form")
+_fields = itemgetter(*SENTENCE_FIELDS)
 _KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an object"))
 
 
@@ -109,20 +111,27 @@ def _unmeasurable(absent: frozenset[str]) -> frozenset[str]:
 def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
     sentences: dict[str, Sentence] = {}
     items = listed(expected, "sentiment", case)
-    documented_items(items, SENTENCE_KEYS, case, _SENTIMENT_PATH)
-    for index, item in enumerate(items):
-        key = expected_id(item, "sentence_id", _SENTIMENT_PATH, index)
+    for index, (given_id, text, label) in enumerate(_fields_of(items, case)):
+        key = expected_id(given_id, "sentence_id", _SENTIMENT_PATH, index)
         if key in sentences:
             raise DataError(
                 f"the id {key!r} stands twice; expected unique ids",
                 field=f"{_SENTIMENT_PATH}[{index}].sentence_id",
             )
-        text, label = item.get("text"), item["label"]
         sentences[key] = Sentence(
             text if isinstance(text, str) else None,
             label if label is None or label in CLASSES else _label(label, index),
         )
     return sentences
+
+
+def _fields_of(items: list[Any], case: Case) -> list[tuple[Any, ...]]:
+    """The fields of every sentence; None for a text that the case declares absent."""
+    try:
+        return list(map(_fields, items))
+    except (KeyError, TypeError):
+        documented_items(items, SENTENCE_KEYS, case, _SENTIMENT_PATH)
+        return [tuple(map(item.get, SENTENCE_FIELDS)) for item in items]
 
 
 def _label(given: object, index: int) -> str:

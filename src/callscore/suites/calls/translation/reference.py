@@ -142,7 +142,7 @@ def _tag(value: object) -> str | None:
 
 def _sentence(item: Mapping[str, Any], case: Case, index: int) -> Sentence:
     return Sentence(
-        expected_id(item, "source_id", _SENTENCES, index),
+        expected_id(item.get("source_id"), "source_id", _SENTENCES, index),
         _text(item, "source_text", case, _SENTENCES, index),
         _text(item, "translated_text", case, _SENTENCES, index),
     )
