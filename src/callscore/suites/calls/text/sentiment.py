@@ -31,7 +31,9 @@ def label_pairs(sentences: Mapping[str, Sentence], items: Items, flags: set[str]
             pairs.append((expected, None))
             continue
         given = item.get("label")
-        pairs.append((expected, given if given in CLASSES else _other_label(given, flags)))
+        if given != expected and given not in CLASSES:
+            given = _other_label(given, flags)
+        pairs.append((expected, given))
     return pairs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -191,7 +192,7 @@ def _summary(
     info = output.summary.get("call_extracted_info", {})
     facts = _supported(reference, output, verdicts, flags)
     fabrication_free = formulas.fabrication_free(facts)
-    if _is_resolution_limited(fabrication_free):
+    if _is_resolution_limited(fabrication_free.denominator):
         flags.add("resolution_limited")
     return {
         CALL_INTENT: formulas.call_intent(_intent(reference, output, verdicts, flags)),
@@ -215,20 +216,12 @@ def _highlight_measures(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
     given = highlights_of(reference, output, flags)
-    captured = summary.settle(
-        HIGHLIGHT_RECALL,
-        reference.highlights,
-        summary.captured(reference, given),
-        verdicts,
-        flags,
-    )
-    accurate = summary.settle(
-        HIGHLIGHT_CORRECTNESS,
-        given.texts,
-        summary.stated_in(reference.highlight_forms, given.texts),
-        verdicts,
-        flags,
-    )
+    captured = summary.captured(reference, given)
+    accurate = summary.stated_in(reference.highlight_forms, given.texts)
+    if verdicts:
+        settle = summary.settle
+        captured = settle(HIGHLIGHT_RECALL, reference.highlights, captured, verdicts, flags)
+        accurate = settle(HIGHLIGHT_CORRECTNESS, given.texts, accurate, verdicts, flags)
     return {
         HIGHLIGHT_RECALL: formulas.highlight_recall(captured),
         HIGHLIGHT_CORRECTNESS: formulas.highlight_correctness(
@@ -249,9 +242,9 @@ def _intent(
     return summary.intent_by_verdicts(verdicts, flags) if decided is None else decided
 
 
-def _is_resolution_limited(fabrication_free: Measure) -> bool:
+@lru_cache(maxsize=1024)
+def _is_resolution_limited(facts: float) -> bool:
     """Whether one fabricated fact would already breach the gate: 1 / N > 3 %        C-61"""
-    facts = fabrication_free.denominator
     gate = load().metrics[FABRICATION_FREE].gate
     return facts > 0 and gate is not None and gate.breached(1 - 1 / facts)
 
