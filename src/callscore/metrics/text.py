@@ -47,10 +47,14 @@ _LONGEST_REMEMBERED: Final = 128
 
 def n1(text: str) -> str:
     """NFC, without U+FEFF, U+200B and U+00AD, white space collapsed and stripped        C-18 N1"""
-    if text.isascii():
-        # Most texts are in this form already, and seeing it is far cheaper than splitting.
-        is_spaced = "  " not in text and text[:1] != " " and text[-1:] != " "
-        return text if is_spaced and text.isprintable() else " ".join(text.split())
+    is_ascii = text.isascii()
+    # Most texts are in this form already, and seeing it is far cheaper than splitting. Of all
+    # white space and invisible characters only the space is printable.
+    is_spaced = "  " not in text and text[:1] != " " and text[-1:] != " "
+    if is_spaced and text.isprintable() and (is_ascii or _is_nfc(text)):
+        return text
+    if is_ascii:
+        return " ".join(text.split())
     return _normalised("NFC", _without(_INVISIBLE, text))
 
 
@@ -165,6 +169,11 @@ def _is_word_edge(text: str, at: int) -> bool:
     if not (is_word_char(before) and is_word_char(after)):
         return True
     return is_unspaced_script(before) or is_unspaced_script(after)
+
+
+def _is_nfc(text: str) -> bool:
+    """Whether it is NFC; False proves nothing."""
+    return len(text) <= _LONGEST_TRUSTED_WORD and unicodedata.is_normalized("NFC", text)
 
 
 def _without(characters: str, text: str) -> str:
