@@ -47,6 +47,11 @@ def test_c18_n1_keeps_the_writing_and_drops_the_invisible(raw: str, normal: str)
     assert n1(raw) == normal
 
 
+def test_nothing_that_n1_drops_or_makes_a_space_is_printable() -> None:
+    blank = filter(str.isspace, every_character())
+    assert [char for char in (*blank, *"\ufeff\u200b\u00ad") if char.isprintable()] == [" "]
+
+
 @pytest.mark.parametrize(
     ("raw", "normal"),
     [
