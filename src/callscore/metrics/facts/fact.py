@@ -39,7 +39,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """One fact: its kind, its canonical key, the words it was found in, and where."""
+    """One fact: its kind, its canonical key, the words it was found in, and where in their line."""
 
     kind: Kind
     key: Key

@@ -58,6 +58,8 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     """The same, each as often as it stands there."""
     keys: frozenset[Key]
     """What the reference states, as keys."""
+    read: dict[str, list[Fact]]
+    """The facts of every line read so far: many sentences of an answer are the reference's own."""
 
     @property
     def source(self) -> str:
@@ -120,7 +122,8 @@ def fact_sheet(
     given: Sequence[GivenFact] | None = None,
 ) -> FactSheet:
     """The facts of a case, frozen before any model is seen        C-74"""
-    stated = tuple(extract(reference, lang))
+    read: dict[str, list[Fact]] = {}
+    stated = tuple(extract(reference, lang, read))
     keys = frozenset(map(_key, stated))
     expected = stated
     if len(keys) < len(stated):
@@ -134,6 +137,7 @@ def fact_sheet(
         expected=expected,
         of_reference=stated,
         keys=keys,
+        read=read,
     )
 
 
@@ -151,7 +155,7 @@ def preserved(
 
 def drift(sheet: FactSheet, translation: str) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
-    found = extract(translation, sheet.lang)
+    found = extract(translation, sheet.lang, sheet.read)
     if sheet.given is None and sheet.keys == set(map(_key, found)):
         return Drift(len(sheet.expected), (), (), (), ())
     if sheet.given is None:
@@ -177,7 +181,7 @@ def drift(sheet: FactSheet, translation: str) -> Drift:
 
 def stated(sheet: FactSheet, translation: str) -> Stated:
     """The facts of a translation: those that reference or source state, and the others     C-90"""
-    found = extract(translation, sheet.lang)
+    found = extract(translation, sheet.lang, sheet.read)
     added = _without_spelled(unmatched(found, sheet.stated), sheet)
     return Stated(len(found) - len(added), len(added))
 
