@@ -5,12 +5,13 @@ Signs are not read: a minus is written in too many ways to be compared by rule.
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from callscore.core.patterns import late_pattern
-from callscore.metrics.facts.beside import NOTHING, Remembered, Units, known, words_before
+from callscore.metrics.facts.beside import MOST_REMEMBERED, NOTHING, Units, known, words_before
 from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, full_hour
 from callscore.metrics.facts.identifiers import identifier_at, is_name, named
 from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks
@@ -85,31 +86,33 @@ def _full(low: str, highs: tuple[str, ...]) -> list[str]:
 
 
 def _single(text: str, quantity: _Quantity) -> Reading:
+    units, values = quantity.units, quantity.values
     start, end = span = (quantity.start, quantity.end)
-    digits = text[start:end]
-    values = quantity.values
-    if not values or (digits.isdecimal() and is_name(digits)):
+    if not values or (not units[0] and is_name(text[start:end])):
         return named(text, start, end)
+    return Reading(_kind(units[0]), _keys(units, values), span, quantity.is_bare)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def _keys(units: Units, values: tuple[str, ...]) -> tuple[Key, ...]:
+    """What the values may mean; remembered, as an answer mostly states what its reference does"""
     keys: list[Key] = []
-    for unit in quantity.units:
-        kind = _kinds[unit]
+    for unit in units:
         for value in values:
             if unit != CLOCK:
-                keys.append((kind, unit, value))
+                keys.append((_kind(unit), unit, value))
             elif value in _HOURS:
                 keys.append(full_hour(value))
-    return Reading(_kinds[quantity.units[0]], tuple(keys), span, quantity.is_bare)
+    return tuple(keys)
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _kind(unit: str) -> Kind:
     if unit == "%":
         return "percent"
     if unit in _DURATIONS:
         return "duration"
     return "amount" if unit.isupper() else "number"
-
-
-_kinds: Final = Remembered(_kind)
 
 
 def _other_end(text: str, first: _Quantity, words: Lexicon) -> _Quantity | None:
@@ -150,7 +153,7 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexico
     start, end = digits.span(1)
     after: re.Match[str] | None
     if end < digits.end():
-        written, after = text[start:end], digits
+        written, after = digits[1], digits
         read = values(written, words.marks)
     else:
         written, read = _number(text, start, end, words.marks)
@@ -174,13 +177,15 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexico
 
 def _number(text: str, start: int, end: int, marks: Marks) -> tuple[str, tuple[str, ...]]:
     """The longest number written here; of a list such as 3,5,7 one member at a time"""
-    pattern = SPACED_NUMBER if marks.space_groups else NUMBER
-    match = pattern.match(text, start)
-    if match and match.end() > end and not _is_in_list(text, start):
-        read = values(match[0], marks)
-        if read or match[0].count(".") > 1:
-            return match[0], read
-    return text[start:end], values(text[start:end], marks)
+    if text[end : end + 1] == " " or text[end + 1 : end + 2].isdecimal():
+        pattern = SPACED_NUMBER if marks.space_groups else NUMBER
+        match = pattern.match(text, start)
+        if match and match.end() > end and not _is_in_list(text, start):
+            read = values(match[0], marks)
+            if read or match[0].count(".") > 1:
+                return match[0], read
+    written = text[start:end]
+    return written, values(written, marks)
 
 
 def _is_in_list(text: str, start: int) -> bool:
