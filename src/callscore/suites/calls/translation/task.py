@@ -239,7 +239,7 @@ def fact_count(
     if rendered.is_reference:
         by_rule = critical.Counted(0, reference.total_facts)
     else:
-        by_rule = critical.count(reference.facts, rendered.text, verdicts, flags)
+        by_rule = critical.count(reference.facts, rendered, verdicts, flags)
     if reference.given_facts is not None:
         return by_rule
     kept = outcomes.count(reference, rendered, verdicts, flags)
