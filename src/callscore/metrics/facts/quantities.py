@@ -5,13 +5,12 @@ Signs are not read: a minus is written in too many ways to be compared by rule.
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from callscore.core.patterns import late_pattern
-from callscore.metrics.facts.beside import MOST_REMEMBERED, NOTHING, Units, known, words_before
+from callscore.metrics.facts.beside import NOTHING, Remembered, Units, known, words_before
 from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, full_hour
 from callscore.metrics.facts.identifiers import identifier_at, is_name, named
 from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks
@@ -90,29 +89,31 @@ def _single(text: str, quantity: _Quantity) -> Reading:
     start, end = span = (quantity.start, quantity.end)
     if not values or (not units[0] and is_name(text[start:end])):
         return named(text, start, end)
-    return Reading(_kind(units[0]), _keys(units, values), span, quantity.is_bare)
+    return Reading(_kinds[units[0]], _keys(units, values), span, quantity.is_bare)
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
 def _keys(units: Units, values: tuple[str, ...]) -> tuple[Key, ...]:
-    """What the values may mean; remembered, as an answer mostly states what its reference does"""
+    """What the values may mean in these units"""
     keys: list[Key] = []
     for unit in units:
+        kind = _kinds[unit]
         for value in values:
             if unit != CLOCK:
-                keys.append((_kind(unit), unit, value))
+                keys.append((kind, unit, value))
             elif value in _HOURS:
                 keys.append(full_hour(value))
     return tuple(keys)
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
 def _kind(unit: str) -> Kind:
     if unit == "%":
         return "percent"
     if unit in _DURATIONS:
         return "duration"
     return "amount" if unit.isupper() else "number"
+
+
+_kinds: Final = Remembered(_kind)
 
 
 def _other_end(text: str, first: _Quantity, words: Lexicon) -> _Quantity | None:
