@@ -67,13 +67,13 @@ class Index:
     """Facts that another text is held against: by key, and by what an agreeing one looks for."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
-        self.facts = facts
+        self._facts = facts
         self.keys = keys_of(facts)
 
     @cached_property
     def _by_handle(self) -> dict[str, list[Fact]]:
         index: dict[str, list[Fact]] = {}
-        for fact in {(fact.key, fact.is_bare): fact for fact in self.facts}.values():
+        for fact in {(fact.key, fact.is_bare): fact for fact in self._facts}.values():
             for handle in {handle for key in fact.keys for handle in _handles(key)}:
                 index.setdefault(handle, []).append(fact)
         return index

@@ -52,7 +52,7 @@ class FactSheet(msgspec.Struct, dict=True):
     """The facts the case names; None where they are read from the reference."""
     read: dict[str, list[Fact]]
     """The facts of every line read so far: many sentences of an answer are the reference's own."""
-    index: Index | None = None
+    found: Sequence[Fact] | None = None
     """The facts of the reference, as soon as somebody has asked for them."""
 
     @property
@@ -61,24 +61,26 @@ class FactSheet(msgspec.Struct, dict=True):
         return self.said if isinstance(self.said, str) else self.said()
 
     @property
-    def in_reference(self) -> Index:
+    def of_reference(self) -> Sequence[Fact]:
         """The facts of the reference, each as often as it stands there."""
-        if self.index is None:
-            self.index = Index(extract(self.reference, self.lang, self.read))
-        return self.index
+        if self.found is None:
+            self.found = tuple(extract(self.reference, self.lang, self.read))
+        return self.found
 
     @cached_property
     def expected(self) -> Sequence[Fact]:
         """The same, each key once."""
-        facts = self.in_reference.facts
-        if len(facts) == len(self.in_reference.keys):
-            return facts
-        return tuple({fact.key: fact for fact in reversed(facts)}.values())[::-1]
+        return tuple({fact.key: fact for fact in reversed(self.of_reference)}.values())[::-1]
+
+    @cached_property
+    def in_reference(self) -> Index:
+        """The same, as an answer is held against them."""
+        return Index(self.of_reference)
 
     @cached_property
     def stated(self) -> Index:
         """The facts of the reference and of the source: what a translation may say."""
-        return Index([*self.in_reference.facts, *extract(self.source, self.source_lang)])
+        return Index([*self.of_reference, *extract(self.source, self.source_lang)])
 
     @cached_property
     def written(self) -> str:
@@ -88,7 +90,7 @@ class FactSheet(msgspec.Struct, dict=True):
     @property
     def total(self) -> int:
         """total_critical_facts        C-74"""
-        return len(self.in_reference.keys) if self.given is None else len(self.given)
+        return len(keys_of(self.of_reference)) if self.given is None else len(self.given)
 
 
 class Drift(msgspec.Struct, frozen=True, gc=False):
@@ -158,8 +160,9 @@ def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None =
         added = _added(sheet, translation) if _states_anew(sheet, translation) else []
     else:
         found = extract(translation, sheet.lang, sheet.read)
-        if sheet.in_reference.keys == keys_of(found):
-            return Drift(sheet.total, (), (), (), ())
+        keys = keys_of(found)
+        if keys == keys_of(sheet.of_reference):
+            return Drift(len(keys), (), (), (), ())
         lost = [(fact.text, (fact,)) for fact in unmatched(sheet.expected, Index(found))]
         undecided = ()
         added = _added(sheet, translation)
