@@ -47,14 +47,13 @@ _LONGEST_REMEMBERED: Final = 128
 
 def n1(text: str) -> str:
     """NFC, without U+FEFF, U+200B and U+00AD, white space collapsed and stripped        C-18 N1"""
-    is_ascii = text.isascii()
-    # Most texts are in this form already, and seeing it is far cheaper than splitting. Of all
-    # white space and invisible characters only the space is printable.
-    is_spaced = "  " not in text and text[:1] != " " and text[-1:] != " "
-    if is_spaced and text.isprintable() and (is_ascii or _is_nfc(text)):
-        return text
-    if is_ascii:
-        return " ".join(text.split())
+    # Most texts are spaced so already, and seeing it is far cheaper than splitting: neither what is
+    # invisible nor any space but the common one is printable.
+    is_spaced = "  " not in text and text[:1] != " " and text[-1:] != " " and text.isprintable()
+    if text.isascii():
+        return text if is_spaced else " ".join(text.split())
+    if is_spaced and len(text) <= _LONGEST_TRUSTED_WORD:
+        return unicodedata.normalize("NFC", text)
     return _normalised("NFC", _without(_INVISIBLE, text))
 
 
@@ -72,7 +71,7 @@ def is_word_char(char: str) -> bool:
 
 def is_unspaced_script(text: str) -> bool:
     """Whether it holds a character of Han, Kana, Hangul, Thai, Lao, Khmer or Burmese        C-46"""
-    return not text.isascii() and any(map(_is_unspaced, set(text)))
+    return not text.isascii() and max(text) >= _UNSPACED[0] and any(map(_is_unspaced, set(text)))
 
 
 def _is_unspaced(char: str) -> bool:
@@ -169,11 +168,6 @@ def _is_word_edge(text: str, at: int) -> bool:
     if not (is_word_char(before) and is_word_char(after)):
         return True
     return is_unspaced_script(before) or is_unspaced_script(after)
-
-
-def _is_nfc(text: str) -> bool:
-    """Whether it is NFC; False proves nothing."""
-    return len(text) <= _LONGEST_TRUSTED_WORD and unicodedata.is_normalized("NFC", text)
 
 
 def _without(characters: str, text: str) -> str:

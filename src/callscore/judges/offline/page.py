@@ -75,7 +75,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def facts(self) -> Index:
         """All that is stated in digits."""
-        return Index(fact for p in self.passages for fact in p.wording.facts)
+        return Index([fact for p in self.passages for fact in p.wording.facts])
 
     @cached_property
     def numbers(self) -> frozenset[str]:

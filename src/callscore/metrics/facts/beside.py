@@ -58,8 +58,8 @@ class Remembered(dict[str, Meaning]):
 
 
 def words_before(text: str, start: int) -> list[str]:
-    """The words before a number, as far back as a currency may stand"""
-    return text[start - LOOK_BACK if start > LOOK_BACK else 0 : start].split()
+    """The word before a number, and all before it, as far back as a currency may stand"""
+    return text[start - LOOK_BACK if start > LOOK_BACK else 0 : start].rsplit(None, 1)
 
 
 def known(table: Container[str], word: str) -> str | None:

@@ -17,27 +17,37 @@ from callscore.metrics.text import digits_to_ascii
 _JOINTS: Final = ("", "-")
 
 
-def extract(text: str, lang: str | None) -> list[Fact]:
+def extract(text: str, lang: str | None, read: dict[str, list[Fact]] | None = None) -> list[Fact]:
     """Numbers, amounts, dates, times, durations, percentages and identifiers, in order        C-74
 
     Digits may be of any script; marks, months and units are read by the language, and by all
     languages together where it is unknown. A line is a sentence: a number at its end has nothing
-    to do with the words of the next.
+    to do with the words of the next. A line that was `read` before, in the same language, is not
+    read again; the others are added there.
     """
+    words = lexicon(lang)
     facts: list[Fact] = []
-    start = 0
-    for line in digits_to_ascii(text).split("\n"):
-        at = 0
-        while digits := DIGITS_AND_WORD.search(line, at):
-            read = _reading(line, at, digits, lexicon(lang))
-            begin, at = read.span
-            keys = read.keys
-            if keys:
-                place = (start + begin, start + at)
-                words = text[start + begin : start + at]
-                also = keys[1:] if len(keys) > 1 else ()
-                facts.append(Fact(read.kind, keys[0], words, place, also, read.is_bare))
-        start += len(line) + 1
+    for line in text.split("\n"):
+        stated = None if read is None else read.get(line)
+        if stated is None:
+            stated = _facts_of(line, words)
+            if read is not None:
+                read[line] = stated
+        facts += stated
+    return facts
+
+
+def _facts_of(line: str, words: Lexicon) -> list[Fact]:
+    text = digits_to_ascii(line)
+    facts: list[Fact] = []
+    at = 0
+    while digits := DIGITS_AND_WORD.search(text, at):
+        found = _reading(text, at, digits, words)
+        start, at = place = found.span
+        keys = found.keys
+        if keys:
+            also = keys[1:] if len(keys) > 1 else ()
+            facts.append(Fact(found.kind, keys[0], line[start:at], place, also, found.is_bare))
     return facts
 
 

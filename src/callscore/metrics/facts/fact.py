@@ -15,6 +15,7 @@ An empty unit is one that nobody could read: it agrees with any.
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Final, Literal
 
 import msgspec
@@ -27,6 +28,7 @@ CLOCK: Final = "o'clock"
 """The unit of "14 heures" where it may be a time of day and no duration."""
 _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
+_key: Final = attrgetter("key")
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +41,7 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """One fact: its kind, its canonical key, the words it was found in, and where."""
+    """One fact: its kind, its canonical key, the words it was found in, and where in their line."""
 
     kind: Kind
     key: Key
@@ -64,9 +66,9 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
 class Index:
     """Facts that another text is held against: by key, and by what an agreeing one looks for."""
 
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        self._facts = tuple(facts)
-        self.keys = frozenset([fact.key for fact in self._facts])
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+        self.keys = keys_of(facts)
 
     @cached_property
     def _by_handle(self) -> dict[str, list[Fact]]:
@@ -79,6 +81,11 @@ class Index:
     def near(self, handle: str) -> Sequence[Fact]:
         """The facts that may agree with one that has this handle."""
         return self._by_handle.get(handle, ())
+
+
+def keys_of(facts: Iterable[Fact]) -> frozenset[Key]:
+    """What the facts state, each key once"""
+    return frozenset(map(_key, facts))
 
 
 def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:

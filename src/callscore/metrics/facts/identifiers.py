@@ -13,11 +13,12 @@ from callscore.metrics.facts.beside import known
 from callscore.metrics.facts.fact import Reading, Span
 from callscore.metrics.facts.lexicon import Lexicon
 
-_LATIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LATIN: Final = frozenset(_LETTERS)
 JOINING: Final = _LATIN | {"-"}
 """What stands before the digits of a name that begins with letters."""
 _DIGITS: Final = re.compile(r"\d+")
-_LETTERS_BEFORE: Final = re.compile(r"(?<![A-Za-z0-9])([A-Za-z]{1,12})(-?)$")
+_MOST_LETTERS_BEFORE: Final = 12
 _LETTERS_AFTER: Final = late_pattern(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
 _CAPITALS_AFTER: Final = late_pattern(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
 _REST: Final = late_pattern(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
@@ -37,9 +38,11 @@ def named(text: str, start: int, end: int) -> Reading:
     return Reading("identifier", (("identifier", name.upper()),), (start, end))
 
 
-def is_name(digits: str) -> bool:
-    """Whether digits alone are an identifier"""
-    return len(digits) >= 7 or (len(digits) >= 3 and digits.startswith("0"))
+def is_name(written: str) -> bool:
+    """Whether it is an identifier though it has nothing but digits"""
+    if len(written) < 3 or not written.isdecimal():
+        return False
+    return len(written) >= 7 or written[0] == "0"
 
 
 def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Reading | None:
@@ -47,19 +50,30 @@ def identifier_at(text: str, floor: int, digits: Span, words: Lexicon) -> Readin
     start, end = digits
     begin = start
     if start > floor and text[start - 1] in JOINING:
-        before = _LETTERS_BEFORE.search(text[max(floor, start - 14) : start])
-        if before and _names(words, before[1], is_joined=not before[2]):
-            begin = start - len(before[0])
+        begin = _begin_of_name(text, floor, start, words)
+    if text[end : end + 1] not in JOINING:
+        return named(text, begin, end) if begin < start else None
     if begin == start and not _letters_follow(text, end, words):
         return None
     rest = _REST.match(text, start)
     return named(text, begin, rest.end()) if rest else None
 
 
-def _names(words: Lexicon, letters: str, *, is_joined: bool) -> bool:
-    if known(words.units, letters) or known(words.months, letters):
-        return False
-    return is_joined or (letters.isupper() and len(letters) <= 6)
+def _begin_of_name(text: str, floor: int, start: int, words: Lexicon) -> int:
+    """Where the letters that name the digits at `start` begin; at the digits if there are none"""
+    end = start - (text[start - 1] == "-")
+    farthest = start - _MOST_LETTERS_BEFORE - 2
+    head = text[farthest if farthest > floor else floor : end]
+    rest = head.rstrip(_LETTERS)
+    letters = head[len(rest) :]
+    if not 0 < len(letters) <= _MOST_LETTERS_BEFORE or rest[-1:].isdecimal():
+        return start
+    if end < start and not (letters.isupper() and len(letters) <= 6):
+        return start
+    meaning = words.after[letters]
+    if meaning.units or (meaning.is_of_moment and known(words.months, letters)):
+        return start
+    return end - len(letters)
 
 
 def _letters_follow(text: str, end: int, words: Lexicon) -> bool:

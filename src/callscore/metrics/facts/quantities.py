@@ -85,20 +85,24 @@ def _full(low: str, highs: tuple[str, ...]) -> list[str]:
 
 
 def _single(text: str, quantity: _Quantity) -> Reading:
+    units, values = quantity.units, quantity.values
     start, end = span = (quantity.start, quantity.end)
-    digits = text[start:end]
-    values = quantity.values
-    if not values or (digits.isdecimal() and is_name(digits)):
+    if not values or (not units[0] and is_name(text[start:end])):
         return named(text, start, end)
+    return Reading(_kinds[units[0]], _keys(units, values), span, quantity.is_bare)
+
+
+def _keys(units: Units, values: tuple[str, ...]) -> tuple[Key, ...]:
+    """What the values may mean in these units"""
     keys: list[Key] = []
-    for unit in quantity.units:
+    for unit in units:
         kind = _kinds[unit]
         for value in values:
             if unit != CLOCK:
                 keys.append((kind, unit, value))
             elif value in _HOURS:
                 keys.append(full_hour(value))
-    return Reading(_kinds[quantity.units[0]], tuple(keys), span, quantity.is_bare)
+    return tuple(keys)
 
 
 def _kind(unit: str) -> Kind:
@@ -150,7 +154,7 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexico
     start, end = digits.span(1)
     after: re.Match[str] | None
     if end < digits.end():
-        written, after = text[start:end], digits
+        written, after = digits[1], digits
         read = values(written, words.marks)
     else:
         written, read = _number(text, start, end, words.marks)
@@ -174,13 +178,15 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexico
 
 def _number(text: str, start: int, end: int, marks: Marks) -> tuple[str, tuple[str, ...]]:
     """The longest number written here; of a list such as 3,5,7 one member at a time"""
-    pattern = SPACED_NUMBER if marks.space_groups else NUMBER
-    match = pattern.match(text, start)
-    if match and match.end() > end and not _is_in_list(text, start):
-        read = values(match[0], marks)
-        if read or match[0].count(".") > 1:
-            return match[0], read
-    return text[start:end], values(text[start:end], marks)
+    if text[end : end + 1] == " " or text[end + 1 : end + 2].isdecimal():
+        pattern = SPACED_NUMBER if marks.space_groups else NUMBER
+        match = pattern.match(text, start)
+        if match and match.end() > end and not _is_in_list(text, start):
+            read = values(match[0], marks)
+            if read or match[0].count(".") > 1:
+                return match[0], read
+    written = text[start:end]
+    return written, values(written, marks)
 
 
 def _is_in_list(text: str, start: int) -> bool:

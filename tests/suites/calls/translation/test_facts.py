@@ -199,3 +199,20 @@ def test_a_text_of_many_numbers_is_compared_in_line_with_its_length() -> None:
 
     small, large = (min(seconds(size) for _ in range(3)) for size in (1_000, 10_000))
     assert large < 60 * small + 0.1  # in line: 10; with the square: 100
+
+
+@pytest.mark.parametrize(
+    ("translation", "added"),
+    [
+        ("It was approved.\nPay $5.", ()),
+        ("It is approved.\nPay $5.", ()),
+        ("It was approved.\nPay $5 and $7.", ("$7",)),
+        ("It was approved for 9 days.\nPay $5.", ("9 days",)),
+    ],
+)
+def test_c75_what_a_changed_sentence_adds_is_found_where_facts_are_given(
+    translation: str, added: tuple[str, ...]
+) -> None:
+    sheet = fact_sheet("x", "It was approved.\nPay $5.", "en", given=[GivenFact("$5", "$5")])
+    found = drift(sheet, translation)
+    assert (found.lost, found.added) == ((), added)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.suites.calls.translation.facts import GivenFact, drift, extract, fact_sheet
+from callscore.suites.calls.translation.facts import Fact, GivenFact, drift, extract, fact_sheet
 from translation_cases import cosine, measured, outcome, translation_case, value, word
 
 
@@ -18,10 +18,20 @@ def test_a_number_has_nothing_to_do_with_the_next_sentence(end: str, start: str)
     assert [(fact.key, fact.text) for fact in together] == [(f.key, f.text) for f in apart]
 
 
-def test_places_are_those_of_the_whole_text() -> None:
-    text = "pays ₹49\nwithin 3 days"
-    facts = extract(text, "en")
-    assert [text[slice(*fact.span)] for fact in facts] == [fact.text for fact in facts]
+def test_places_are_those_of_the_line() -> None:
+    lines = ["pays ₹49", "within 3 days"]
+    facts = extract("\n".join(lines), "en")
+    assert [line[slice(*fact.span)] for line, fact in zip(lines, facts, strict=True)] == [
+        fact.text for fact in facts
+    ]
+
+
+def test_a_line_that_was_read_before_states_what_it_stated_then() -> None:
+    text = "pays ₹49\nand no more\nwithin 3 days\npays ₹49"
+    read: dict[str, list[Fact]] = {}
+    first = extract(text, "en", read)
+    assert list(read) == ["pays ₹49", "and no more", "within 3 days"]
+    assert extract(text, "en", read) == first == extract(text, "en")
 
 
 def test_a_line_break_within_a_sentence_is_only_a_space() -> None:

@@ -14,6 +14,7 @@ from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
 from callscore.suites.calls.translation.judged import CRITICAL_FACTS, KEEPING_FACTS, holds
+from callscore.suites.calls.translation.rendering import Rendered
 
 KEY = "critical_facts"
 
@@ -61,13 +62,13 @@ def _forms(fact: Any) -> tuple[Any, Any]:
     return source, fact.get("expected", source)
 
 
-def count(sheet: FactSheet, translation: str, verdicts: Verdicts, flags: set[str]) -> Counted:
+def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> Counted:
     """Facts lost by rule or by verdict, and facts added        C-75
 
     An outcome that nobody judged counts as kept, and makes the value approximate. A number that
     may stand there in words is lost unless a judge has found it (C-76).
     """
-    found = drift(sheet, translation)
+    found = drift(sheet, rendered.text, lambda: rendered.folded)
     drifted, is_approximate = found.count, False
     for place in found.undecided:
         kept = _is_kept(place, verdicts, flags)

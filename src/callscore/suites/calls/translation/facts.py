@@ -4,14 +4,13 @@
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
-from operator import attrgetter
 
 import msgspec
 
 from callscore.metrics.facts.extraction import extract
-from callscore.metrics.facts.fact import Fact, Index, Key, agree, unmatched
+from callscore.metrics.facts.fact import Fact, Index, agree, keys_of, unmatched
 from callscore.metrics.facts.lexicon import lexicon
 from callscore.metrics.text import comparable, holds_form, is_unspaced_script, n2
 
@@ -28,7 +27,6 @@ __all__ = [
     "stated",
 ]
 
-_key = attrgetter("key")
 _Lost = tuple[str, tuple[Fact, ...]]
 
 
@@ -39,7 +37,7 @@ class GivenFact(msgspec.Struct, frozen=True):
     expected: str
 
 
-class FactSheet(msgspec.Struct, frozen=True, dict=True):
+class FactSheet(msgspec.Struct, dict=True):
     """Everything a case says about its facts; the same for every model.
 
     What only an imperfect translation needs is worked out when the first one comes, and kept.
@@ -52,21 +50,31 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     lang: str | None
     given: tuple[GivenFact, ...] | None
     """The facts the case names; None where they are read from the reference."""
-    expected: tuple[Fact, ...]
-    """The facts of the reference, each key once."""
-    of_reference: tuple[Fact, ...]
-    """The same, each as often as it stands there."""
-    keys: frozenset[Key]
-    """What the reference states, as keys."""
+    read: dict[str, list[Fact]]
+    """The facts of every line read so far: many sentences of an answer are the reference's own."""
+    found: Sequence[Fact] | None = None
+    """The facts of the reference, as soon as somebody has asked for them."""
 
     @property
     def source(self) -> str:
         """All that the call says."""
         return self.said if isinstance(self.said, str) else self.said()
 
+    @property
+    def of_reference(self) -> Sequence[Fact]:
+        """The facts of the reference, each as often as it stands there."""
+        if self.found is None:
+            self.found = tuple(extract(self.reference, self.lang, self.read))
+        return self.found
+
+    @cached_property
+    def expected(self) -> Sequence[Fact]:
+        """The same, each key once."""
+        return tuple({fact.key: fact for fact in reversed(self.of_reference)}.values())[::-1]
+
     @cached_property
     def in_reference(self) -> Index:
-        """The facts of the reference."""
+        """The same, as an answer is held against them."""
         return Index(self.of_reference)
 
     @cached_property
@@ -82,7 +90,7 @@ class FactSheet(msgspec.Struct, frozen=True, dict=True):
     @property
     def total(self) -> int:
         """total_critical_facts        C-74"""
-        return len(self.expected) if self.given is None else len(self.given)
+        return len(keys_of(self.of_reference)) if self.given is None else len(self.given)
 
 
 class Drift(msgspec.Struct, frozen=True, gc=False):
@@ -120,20 +128,13 @@ def fact_sheet(
     given: Sequence[GivenFact] | None = None,
 ) -> FactSheet:
     """The facts of a case, frozen before any model is seen        C-74"""
-    stated = tuple(extract(reference, lang))
-    keys = frozenset(map(_key, stated))
-    expected = stated
-    if len(keys) < len(stated):
-        expected = tuple({fact.key: fact for fact in reversed(stated)}.values())[::-1]
     return FactSheet(
         said=source,
         source_lang=source_lang,
         reference=reference,
         lang=lang,
         given=None if given is None else tuple(given),
-        expected=expected,
-        of_reference=stated,
-        keys=keys,
+        read={},
     )
 
 
@@ -146,23 +147,25 @@ def preserved(
     """
     sheet = fact_sheet("", reference, lang, given=[given])
     written = comparable(translation, ignore_case=True)
-    return _preserved(given, written, Index(extract(translation, lang)), sheet)
+    return _preserved(given, written, lambda: Index(extract(translation, lang)), sheet)
 
 
-def drift(sheet: FactSheet, translation: str) -> Drift:
-    """Expected facts omitted or altered + facts that neither reference nor source states   C-75"""
-    found = extract(translation, sheet.lang)
-    if sheet.given is None and sheet.keys == set(map(_key, found)):
-        return Drift(len(sheet.expected), (), (), (), ())
-    if sheet.given is None:
-        missing = unmatched(sheet.expected, Index(found))
-        lost: list[_Lost] = [(fact.text, (fact,)) for fact in missing]
-        undecided: tuple[int, ...] = ()
+def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None = None) -> Drift:
+    """Expected facts omitted or altered + facts that neither reference nor source states   C-75
+
+    `folded` gives the translation as forms are sought in it, where somebody may have it already.
+    """
+    if sheet.given is not None:
+        lost, undecided = _lost_of_given(sheet, translation, folded)
+        added = _added(sheet, translation) if _states_anew(sheet, translation) else []
     else:
-        lost, undecided = _lost_of_given(sheet, translation, Index(found))
-    added = unmatched(found, sheet.in_reference)
-    if added:
-        added = _without_spelled(unmatched(found, sheet.stated), sheet)
+        found = extract(translation, sheet.lang, sheet.read)
+        keys = keys_of(found)
+        if keys == keys_of(sheet.of_reference):
+            return Drift(len(keys), (), (), (), ())
+        lost = [(fact.text, (fact,)) for fact in unmatched(sheet.expected, Index(found))]
+        undecided = ()
+        added = _added(sheet, translation)
     if not lost and not added:
         return Drift(sheet.total, (), (), undecided, ())
     altered, invented = _pair([facts for _, facts in lost], added)
@@ -177,17 +180,37 @@ def drift(sheet: FactSheet, translation: str) -> Drift:
 
 def stated(sheet: FactSheet, translation: str) -> Stated:
     """The facts of a translation: those that reference or source state, and the others     C-90"""
-    found = extract(translation, sheet.lang)
+    found = extract(translation, sheet.lang, sheet.read)
     added = _without_spelled(unmatched(found, sheet.stated), sheet)
     return Stated(len(found) - len(added), len(added))
 
 
+def _states_anew(sheet: FactSheet, translation: str) -> bool:
+    """Whether a line that is not the reference's own states any fact"""
+    own = set(sheet.reference.split("\n"))
+    lines = [line for line in translation.split("\n") if line not in own]
+    return bool(extract("\n".join(lines), sheet.lang, sheet.read))
+
+
+def _added(sheet: FactSheet, translation: str) -> list[Fact]:
+    """The facts of a translation that neither reference nor source states        C-75, C-76"""
+    found = extract(translation, sheet.lang, sheet.read)
+    if not unmatched(found, sheet.in_reference):
+        return []
+    return _without_spelled(unmatched(found, sheet.stated), sheet)
+
+
 def _lost_of_given(
-    sheet: FactSheet, translation: str, found: Index
+    sheet: FactSheet, translation: str, folded: Callable[[], str] | None
 ) -> tuple[list[_Lost], tuple[int, ...]]:
     lost: list[_Lost] = []
     undecided: list[int] = []
-    written = comparable(translation, ignore_case=True)
+    written = folded() if folded else comparable(translation, ignore_case=True)
+
+    @cache
+    def found() -> Index:
+        return Index(extract(translation, sheet.lang, sheet.read))
+
     for place, given in enumerate(sheet.given or ()):
         kept = _preserved(given, written, found, sheet)
         if kept is False and _preserved_by_reference(given, sheet):
@@ -199,17 +222,19 @@ def _lost_of_given(
 
 def _preserved_by_reference(given: GivenFact, sheet: FactSheet) -> bool:
     """A fact that the reference itself does not hold cannot be asked of a model"""
-    return _preserved(given, sheet.written, sheet.in_reference, sheet) is True
+    return _preserved(given, sheet.written, lambda: sheet.in_reference, sheet) is True
 
 
-def _preserved(given: GivenFact, written: str, found: Index, sheet: FactSheet) -> bool | None:
+def _preserved(
+    given: GivenFact, written: str, found: Callable[[], Index], sheet: FactSheet
+) -> bool | None:
     form = comparable(given.expected, ignore_case=True)
     if holds_form(written, form, lambda: sheet.written):
         return True
     facts = _facts_of(given, sheet.lang)
     if not facts:
         return False if any(char.isdecimal() for char in given.expected) else None
-    return not unmatched(facts, found)
+    return not unmatched(facts, found())
 
 
 def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:

@@ -26,6 +26,8 @@ ANCHORS: Mapping[str, float] = {
     "incomprehensible": 0.0,
 }
 """The framework's five anchors of fluency; nothing between them is accepted (C-69)."""
+IDENTICAL, NATIVE = 1.0, ANCHORS["native"]
+"""The similarity and the fluency of the human's own words (C-67, C-69)."""
 
 KEEPING_FACTS = ("preserved", "altered", "omitted", CANNOT_TELL)
 FINDING_OUTCOMES = ("outcome", "no_outcome", CANNOT_TELL)
@@ -43,8 +45,10 @@ VALUES: Mapping[str, tuple[float, ...]] = {FLUENCY: tuple(ANCHORS.values())}
 
 def similarity(rendering: Rendering, verdicts: Verdicts) -> float | None:
     """1 for the human's own words, 0 for none of one's own, else the cosine given        C-67"""
+    if rendering.state is State.SAME:
+        return IDENTICAL
     if rendering.state is not State.OTHER:
-        return float(rendering.state is State.SAME)
+        return 0.0
     if not verdicts:
         return None
     given = verdicts.get(Item(MEANING, rendering.sentence.id), ())
@@ -58,7 +62,7 @@ def fluency(rendering: Rendering, verdicts: Verdicts, flags: set[str]) -> float 
     An abstention is not an anchor: the sentence still awaits one.
     """
     if rendering.state is State.SAME:
-        return ANCHORS["native"]
+        return NATIVE
     if not verdicts:
         return None
     anchors = []

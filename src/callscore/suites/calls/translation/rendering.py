@@ -65,7 +65,11 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def written(self) -> str:
         """All that the answer says, as N1."""
-        return n1(self.text)
+        forms = [
+            rendering.sentence.written if rendering.state is State.SAME else rendering.written
+            for rendering in self.by_id.values()
+        ]
+        return " ".join(filter(None, forms))
 
     @cached_property
     def folded(self) -> str:

@@ -168,7 +168,12 @@ def _absent(reference: TranslationReference) -> dict[str, Measure]:
 def _of_sentences(rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> dict[str, Measure]:
     similarities: list[float | None] = []
     ratings: list[float | None] = []
+    own_words = State.SAME
     for rendering in rendered.by_id.values():
+        if rendering.state is own_words:
+            similarities.append(judged.IDENTICAL)
+            ratings.append(judged.NATIVE)
+            continue
         similarities.append(judged.similarity(rendering, verdicts))
         if rendering.is_translated:
             ratings.append(judged.fluency(rendering, verdicts, flags))
@@ -239,7 +244,7 @@ def fact_count(
     if rendered.is_reference:
         by_rule = critical.Counted(0, reference.total_facts)
     else:
-        by_rule = critical.count(reference.facts, rendered.text, verdicts, flags)
+        by_rule = critical.count(reference.facts, rendered, verdicts, flags)
     if reference.given_facts is not None:
         return by_rule
     kept = outcomes.count(reference, rendered, verdicts, flags)
