@@ -84,7 +84,7 @@ _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
 _OUTPUT = msgspec.json.Decoder(OutputRecord)
-_TEXT = msgspec.json.Decoder(str)
+_TEXT = msgspec.json.Decoder(str | None)
 
 
 def read_case_id(line: Line) -> str:
@@ -210,11 +210,12 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
     )
 
 
-def _text(raw: bytes) -> str:
+def _text(raw: bytes) -> str | bytes:
+    """What a JSON string or null says; the bytes that are no text, for whoever reads answers."""
     try:
-        return _TEXT.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return "" if raw == b"null" else str(strict_json.decode(raw, max_bytes=len(raw)).value)
+        return _TEXT.decode(raw) or ""
+    except UnicodeDecodeError:
+        return raw
 
 
 def _strict(line: Line) -> Any:
