@@ -37,6 +37,15 @@ def test_the_faults_of_an_answer_are_not_those_of_its_record(more: bytes, run: i
     assert (run_of(record), reply.text) == (run, TWICE)
 
 
+@pytest.mark.parametrize("said", [b'{"a": 1, "a": 2}', b'"no \xff text"', b'{"a": 1e400}'])
+@pytest.mark.parametrize("more", [b"", b', "unknown": 1', b', "unknown": {"output": 0}'])
+def test_nor_are_those_of_a_short_answer(said: bytes, more: bytes) -> None:
+    record = read_output(line(b'{"case_id": "c", "model": "m", "output" : %s%s}' % (said, more)))
+    reply = reply_of(record)
+    assert isinstance(reply, Reply)
+    assert reply.text == said
+
+
 @pytest.mark.parametrize("more", [b', "run": 1, "run": 1', b', "x": {"y": 1, "y": 2}'])
 def test_a_key_that_stands_twice_in_the_record_is_refused(more: bytes) -> None:
     with pytest.raises(DataError, match="duplicate_key"):
