@@ -161,3 +161,9 @@ def test_lines_are_found_by_key_however_they_were_noted(tmp_path: Path, keys: li
             assert [line.raw.decode() for line in lines.lines(key)] == expected
     by_line.close()
     by_block.close()
+
+
+def test_r22_a_file_of_a_byte_order_mark_alone_has_no_lines(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_bytes(files.BYTE_ORDER_MARK)
+    assert list(lines_of([path])) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,21 @@ def test_r23_no_locale_and_no_time_zone_changes_a_byte(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         found.append((card.read_bytes(), results.read_bytes()))
     assert len(set(found)) == 1
+
+
+def test_r23_no_order_of_a_set_changes_a_byte_of_the_records(tmp_path: Path) -> None:
+    demo = resources.files("callscore.demo") / "calls"
+    found = []
+    for seed in ("1", "2"):
+        records = tmp_path / f"records{seed}"
+        done = run_afresh(
+            *("score", demo / "cases.jsonl", "--outputs", demo / "outputs.jsonl"),
+            *("--verdicts", demo / "verdicts.jsonl", "--records", records),
+            env={"PYTHONHASHSEED": seed},
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(records.read_bytes())
+    assert found[0] == found[1]
 
 
 def same_from_the_store(folder: Path, times: int) -> None:

@@ -140,11 +140,12 @@ def _decode_slowly(raw: bytes) -> Decoded:
 
 
 def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _Unusable:
-    value = {_well_formed(key, flags): item for key, item in pairs}
-    if len(value) != len(pairs):
-        seen: set[str] = set()
-        key = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-        return _Unusable("duplicate_key", f"the key {key!r} stands twice in one object", key)
+    value: dict[str, Any] = {}
+    for written, item in pairs:
+        key = _well_formed(written, flags)
+        if key in value:
+            return _Unusable("duplicate_key", f"the key {key!r} stands twice in one object", key)
+        value[key] = item
     return value
 
 

@@ -212,7 +212,7 @@ class Scorer:
         if not given and opened.task.name not in self._asked:
             return ReadCase(opened, found)
         asked = self._asked_of_case(opened)
-        about_case = {Item(question.metric, question.item) for question in asked}
+        about_case = [Item(question.metric, question.item) for question in asked]
         given_once = given.get((None, 1), NO_VERDICTS)
         known = {item: given_once[item] for item in about_case if item in given_once}
         if opened.task.name not in self._asked:

@@ -134,6 +134,21 @@ def test_a_key_that_stands_twice_is_never_read_quickly(space: str, said: str) ->
     assert read_documented(twice, EXPECTED["qa"], structure.sources.form) is None
 
 
+@pytest.mark.parametrize("task", sorted(EXPECTED))
+@pytest.mark.parametrize(
+    "more", [b'"more": "\xff"', b'"\xff": 1', b'"more": [{"a": "\xed\xa0\x80"}]']
+)
+def test_bytes_that_are_no_text_are_found_where_nobody_looks_for_them(
+    task: str, more: bytes
+) -> None:
+    structure = _structure(task, EXPECTED[task])
+    assert structure is not None
+    reply = Reply(json.dumps(EXPECTED[task]).encode()[:-1] + b", " + more + b"}")
+    found = read_shaped(reply, structure, "fenced")
+    assert isinstance(found, Malformed)
+    assert found.cause == "not_utf8"
+
+
 OTHER_FORMS: list[tuple[str, dict[str, Any]]] = [
     ("qa", {"questions": [QUESTION, {**QUESTION, "question_id": 2, "more": 1}]}),
     ("qa", {"questions": [QUESTION, {**QUESTION, "question_id": 2, "reason": {"a": 1}}]}),

@@ -1,5 +1,7 @@
 """The quick look at an answer's structure must never accept what the careful one refuses."""
 
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from hypothesis import assume, given, target
@@ -56,3 +58,24 @@ def test_the_quick_look_knows_the_usual_answer() -> None:
     assert not is_like(expected, {**answer, "list": [{"id": 1}]})
     assert not is_like(expected, {**answer, "one": []})
     assert not is_like(expected, {**answer, "more": 1})
+
+
+class _Looks(dict[str, Collection[str]]):
+    """No samples; counts how often each was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counted = Counter[str]()
+
+    def get(self, path: str, default: Any = None) -> Any:
+        self.counted[path] += 1
+        return default
+
+
+def test_arrays_in_arrays_are_compiled_once_each() -> None:
+    nested: list[Any] = []
+    for _ in range(12):
+        nested = [nested]
+    looks = _Looks()
+    compile_shape({"a": nested}, Sources(looks))
+    assert looks.counted == {"a" + 12 * "[]": 1}

@@ -47,11 +47,16 @@ def read_documented(
     members = form.members(expected, answer)
     if members and (
         raw.count(b":") == members
-        or _is_every_key_closed(text if isinstance(text, str) else raw.decode(), members)
+        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), members)
         or is_whole(raw, _ENCODE(answer))
     ):
         return answer
     return None
+
+
+def _readable(raw: bytes) -> str:
+    """The text of an answer; what was passed over in it need not be UTF-8"""
+    return raw.decode(errors="replace")
 
 
 def _is_every_key_closed(text: str, members: int) -> bool:

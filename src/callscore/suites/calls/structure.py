@@ -149,11 +149,11 @@ def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
     first = compile_shape(expected[0], sources, path + "[]")
     if _is_flat(first) and all(_fault(item, first) is None for item in expected):
         return Shape("array", item=first)
-    shapes = [compile_shape(item, sources, path + "[]") for item in expected]
-    if all(shape == first for shape in shapes):
+    others = [compile_shape(item, sources, path + "[]") for item in expected[1:]]
+    if all(shape == first for shape in others):
         return Shape("array", item=first)
     id_key = sources.id_key if path in sources.sample_items else ""
-    return _mixed_array_shape(expected, shapes, id_key)
+    return _mixed_array_shape(expected, [first, *others], id_key)
 
 
 def _is_flat(shape: Shape) -> bool:
