@@ -11,14 +11,14 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
-from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import holds
 from callscore.core.task import Measured
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, load, names
-from callscore.suites.calls.structure import Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
@@ -34,7 +34,6 @@ from callscore.suites.calls.text.summary import (
 
 DOMINANT_EMOTION = "text.dominant_emotion"
 STRUCTURE = "text.structure"
-_COMPLIES = ratio(1, 1)
 _SUPPORT = (
     "supported_by_transcript",
     "supported_by_reference",
@@ -130,7 +129,7 @@ class TextTask:
             **self._sentiment(reference, output, flags),
             **_summary(reference, output, verdicts, flags),
             DOMINANT_EMOTION: _emotion(reference, output, flags),
-            STRUCTURE: _COMPLIES,
+            STRUCTURE: COMPLIES,
         }
         if reference.absent:
             measures.update(dict.fromkeys(reference.absent, ABSENT))
@@ -152,7 +151,7 @@ class TextTask:
 def _malformed(reference: TextReference, output: Malformed) -> Measured:
     measures = dict.fromkeys(names().of_task["text"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
-    measures[STRUCTURE] = ratio(0, 1)
+    measures[STRUCTURE] = DEPARTS
     return Measured(measures, (output.cause,))
 
 

@@ -9,14 +9,14 @@ import msgspec
 
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
-from callscore.core.measure import ABSENT, MALFORMED, Measure, ratio
+from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.items import match
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, names
-from callscore.suites.calls.structure import Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.form import FORM
@@ -49,7 +49,6 @@ __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
 
 COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
 DRIFT, STRUCTURE = "translation.drift", "translation.structure"
-_COMPLIES = ratio(1, 1)
 _NONE: frozenset[str] = frozenset()
 SLUGS = {TERMS: DOMAIN_TERMS, NOUNS: PROPER_NOUNS}
 
@@ -118,12 +117,10 @@ class TranslationTask:
         """All translation measures of one answer."""
         if isinstance(output, Malformed):
             missing = dict.fromkeys(names().of_task["translation"], MALFORMED)
-            return Measured(
-                missing | _absent(reference) | {STRUCTURE: ratio(0, 1)}, (output.cause,)
-            )
+            return Measured(missing | _absent(reference) | {STRUCTURE: DEPARTS}, (output.cause,))
         flags = set(output.flags)
         found = _absent(reference)
-        found[STRUCTURE] = _COMPLIES
+        found[STRUCTURE] = COMPLIES
         if reference.sentences:
             _note_full_translation(reference, output, flags)
             found |= _of_sentences(output.rendered, verdicts, flags)
