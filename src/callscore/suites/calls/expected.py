@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -35,6 +36,22 @@ def documented_items(items: list[Any], keys: frozenset[str], case: Case, path: s
     for index, item in enumerate(items):
         if type(item) is not dict or not item.keys() >= keys:
             documented_keys(item, sorted(keys), case, f"{path}[{index}]")
+
+
+class ItemFields:
+    """The documented fields of the items of a list, those of an item taken in one step."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._take = itemgetter(*names)
+
+    def of(self, items: list[Any], case: Case, path: str) -> list[tuple[Any, ...]]:
+        """The fields of every item; None for those that the case declares absent."""
+        try:
+            return list(map(self._take, items))
+        except (KeyError, TypeError):
+            documented_items(items, frozenset(self._names), case, path)
+            return [tuple(map(item.get, self._names)) for item in items]
 
 
 def listed(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
 from callscore.suites.calls.expected import (
-    documented_items,
+    ItemFields,
     documented_keys,
     expected_id,
     listed,
@@ -26,8 +25,7 @@ from callscore.suites.calls.structure import Sources, Structure
 
 SAMPLE_ITEMS = {"questions": QUESTION_KEYS}
 _QUESTIONS = "expected_outcome.questions"
-_FIELDS = ("question_id", "score", "max_score", "type", "reason")
-_ALL_FIELDS = itemgetter(*_FIELDS)
+_FIELDS = ItemFields("question_id", "score", "max_score", "type", "reason")
 
 
 class FormQuestion(msgspec.Struct, frozen=True, gc=False):
@@ -59,7 +57,7 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
     documented_keys(expected, ("questions",), case)
     items = listed(expected, "questions", case)
     questions: dict[str, FormQuestion] = {}
-    for index, fields in enumerate(_fields(items, case)):
+    for index, fields in enumerate(_FIELDS.of(items, case, _QUESTIONS)):
         question = _question(fields, index)
         if question.id in questions:
             raise DataError(
@@ -68,15 +66,6 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
             )
         questions[question.id] = question
     return QAReference(case, settings, questions, structure_of(case, sources))
-
-
-def _fields(items: list[Any], case: Case) -> list[tuple[Any, ...]]:
-    """The fields of every question; None for those that the case declares absent."""
-    try:
-        return list(map(_ALL_FIELDS, items))
-    except (KeyError, TypeError):
-        documented_items(items, QUESTION_KEYS, case, _QUESTIONS)
-        return [tuple(map(item.get, _FIELDS)) for item in items]
 
 
 def _question(fields: tuple[Any, ...], index: int) -> FormQuestion:

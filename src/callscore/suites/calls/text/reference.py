@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -13,8 +13,8 @@ from callscore.core.errors import DataError
 from callscore.metrics.text import n2
 from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.expected import (
+    ItemFields,
     absent_parts,
-    documented_items,
     documented_keys,
     expected_id,
     listed,
@@ -48,7 +48,7 @@ METRICS_OF_PART: Mapping[str, Sequence[str]] = {
 _SENTIMENT_PATH = "expected_outcome.sentiment"
 _SUMMARY = "expected_outcome.summary"
 _form = attrgetter("form")
-_fields = itemgetter(*SENTENCE_FIELDS)
+_SENTENCES = ItemFields(*SENTENCE_FIELDS)
 _KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an object"))
 
 
@@ -111,7 +111,7 @@ def _unmeasurable(absent: frozenset[str]) -> frozenset[str]:
 def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
     sentences: dict[str, Sentence] = {}
     items = listed(expected, "sentiment", case)
-    for index, (given_id, text, label) in enumerate(_fields_of(items, case)):
+    for index, (given_id, text, label) in enumerate(_SENTENCES.of(items, case, _SENTIMENT_PATH)):
         key = expected_id(given_id, "sentence_id", _SENTIMENT_PATH, index)
         if key in sentences:
             raise DataError(
@@ -123,15 +123,6 @@ def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
             label if label is None or label in CLASSES else _label(label, index),
         )
     return sentences
-
-
-def _fields_of(items: list[Any], case: Case) -> list[tuple[Any, ...]]:
-    """The fields of every sentence; None for a text that the case declares absent."""
-    try:
-        return list(map(_fields, items))
-    except (KeyError, TypeError):
-        documented_items(items, SENTENCE_KEYS, case, _SENTIMENT_PATH)
-        return [tuple(map(item.get, SENTENCE_FIELDS)) for item in items]
 
 
 def _label(given: object, index: int) -> str:
