@@ -6,7 +6,7 @@ a case, which says what they may do differently and where they went wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
@@ -16,8 +16,6 @@ import msgspec
 from callscore.core.measure import ratio
 from callscore.suites.calls.documented import CONTAINERS, Form
 from callscore.suites.calls.items import item_id
-
-Sample = Mapping[str, Any] | Sequence[Any]
 
 
 class Shape(msgspec.Struct, frozen=True):
