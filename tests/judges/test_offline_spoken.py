@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
 from callscore.judges.offline.lexicon import _tables as lexicon_tables
+from callscore.judges.offline.number_words import careful, tables
 from callscore.judges.offline.page import page
-from callscore.judges.offline.spoken import _tables, careful, heard, numbers, stated
+from callscore.judges.offline.spoken import heard, numbers, stated
 from callscore.judges.offline.support import Support, support
 
 
@@ -23,7 +24,7 @@ def held_against(said: str, claim: str, lang: str | None = "en") -> Support:
 
 
 def test_every_language_of_the_lexicon_has_number_words() -> None:
-    assert set(_tables()) == set(lexicon_tables())
+    assert set(tables()) == set(lexicon_tables())
 
 
 @pytest.mark.parametrize(

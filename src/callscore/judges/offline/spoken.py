@@ -7,16 +7,18 @@ generously: every number that somebody may have meant.
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from callscore.core.languages import base_language
-from callscore.core.tables import read_table
+from callscore.judges.offline.number_words import (
+    Kind,
+    NumberWords,
+    Word,
+    careful,
+    folded_word,
+    generous,
+)
 from callscore.judges.offline.stems import placed_words
 from callscore.metrics.facts.lexicon import lexicon as units_and_months
 
@@ -27,44 +29,6 @@ LONGEST_DICTATION = 16
 _LONGEST_COMPOUND = 60
 _LARGEST = 10**15
 _BETWEEN = re.compile(r"[^\S\n]{1,2}|-|‐")
-Kind = Literal["value", "scale", "joiner", "point", "ordinal", "repeat", "spoil"]
-
-
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One language as it stands in the file."""
-
-    values: str
-    scales: str
-    ordinals: str
-    joiners: str = ""
-    point: str = ""
-    lone: str = ""
-    repeats: str = ""
-    spoils: str = ""
-    hints: str = ""
-    joins_tens: bool = False
-    compounds: bool = False
-
-
-class Word(NamedTuple):
-    """What a word says in a number."""
-
-    kind: Kind
-    value: int
-
-
-class NumberWords(msgspec.Struct, frozen=True):
-    """The number words of one language, or of several."""
-
-    words: Mapping[str, Word]
-    lone: frozenset[str]
-    joins_tens: bool = False
-    is_reversed: bool = False
-    """Whether units stand before tens: "fünfundzwanzig"."""
-    counts_by_twenty: bool = False
-    """Whether "quatre-vingt-dix" is 90."""
-    compounds: bool = False
-    hints: Mapping[str, Sequence[str]] = {}
 
 
 class Token(NamedTuple):
@@ -162,79 +126,9 @@ def heard(text: str, lang: str | None) -> tuple[str, frozenset[str]]:
             str(token.word.value) for one in row for token in one.tokens if token.word.value
         )
     together.update(
-        value for _, word in placed_words(text) for value in words.hints.get(_fold(word), ())
+        value for _, word in placed_words(text) for value in words.hints.get(folded_word(word), ())
     )
     return in_digits(text, found), frozenset(together)
-
-
-@lru_cache(maxsize=64)
-def careful(lang: str | None) -> NumberWords:
-    """The number words of the language; of English and Hindi where it is none of ours
-
-    Words of other languages are too often others: "once", "due", "seize".
-    """
-    tables = _tables()
-    base = base_language(lang)
-    return _of(tables, [base] if base in tables else ["en", "hi"])
-
-
-@lru_cache(maxsize=64)
-def generous(lang: str | None) -> NumberWords:
-    """The number words of the language; of all languages where it is none of ours"""
-    tables = _tables()
-    base = base_language(lang)
-    return _of(tables, [base] if base in tables else list(tables))
-
-
-def _of(tables: Mapping[str, Table], names: Sequence[str]) -> NumberWords:
-    words: dict[str, Word] = {}
-    for name in names:
-        for word, meaning in _words(tables[name]):
-            words.setdefault(word, meaning)
-    return NumberWords(
-        words,
-        frozenset(_fold(word) for name in names for word in tables[name].lone.split()),
-        joins_tens=any(tables[name].joins_tens for name in names),
-        is_reversed="de" in names,
-        counts_by_twenty=names == ["fr"],
-        compounds=any(tables[name].compounds for name in names),
-        hints=_hints(tables[name] for name in names),
-    )
-
-
-def _hints(tables: Iterable[Table]) -> Mapping[str, Sequence[str]]:
-    """Words that are no number, with all that may be meant by them"""
-    found: dict[str, list[str]] = {}
-    for line in (line for table in tables for line in table.hints.strip().splitlines()):
-        value, *words = line.split()
-        for word in words:
-            found.setdefault(_fold(word), []).append(value)
-    return found
-
-
-def _words(table: Table) -> Iterator[tuple[str, Word]]:
-    lists: tuple[tuple[Kind, str], ...] = (
-        ("value", table.values),
-        ("scale", table.scales),
-        ("ordinal", table.ordinals),
-        ("repeat", table.repeats),
-    )
-    for kind, lines in lists:
-        for line in lines.strip().splitlines():
-            value, *words = line.split()
-            yield from ((_fold(word), Word(kind, int(value))) for word in words)
-    yield from ((_fold(word), Word("joiner", 0)) for word in table.joiners.split())
-    yield from ((_fold(word), Word("point", 0)) for word in table.point.split())
-    yield from ((_fold(word), Word("spoil", 0)) for word in table.spoils.split())
-
-
-@lru_cache(maxsize=1)
-def _tables() -> Mapping[str, Table]:
-    return msgspec.convert(read_table(Path(__file__).with_name("numbers.toml")), dict[str, Table])
-
-
-def _fold(word: str) -> str:
-    return word.casefold() if word.isascii() else unicodedata.normalize("NFC", word).casefold()
 
 
 def _tokens(text: str, words: NumberWords) -> list[Token | None]:
@@ -242,7 +136,7 @@ def _tokens(text: str, words: NumberWords) -> list[Token | None]:
     tokens: list[Token | None] = [None]
     before = 0
     for start, written in placed_words(text):
-        folded = _fold(written)
+        folded = folded_word(written)
         meanings = _meanings(folded, words)
         if not meanings:
             before = 0

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.judges.offline.lexicon import Lexicon, lexicon
-from callscore.judges.offline.spoken import Spoken, careful, heard, in_digits, numbers, stated
+from callscore.judges.offline.number_words import careful
+from callscore.judges.offline.spoken import Spoken, heard, in_digits, numbers, stated
 from callscore.judges.offline.stems import placed_words, stem, stems, words
 from callscore.metrics.facts.extraction import extract
 from callscore.metrics.facts.fact import Fact
