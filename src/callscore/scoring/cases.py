@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -12,7 +12,13 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
-from callscore.store.records import read_case, read_case_id, read_case_ids, read_checked_case
+from callscore.store.records import (
+    canonical_case,
+    read_case,
+    read_case_id,
+    read_case_ids,
+    read_checked_case,
+)
 from callscore.suites import catalog
 
 
@@ -30,6 +36,17 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     position: int
     line: Line
     opened: Opened
+
+    def add_to(self, digest: Digest) -> None:
+        """Take the case into the hash of its data set: its content, not its bytes        C-132"""
+        digest.update(canonical_case(self.line) + b"\n")
+
+
+class Digest(Protocol):
+    """A hash that is being made."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take these bytes in."""
 
 
 def open_case(

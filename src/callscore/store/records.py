@@ -80,6 +80,8 @@ class VerdictRecord(msgspec.Struct, frozen=True):
 
 
 _ENCODE = msgspec.json.Encoder().encode
+_SORTED = msgspec.json.Encoder(order="sorted")
+_ANY = msgspec.json.Decoder()
 _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
@@ -118,6 +120,20 @@ def read_case(line: Line) -> Case:
         if strict_json.is_whole(line.raw, encoded) and not strict_json.may_be_deep(encoded):
             return case
     return _converted(_strict(line), Case, line)
+
+
+def canonical_case(line: Line) -> bytes:
+    """The case on a line as canonical JSON: keys sorted, no space, texts as they are        C-132
+
+    What is null at the top says no more than what is left out.
+    """
+    try:
+        value = _ANY.decode(line.raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = _strict(line)
+    if None in value.values():
+        value = {key: inner for key, inner in value.items() if inner is not None}
+    return _SORTED.encode(value)
 
 
 def read_checked_case(line: Line) -> Case:
