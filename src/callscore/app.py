@@ -24,7 +24,7 @@ from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import read_case_id
+from callscore.store.records import near_misses, read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.askable import oversights
@@ -218,6 +218,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
         warnings += [warning.located(line.place) for warning in oversights(case, opened.reference)]
+        warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
     return CaseCheck(counts, found, warnings)
 
 

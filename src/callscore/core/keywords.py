@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from callscore.core.nearest import nearest
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -26,8 +28,6 @@ def names_nearest(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _unknown(function: str, name: str, known: tuple[str, ...]) -> str:
-    from difflib import get_close_matches  # only a mistake needs it
-
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
+    near = nearest(name, known, likeness=0.5)
+    hint = f"did you mean {near}?" if near else f"expected one of {', '.join(known)}"
     return f"{function}() has no option {name!r}; {hint}"

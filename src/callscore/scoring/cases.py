@@ -10,6 +10,7 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.nearest import nearest
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
 from callscore.store.records import (
@@ -61,9 +62,10 @@ def open_case(
         task = tasks[case.task]
         return Opened(case, task, task.reference(case) if for_scoring else None)
     except KeyError:
-        expected = ", ".join(tasks)
+        near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
+        meant = f"did you mean {near}? " if near else ""
         raise DataError(
-            f"{case.task!r} is not a task; expected one of {expected}",
+            f"{case.task!r} is not a task; {meant}expected one of {expected}",
             field="task",
             case_id=case.id,
             place=line.place,
