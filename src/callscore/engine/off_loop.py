@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-import ctypes
+import sys
 from collections.abc import Callable
-from concurrent.futures import Future
-from threading import Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from callscore.engine.loop import interrupt
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from threading import Thread
 
 T = TypeVar("T")
 LOOK_S = 0.2
@@ -22,27 +20,38 @@ def off_loop(work: Callable[[], T]) -> T:
 
     An interrupt of the waiting thread is passed on, and ends with what the work makes of it.
     """
+    return _in_a_thread(work) if _a_loop_runs() else work()
+
+
+def _a_loop_runs() -> bool:
+    asyncio = sys.modules.get("asyncio")  # where nobody has imported it, no loop can run
+    if asyncio is None:
+        return False
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return work()
+        return False
+    return True
+
+
+def _in_a_thread(work: Callable[[], T]) -> T:
+    from concurrent.futures import Future
+    from contextvars import copy_context
+    from threading import Thread
+
     done: Future[T] = Future()
-    context = contextvars.copy_context()
+    context = copy_context()
     thread = Thread(target=_settle, args=(done, lambda: context.run(work)), daemon=True)
     thread.start()
     while True:
         try:
-            return _awaited(done, thread)
+            while thread.is_alive():
+                thread.join(LOOK_S)
+            return done.result()
         except KeyboardInterrupt:
             if done.done():
                 raise
             _interrupt(thread)
-
-
-def _awaited(done: Future[T], thread: Thread) -> T:
-    while thread.is_alive():
-        thread.join(LOOK_S)
-    return done.result()
 
 
 def _settle(done: Future[T], work: Callable[[], T]) -> None:
@@ -54,6 +63,10 @@ def _settle(done: Future[T], work: Callable[[], T]) -> None:
 
 def _interrupt(thread: Thread) -> None:
     """Ask the loop of that thread to stop; where it has none, interrupt what it does."""
+    import ctypes
+
+    from callscore.engine.loop import interrupt
+
     ident = thread.ident
     if ident is not None and not interrupt(ident):
         ctypes.pythonapi.PyThreadState_SetAsyncExc(

@@ -5,7 +5,6 @@ Neither library is imported: a frame is known by its methods.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -41,7 +40,8 @@ def json_line(record: Mapping[str, Any], place: str) -> bytes:
     try:
         return _ENCODER.encode(record) + b"\n"
     except UnicodeEncodeError:
-        # A lone surrogate has no bytes; escaped, it is read like the one in a file.
+        import json  # a lone surrogate has no bytes; escaped, it is read like the one in a file
+
         return json.dumps(record, default=_plain).encode() + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise DataError(f"{error}; expected what JSON can say", place=place) from None
