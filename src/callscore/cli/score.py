@@ -76,6 +76,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
+@click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
     cases: tuple[Path, ...],
@@ -94,6 +95,7 @@ def score(
     cost: tuple[str, ...],
     settings: tuple[str, ...],
     allow_bad_cases: bool,
+    all_rows: bool,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
@@ -134,6 +136,7 @@ def score(
     finally:
         progress.close()
     with whoever_listens():
-        output.show_scorecard(card, f"Call Intelligence scorecard · {card.framework}", json_file)
+        title = f"Call Intelligence scorecard · {card.framework}"
+        output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:
         output.require_complete(card)

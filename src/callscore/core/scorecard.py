@@ -91,6 +91,10 @@ class TaskScore(msgspec.Struct, frozen=True):
     """The share of calls that no call gate blocks (C-03)."""
     blocked_share_ci95: tuple[float, float] | None = None
     """The interval of the other calls' share, where there is one or the task is invalid."""
+    answers: int = 0
+    """Answers that were evaluated: calls times runs."""
+    malformed: Mapping[str, int] = {}
+    """Answers that could not be read, by cause (`truncated`, `prose_around_json`)."""
     undecided_gates: Sequence[str] = ()
     """Blocker rows that are neither breached nor cleared: not judged, or only estimated (C-87)."""
 
@@ -244,6 +248,8 @@ class TemplateRow(msgspec.Struct, frozen=True):
     is_blocker: bool = False
     bands: tuple[Band, ...] = ()
     """The limits that a shown value must not seem to meet (C-09)."""
+    is_detail: bool = False
+    """Shown on request only: the template of the framework does without it."""
     remark: str = ""
     """What must be said about the row wherever it has a value."""
 
