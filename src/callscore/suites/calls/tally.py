@@ -216,8 +216,7 @@ class TaskTally(msgspec.Struct):
         else:
             for _, runs in cases:
                 self._add_runs(formula, runs)
-        for _, runs in cases:
-            self._add_secondary(runs)
+        self._add_secondary(cases)
 
     def _add_rows(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
         """Add the only runs of some cases: as rows of measures, metric by metric."""
@@ -238,14 +237,14 @@ class TaskTally(msgspec.Struct):
             if slug in formula.watched:
                 tally.watch_runs(runs, case)
 
-    def _add_secondary(self, answers: Sequence[Answer]) -> None:
+    def _add_secondary(self, cases: Sequence[tuple[str, Sequence[Answer]]]) -> None:
         """Add the figures reported beside the metrics, those of several runs as their mean."""
-        found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
-        for key in dict.fromkeys(key for secondary in found for key in secondary):
-            runs = [secondary[key] for secondary in found if key in secondary]
-            case = runs[0] if len(runs) == 1 else _mean_of_runs(runs)
-            if case.value is not None:
-                self._metric(key).take([case])
+        columns: dict[str, list[Measure]] = {}
+        for _, answers in cases:
+            for key, case in _secondary_of(answers).items():
+                columns.setdefault(key, []).append(case)
+        for key, measures in columns.items():
+            self._metric(key).take([case for case in measures if case.value is not None])
 
     def _note_breach(self, case_id: str, answer: Answer) -> None:
         score = answer.score
@@ -296,6 +295,16 @@ class TaskTally(msgspec.Struct):
             unpriced=self.unpriced + other.unpriced,
             most_runs=max(self.most_runs, other.most_runs),
         )
+
+
+def _secondary_of(answers: Sequence[Answer]) -> Mapping[str, Measure]:
+    if len(answers) == 1:
+        return answers[0].measured.secondary
+    found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
+    return {
+        key: _mean_of_runs([secondary[key] for secondary in found if key in secondary])
+        for key in dict.fromkeys(key for secondary in found for key in secondary)
+    }
 
 
 def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
