@@ -225,7 +225,7 @@ def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     headings = ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto")
     entries = [_ranking_cells(entry) for entry in card.ranking]
     yield from _with_reasons(headings, entries, width)
-    if any(entry.cost_status == "zero" for entry in card.ranking):
+    if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."
         yield [Piece(hint, "dim")]
     yield []
