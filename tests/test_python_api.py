@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import signal
@@ -19,8 +20,10 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from callscore.config import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.engine.off_loop import off_loop
+from callscore.running.preparing import RunOptions
 from commands import run as run_command
 from eval_files import cases_file, eval_file
 
@@ -172,6 +175,13 @@ class TestOptions:
         card = callscore.score(files[0], files[1], judge="offline")
         assert card.to_dict() == json.loads(done.stdout)
         assert "embedder:none" not in card.signature
+
+    def test_whatever_can_be_set_is_an_option(self) -> None:
+        """Fields that only a run fills in, or that name the files of a command, are no options."""
+        ours = set(inspect.signature(callscore.score).parameters)
+        assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
+        ours = set(inspect.signature(callscore.run).parameters)
+        assert set(RunOptions.__struct_fields__) - ours == {"card", "log"}
 
     def test_a_judge_that_is_none_is_named(self) -> None:
         with pytest.raises(UsageError, match="^judge 'ofline'; expected none, offline, or a YAML"):

@@ -54,6 +54,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
+    workload: Mapping[str, float] | None = None,
     cost_per_1000: Mapping[str, float] | None = None,
     tasks: Sequence[str] = (),
     limit: int | None = None,
@@ -79,6 +80,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         store: Keep the answers of judging models here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
         weights: Own task weights.
+        workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
         limit: Only so many cases, from the first.
@@ -97,6 +99,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         store=as_path(store) or DEFAULT_STORE,
         settings=settings or {},
         weights=weights or {},
+        workload=workload or {},
         cost_per_1000=cost_per_1000 or {},
         tasks=tasks,
         limit=limit,

@@ -12,6 +12,7 @@ from callscore.core.scorecard import Ranked, Scorecard, TemplateRow
 from callscore.report.cells import Cell, Row, Tone, rows
 from callscore.report.numbers import show, show_money
 from callscore.report.safe_text import plain
+from callscore.report.verdict import verdict
 
 COLOURS: Mapping[Tone, str] = {
     "good": "#1a7f37",
@@ -20,6 +21,7 @@ COLOURS: Mapping[Tone, str] = {
     "blocked": "#cf222e;font-weight:bold",
     "quiet": "#808080",
 }
+LONGEST_STATEMENT = 500
 _TABLE = '<table style="border-collapse:collapse;margin:.5em 0">'
 _LEFT = 'style="text-align:left"'
 
@@ -32,23 +34,19 @@ def card_html(card: Scorecard, template: Sequence[TemplateRow]) -> str:
 def _parts(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[str]:
     if card.estimate:
         yield "<p><em>Offline estimate: built-in rules, no judge.</em></p>"
-    yield f"<p><strong>{_text(_decision(card.ranking))}</strong></p>"
+    yield from _decision(card)
     yield from _ranking(card.ranking)
     yield from _matrix(card, rows(card, template))
     if card.notes:
-        told = "".join(f"<li>{_text(note, 500)}</li>" for note in card.notes)
+        told = "".join(f"<li>{_text(note, LONGEST_STATEMENT)}</li>" for note in card.notes)
         yield f"<details><summary>Notes</summary><ul>{told}</ul></details>"
 
 
-def _decision(ranking: Sequence[Ranked]) -> str:
-    first = [entry for entry in ranking if entry.rank == 1]
-    if not first:
-        reason = next((entry.reason for entry in ranking if entry.reason), None)
-        return f"No model is ranked: {reason}" if reason else "No model is ranked"
-    named = " and ".join(plain(entry.model) for entry in first)
-    kept_out = sum(entry.rank is None for entry in ranking)
-    others = f"; {kept_out} not ranked" if kept_out else ""
-    return f"{named} ranks first of {len(ranking) - kept_out}{others}"
+def _decision(card: Scorecard) -> Iterator[str]:
+    for statement in verdict(card):
+        head = f"<strong>{_text(statement.head)}</strong> " if statement.head else ""
+        told = _text(statement.text, LONGEST_STATEMENT)
+        yield f"<div{_coloured(statement.tone)}>{head}{told}</div>"
 
 
 def _ranking(ranking: Sequence[Ranked]) -> Iterator[str]:
@@ -84,10 +82,13 @@ def _head(text: str) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    colour = COLOURS.get(cell.tone)
-    style = f"text-align:left;color:{colour}" if colour else "text-align:left"
-    why = f' title="{_text(cell.why, 500)}"' if cell.why else ""
-    return f'<td style="{style}"{why}>{_text(cell.text)}</td>'
+    why = f' title="{_text(cell.why, LONGEST_STATEMENT)}"' if cell.why else ""
+    return f"<td{_coloured(cell.tone)}{why}>{_text(cell.text)}</td>"
+
+
+def _coloured(tone: Tone) -> str:
+    colour = COLOURS.get(tone)
+    return f' style="text-align:left;color:{colour}"' if colour else f" {_LEFT}"
 
 
 def _text(text: str, longest: int = 200) -> str:
