@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +69,35 @@ class TestInARunningLoop:
             while True:
                 time.sleep(0.01)
 
-        def interrupt() -> None:
-            entered.wait()
-            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(interrupted_cell(lambda: off_loop(work), entered))
 
-        async def cell() -> None:
-            # as in a kernel, where the handler of Python's own raises in the main thread
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            threading.Thread(target=interrupt, daemon=True).start()
-            off_loop(work)
+    def test_an_interrupted_run_keeps_what_came_and_goes_on_later(self, tmp_path: Path) -> None:
+        cases_file(tmp_path, 6)
+        slow = {**PERFECT, "params": {"latency_ms": 300}, "limits": {"concurrency": 1}}
+        path = eval_file(tmp_path, [slow])
+        answered = threading.Event()
+
+        def cell() -> object:
+            return callscore.run(path, on_event=lambda event: answered.set())
 
         with pytest.raises(KeyboardInterrupt):
-            asyncio.run(cell())
+            asyncio.run(interrupted_cell(cell, answered))
+        card = callscore.run(path, resume=True)
+        assert card.models[0].tasks["qa"].n == 6
+
+
+async def interrupted_cell(work: Callable[[], object], begun: threading.Event) -> None:
+    """The work as in a cell of a notebook, whose kernel is interrupted as soon as it has begun."""
+
+    def interrupt() -> None:
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    # as in a kernel, where Python's own handler raises in the main thread
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=interrupt, daemon=True).start()
+    work()
 
 
 def scored(cases: Any, outputs: Any, **options: Any) -> Mapping[str, Any]:
