@@ -50,6 +50,13 @@ def test_c132_what_says_the_same_has_the_same_hash(lines: list[str], tmp_path: P
     assert data_hash(written(tmp_path, lines)) == data_hash(CASES)
 
 
+def test_c132_a_key_of_a_turn_that_nobody_reads_is_content() -> None:
+    turns = [{"text": "Good morning", "mood": mood} for mood in ("calm", "angry")]
+    calm, angry = ([{**CASES[0], "transcript": [turn]}, CASES[1]] for turn in turns)
+    assert data_hash(calm) != data_hash(angry)
+    assert data_hash(calm) == data_hash(turned(calm))
+
+
 def test_c132_frames_have_the_hash_of_their_file(tmp_path: Path) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     cases: list[Json] = [dict(CASES[0]), {**CASES[1], "lang": "en"}]
@@ -66,8 +73,9 @@ def test_c132_frames_have_the_hash_of_their_file(tmp_path: Path) -> None:
         [{**CASES[0], "note": unicodedata.normalize("NFD", "Café “é”")}, CASES[1]],
         CASES[::-1],
         [{**CASES[0], "more": 1}, CASES[1]],
+        [{**CASES[0], "transcript": [{"text": "Good morning", "mood": "calm"}]}, CASES[1]],
     ],
-    ids=["one letter", "another normal form", "another order", "one key more"],
+    ids=["one letter", "another normal form", "another order", "one key more", "one in a turn"],
 )
 def test_c132_what_says_something_else_has_another_hash(other: list[Json]) -> None:
     assert data_hash(other) != data_hash(CASES)

@@ -40,7 +40,7 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 
     def add_to(self, digest: Digest) -> None:
         """Take the case into the hash of its data set: its content, not its bytes        C-132"""
-        digest.update(canonical_case(self.line) + b"\n")
+        digest.update(canonical_case(self.opened.case, self.line) + b"\n")
 
 
 class Digest(Protocol):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from callscore.core import strict_json
-from callscore.core.case import Case, Failed, Reply
+from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
 from callscore.core.nearest import instead_of, nearest
 from callscore.store.files import Line, numbered
@@ -126,15 +126,28 @@ def read_case(line: Line) -> Case:
     return _converted(_strict(line), Case, line)
 
 
-def canonical_case(line: Line) -> bytes:
+def canonical_case(case: Case, line: Line) -> bytes:
     """The case on a line as canonical JSON: keys sorted, no space, texts as they are        C-132
 
-    What is null at the top says no more than what is left out.
+    What is null says no more than what is left out. Keys that no case has stand behind the others.
     """
-    value = _as_it_is(line) or _strict(line)
-    if None in value.values():
-        value = {key: inner for key, inner in value.items() if inner is not None}
-    return _SORTED.encode(value)
+    known = _SORTED.encode(case)
+    if strict_json.is_whole(line.raw, known):
+        return known
+    unread = _unread(_as_it_is(line) or _strict(line))
+    return known + _SORTED.encode(unread) if unread else known
+
+
+def _unread(record: dict[str, Any]) -> list[Any]:
+    """What a record holds beside the documented keys, in itself and in its turns."""
+    turns = record.get("transcript")
+    parts = [(record, Case), *((turn, Turn) for turn in (turns if type(turns) is list else ()))]
+    return [
+        (number, key, part[key])
+        for number, (part, kind) in enumerate(parts)
+        for key in sorted(part.keys() - set(kind.__struct_fields__))
+        if part[key] is not None
+    ]
 
 
 def read_checked_case(line: Line) -> Case:
