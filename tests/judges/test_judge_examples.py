@@ -44,7 +44,7 @@ class Telling(LiteralModel):
             return Entry(text, name, word)
         if "answer" in places:
             own = item.against if rubric.against_from == "answer" else item.text
-            return Entry(own.split("\n")[0], "answer", word)
+            return Entry(own.split("\n")[0], "model_output", word)
         return Entry("", "none", word)
 
 

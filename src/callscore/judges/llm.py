@@ -138,7 +138,7 @@ class LLMJudge:
         first = read(_text(reply), request)
         if first.is_clean or first.obeys_others:
             return self._settled(request, first, spent)
-        prompt = self._composer.again(request, _text(reply), first.problems())
+        prompt = self._composer.again(request, first.problems())
         reply, more = await self._send(prompt, repeat)
         if isinstance(reply, AttemptFailed):
             return self._settled(request, first, spent + more)

@@ -118,13 +118,17 @@ async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
     asked = [answer.questions for answer in answers]
     if len(asked) == 1 and not read.frozen and not read.given:
         # Nothing to be done at the same time: a task for each would cost more than it does.
-        return ExaminedCase([await examiner.examine(case, asked[0])])
+        return ExaminedCase([await examiner.examine(case, asked[0], answers[0].reply)])
     about_case = asyncio.ensure_future(examiner.examine(case, read.frozen))
     if any(outcomes.is_frozen(Item(q.metric, q.item)) for q in read.frozen) or read.given:
         known = {**(await about_case).verdicts, **read.given}
         asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
     frozen, *found = await asyncio.gather(
-        about_case, *(examiner.examine(case, questions) for questions in asked)
+        about_case,
+        *(
+            examiner.examine(case, questions, answer.reply)
+            for questions, answer in zip(asked, answers, strict=True)
+        ),
     )
     return ExaminedCase(found, frozen)
 

@@ -359,6 +359,8 @@ def _given(verdicts: LinesByKey, position: int) -> GivenVerdicts:
             source=record.source,
             by=record.by,
             approximate=record.approximate,
+            expected_outcome_field=record.expected_outcome_field,
+            model_output_field=record.model_output_field,
         )
         items = found.setdefault((record.model, record.run), {})
         items.setdefault(Item(metric, verdict.item), []).append(verdict)

@@ -75,6 +75,10 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     by: str = ""
     approximate: bool = False
     """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
+    expected_outcome_field: str = ""
+    """The field of the reference that the verdict rests on, where it names one."""
+    model_output_field: str = ""
+    """The same of the answer."""
     judge: str | None = None
     """Labels only: the word that a judge gave on the same item."""
 
