@@ -11,7 +11,9 @@ import pytest
 
 import callscore
 from builders import Json
+from callscore.core.case import Message
 from callscore.judges.rubric import shipped
+from callscore.judges.scripted import see
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
@@ -78,7 +80,7 @@ def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub
         system, user = (message["content"] for message in request.json["messages"])
         rubrics = shipped().rubrics
         assert rubrics["value"].question in system and rubrics["support"].question not in system
-        assert "\nt1 " in user and "calls" in user
+        assert "\nTurn 1, " in user and "calls" in user
         assert "sample-large" not in request.body.decode()
 
 
@@ -87,12 +89,10 @@ def test_a_word_decides_the_value(tmp_path: Path) -> None:
         answer = judging(request)
         assert isinstance(answer, Answer) and isinstance(answer.body, dict)
         given = json.loads(answer.body["choices"][0]["message"]["content"])["items"]
-        lines = request.json["messages"][1]["content"].splitlines()
-        canaries = [line[:4] for line in lines if "Berlin" in line]
+        seen = see([Message(m["role"], m["content"]) for m in request.json["messages"]])
+        canaries = [item.id for item in seen.items if "Berlin" in item.text]
         items = [
-            item | {"id": key, "verdict": "same" if key in canaries else "different"}
-            for item in given
-            for key in item["id"].split(" ")
+            item | {"verdict": "same" if item["id"] in canaries else "different"} for item in given
         ]
         return Answer(chat_completion(json.dumps({"items": items})))
 

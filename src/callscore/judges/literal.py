@@ -157,6 +157,8 @@ def _passage(text: str, places: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _covered(text: str, other: str) -> float:
+    if (sought := n2(text)) and contains(n2(other), sought):
+        return 1.0
     stems = _stems(text)
     return len(stems & _stems(other)) / len(stems) if stems else 0.0
 
