@@ -16,6 +16,7 @@ from callscore.scoring.cases import Opened
 from callscore.scoring.examining import NOTHING_FOUND, Examined, Examiner
 from callscore.scoring.results import error_of, result_of, verdict_record
 from callscore.store.records import VerdictRecord
+from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
 from callscore.suites.calls.asking import left_open, with_common
@@ -94,6 +95,8 @@ class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     answers: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]]
     frozen: Verdicts
     """What judge and embedder said of the case itself."""
+    open_items: Sequence[OpenItem] = ()
+    """What still awaits a verdict, where somebody wants to know."""
 
 
 class _Answered(msgspec.Struct):
@@ -157,6 +160,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether verdicts in files may be estimates."""
     asks: bool = False
     """Whether anybody is there to answer questions."""
+    on_open: OnOpen | None = None
+    """Who is told what still awaits a verdict."""
 
 
 class _Formulas(dict[str, TaskFormula]):
@@ -184,7 +189,8 @@ class Scorer:
         self._models = models
         names = catalog.tasks(settings)
         self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
-        self._asked = set(names) if options.asks else set()
+        self._on_open = options.on_open
+        self._asked = set(names) if options.asks or options.on_open is not None else set()
         self._looked_into = self._benchmarked | self._asked
         self._on_result = options.on_result
         self._on_record = options.on_record
@@ -280,15 +286,37 @@ class Scorer:
                     done.append(self._measured(read.opened, answer, found, frozen))
                 else:
                     done.append(answer)
-        return MeasuredCase(read.opened, measured, examined.frozen.verdicts)
+        waiting = self._waiting(read, measured, frozen.verdicts) if self._on_open else ()
+        return MeasuredCase(read.opened, measured, examined.frozen.verdicts, waiting)
+
+    def _waiting(
+        self,
+        read: ReadCase,
+        measured: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]],
+        about_case: Verdicts,
+    ) -> Sequence[OpenItem]:
+        """What still awaits a verdict: on the case itself, then on its answers."""
+        from callscore.scoring.worklist import open_items, still_open
+
+        case_id = read.opened.case.id
+        frozen = still_open(read.frozen, about_case)
+        waiting = [*open_items(case_id, None, 1, frozen)]
+        # Whether an outcome is kept can be said before it is known to be one: nobody asks twice.
+        known = {**outcomes.supposed(frozen), **about_case}
+        for runs in measured.values():
+            for answer in runs:
+                if isinstance(answer, MeasuredAnswer):
+                    asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
+                    left = still_open(asked, answer.verdicts)
+                    waiting += open_items(case_id, answer.read.model, answer.read.run, left)
+        return waiting
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Tell what was found on some cases, in their order, and add them up."""
         groups: dict[str, list[_Answered]] = {}
         for measured in cases:
             case = measured.opened.case
-            if self._on_verdict is not None:
-                self._keep(case, None, measured.frozen)
+            self._tell_of_case(measured)
             of_task = groups.get(case.task)
             if of_task is None:
                 of_task = groups[case.task] = [
@@ -306,6 +334,13 @@ class Scorer:
                 group.tally.add_calls(group.costs, group.failed)
                 if group.cases:
                     self._add_up(task, group)
+
+    def _tell_of_case(self, measured: MeasuredCase) -> None:
+        if self._on_verdict is not None:
+            self._keep(measured.opened.case, None, measured.frozen)
+        if self._on_open is not None:
+            for item in measured.open_items:
+                self._on_open(item)
 
     def _add_up(self, task: str, group: _Answered) -> None:
         group.tally.add_cases(self._formulas[task], group.cases)

@@ -38,6 +38,7 @@ from callscore.scoring.casework import (
 from callscore.scoring.examining import Examiner
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
 from callscore.store.records import read_output_head, read_output_heads, read_verdict
+from callscore.store.worklists import OnOpen, VerdictLines
 from callscore.suites import catalog
 from callscore.suites.calls.known_items import knows
 
@@ -85,7 +86,7 @@ class _Index(msgspec.Struct):
 
     ids: dict[str, int]
     source: AnswerSource
-    verdicts: LinesByKey | None = None
+    verdicts: VerdictLines | None = None
     judges: set[str] = set()
     unused_verdicts: int = 0
     estimates: bool = False
@@ -101,6 +102,7 @@ class Outlets(msgspec.Struct, frozen=True):
     on_record: OnRecord | None = None
     on_verdict: OnVerdict | None = None
     progress: Progress = no_progress
+    on_open: OnOpen | None = None
     examiner: Examiner | None = None
 
 
@@ -133,6 +135,7 @@ class Tallying:
                 estimates=index.estimates,
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=outlets.examiner is not None,
+                on_open=outlets.on_open,
             ),
         )
 
@@ -292,9 +295,9 @@ def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
 
 
 def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
-    verdicts = index.verdicts = LinesByKey(config.verdicts)
+    verdicts = index.verdicts = VerdictLines(config.verdicts)
     models = set(index.source.models)
-    for line in lines_of(config.verdicts):
+    for line in verdicts:
         record = read_verdict(line)
         try:
             metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
@@ -343,7 +346,7 @@ def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
     return not about or any(knows(read.opened.reference, a.output, item) for a in about)
 
 
-def _given(verdicts: LinesByKey, position: int) -> GivenVerdicts:
+def _given(verdicts: VerdictLines, position: int) -> GivenVerdicts:
     """What the files say about the answers to one case."""
     found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
     for line in verdicts.lines(position):
