@@ -18,7 +18,7 @@ from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
-from callscore.store.records import read_case_id
+from callscore.store.records import as_written, read_case_id
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog
 from callscore.suites.calls import spec
@@ -103,7 +103,7 @@ def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterat
         yield Outlets(
             on_result,
             on_record if targets.records is not None else None,
-            on_verdict if targets.verdicts is not None else None,
+            (lambda given: on_verdict(as_written(given))) if targets.verdicts is not None else None,
             progress,
             on_open,
         )

@@ -60,7 +60,7 @@ class Read(msgspec.Struct, frozen=True):
 def read(text: str, request: Request) -> Read:
     """Check an answer against its request: shape, ids, words, quotes, canaries."""
     try:
-        raw = _bare(text).encode()
+        raw = bare(text).encode()
         value = strict_json.decode(raw, max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError) as fault:
         cause = fault.cause if isinstance(fault, strict_json.JsonFault) else "no Unicode"
@@ -91,7 +91,7 @@ def verdicts_of(asked: Asked, entry: Entry, by: str) -> Sequence[Verdict]:
     ]
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """The answer without what a judge that knows no schema puts around it: thought, one fence."""
     text = _THOUGHT.sub("", text, count=1)
     fenced = _FENCE.match(text)

@@ -28,6 +28,7 @@ from callscore.suites.calls.records import Author, Record, faults_of, records_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.tally import Answer, TaskTally
 from callscore.suites.calls.translation import outcomes
+from callscore.suites.calls.whole_scores import with_whole_scores
 
 if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
     from callscore.suites.calls.benchmarks.view import Subject
@@ -118,6 +119,8 @@ async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
     import asyncio
 
     case, answers = read.opened.case, answers_of(read)
+    if examiner.judges_whole:
+        return await _examine_whole(read, examiner)
     asked = [answer.questions for answer in answers]
     if len(asked) == 1 and not read.frozen and not read.given:
         # Nothing to be done at the same time: a task for each would cost more than it does.
@@ -134,6 +137,21 @@ async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
         ),
     )
     return ExaminedCase(found, frozen)
+
+
+async def _examine_whole(read: ReadCase, examiner: Examiner) -> ExaminedCase:
+    """Put every answer to a judge of whole metrics; nothing is asked about the case alone."""
+    import asyncio
+
+    case, answers = read.opened.case, answers_of(read)
+    asked = [[*a.questions, *read.frozen] if a.questions else [] for a in answers]
+    found = await asyncio.gather(
+        *(
+            examiner.examine(case, questions, a.reply)
+            for questions, a in zip(asked, answers, strict=True)
+        )
+    )
+    return ExaminedCase(found)
 
 
 def ask_after(read: ReadCase, answer: ReadAnswer, known: Verdicts) -> Sequence[Question]:
@@ -162,6 +180,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether anybody is there to answer questions."""
     on_open: OnOpen | None = None
     """Who is told what still awaits a verdict."""
+    whole: bool = False
+    """Whether verdicts score metrics as a whole (C-100)."""
 
 
 class _Formulas(dict[str, TaskFormula]):
@@ -196,6 +216,7 @@ class Scorer:
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
         self._estimates = options.estimates
+        self._whole = options.whole
         self._formulas = _Formulas(settings)
         self.tallies: Tallies = {model: {} for model in models}
 
@@ -286,7 +307,9 @@ class Scorer:
                     done.append(self._measured(read.opened, answer, found, frozen))
                 else:
                     done.append(answer)
-        waiting = self._waiting(read, measured, frozen.verdicts) if self._on_open else ()
+        waiting: Sequence[OpenItem] = ()
+        if self._on_open is not None and not self._whole:  # words are never mixed with its scores
+            waiting = self._waiting(read, measured, frozen.verdicts)
         return MeasuredCase(read.opened, measured, examined.frozen.verdicts, waiting)
 
     def _waiting(
@@ -382,6 +405,9 @@ class Scorer:
         if found.verdicts or frozen.verdicts:
             verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
         measured = opened.task.measure(opened.reference, answer.output, verdicts)
+        if self._whole:
+            scored_whole = with_whole_scores(measured.measures, verdicts)
+            measured = msgspec.structs.replace(measured, measures=scored_whole)
         if found is not NOTHING_FOUND or self._estimates:
             measured = _as_found(measured, verdicts, found)
         layer_two = NO_BENCHMARKS
@@ -393,6 +419,8 @@ class Scorer:
                 if answer.subject is None
                 else measure(answer.subject, verdicts)
             )
+            if self._whole:
+                layer_two = with_whole_scores(layer_two, verdicts)
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
         score = score_case(self._formulas[opened.task.name], measured)
         scored = Answer(measured, score, layer_two)

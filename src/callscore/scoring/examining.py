@@ -124,6 +124,11 @@ class Examiner:
             [flag for part in parts for flag in part.flags],
         )
 
+    @property
+    def judges_whole(self) -> bool:
+        """Whether the judge scores metrics as the framework's prompt asks, not items (C-100)."""
+        return getattr(self.judge, "judges_whole", False)
+
     def apart(self) -> Examiner:
         """The same judge with an account of its own; nothing is compared."""
         own = Examiner(self.judge, None, self._closing, self.models, self.at_once)

@@ -16,6 +16,7 @@ import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError, UsageError
+from callscore.core.framework import WHOLE
 from callscore.core.judging import Item, Verdict
 from callscore.scoring.answers import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
 from callscore.scoring.cases import Placed, WantedCases, case_positions
@@ -37,10 +38,16 @@ from callscore.scoring.casework import (
 )
 from callscore.scoring.examining import Examiner
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.records import read_output_head, read_output_heads, read_verdict
+from callscore.store.records import (
+    VerdictRecord,
+    read_output_head,
+    read_output_heads,
+    read_verdict,
+)
 from callscore.store.worklists import OnOpen, VerdictLines
 from callscore.suites import catalog
 from callscore.suites.calls.known_items import knows
+from callscore.suites.calls.whole_scores import checked_whole
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -79,6 +86,8 @@ class Tallied(msgspec.Struct, frozen=True):
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
+    by_code: int = 0
+    """Scores in files of metrics that code computes."""
 
 
 class _Index(msgspec.Struct):
@@ -93,6 +102,12 @@ class _Index(msgspec.Struct):
     """Whether a verdict is the word of a built-in substitute."""
     benchmarks_judged: bool = False
     """Whether a verdict speaks about a benchmark: then they are wanted."""
+    whole: bool = False
+    """Whether a verdict scores a metric as a whole (C-100)."""
+    worded: bool = False
+    """Whether a verdict is a word on an item."""
+    by_code: int = 0
+    """Scores of metrics that code computes, which nobody needs."""
 
 
 class Outlets(msgspec.Struct, frozen=True):
@@ -118,6 +133,7 @@ class Tallying:
         """The answers come from `source`, else from the files of the config."""
         self._index = index = _build_index(config, source)
         self._examiner = outlets.examiner
+        _refuse_mixture(index, outlets.examiner)
         self._progress = outlets.progress
         self._digest = hashlib.blake2b(digest_size=16)
         self._wanted = WantedCases(config, index.ids)
@@ -136,6 +152,8 @@ class Tallying:
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=outlets.examiner is not None,
                 on_open=outlets.on_open,
+                whole=index.whole
+                or (outlets.examiner is not None and outlets.examiner.judges_whole),
             ),
         )
 
@@ -167,6 +185,7 @@ class Tallying:
             judges=sorted(self._index.judges),
             skipped=self._wanted.skipped,
             unused_verdicts=self._index.unused_verdicts,
+            by_code=self._index.by_code,
         )
 
     def close(self) -> None:
@@ -300,9 +319,12 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
     for line in verdicts:
         record = read_verdict(line)
         try:
-            metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
+            metric = _checked_metric(record)
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
+        if metric is None:
+            index.by_code += 1
+            continue
         if metric in config.elsewhere and record.case_id not in index.ids:
             continue
         position = _position(index.ids, record.case_id, line)
@@ -310,9 +332,31 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
             index.unused_verdicts += 1
             continue
         index.judges.add(record.by or "unnamed")
+        index.whole |= record.item == WHOLE
+        index.worded |= record.verdict is not None
         index.estimates = index.estimates or record.approximate
         index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
         verdicts.add(position, line)
+
+
+def _checked_metric(record: VerdictRecord) -> str | None:
+    """The slug of a verdict's metric; None where code computes it, whatever a record says."""
+    if record.item == WHOLE:
+        return checked_whole(record.metric, record.value)
+    return catalog.checked_verdict(record.metric, record.verdict, record.value)
+
+
+def _refuse_mixture(index: _Index, examiner: Examiner | None) -> None:
+    """Scores of whole metrics and words on items never make one result        C-100"""
+    judged = examiner.judge if examiner is not None else None
+    judges_whole = examiner is not None and examiner.judges_whole
+    whole = index.whole or judges_whole
+    worded = index.worded or (judged is not None and not judges_whole)
+    if whole and worded:
+        raise UsageError(
+            "scores of whole metrics (five-key records, or a judge with style: document) and "
+            "verdicts on items cannot be mixed; expected one or the other"
+        )
 
 
 def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
@@ -351,7 +395,8 @@ def _given(verdicts: VerdictLines, position: int) -> GivenVerdicts:
     found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
     for line in verdicts.lines(position):
         record = read_verdict(line)
-        metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
+        metric = _checked_metric(record)
+        assert metric is not None  # only such lines were noted
         verdict = Verdict(
             metric=metric,
             item=str(record.item),
@@ -364,6 +409,7 @@ def _given(verdicts: VerdictLines, position: int) -> GivenVerdicts:
             approximate=record.approximate,
             expected_outcome_field=record.expected_outcome_field,
             model_output_field=record.model_output_field,
+            note=record.note,
         )
         items = found.setdefault((record.model, record.run), {})
         items.setdefault(Item(metric, verdict.item), []).append(verdict)

@@ -23,6 +23,7 @@ from callscore.store.files import (
     open_for_reading,
     written_whole,
 )
+from callscore.store.records import is_five_key
 
 CSV, JSONL = ".csv", ".jsonl"
 ACTING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
@@ -148,13 +149,15 @@ def _is_csv(path: Path) -> bool:
 
 
 def _is_unfilled(line: Line) -> bool:
-    """Whether a line is an open item as we wrote it, without an answer."""
-    if b'"question"' not in line.raw:
+    """Whether a line is an open item as we wrote it, without an answer; or a score of nothing."""
+    if b'"question"' not in line.raw and b'"score"' not in line.raw:
         return False
     try:
         record = strict_json.decode(line.raw, max_bytes=len(line.raw)).value
     except strict_json.JsonFault:
         return False  # whoever reads it says what is wrong
+    if is_five_key(record):
+        return record["score"] is None
     return (
         isinstance(record, dict)
         and "question" in record

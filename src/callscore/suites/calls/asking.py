@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from callscore.core.framework import WHOLE
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.benchmarks.words import COSINES, OUTPUT
 from callscore.suites.calls.text.fabrication import CLAIM_METRICS, CLAIM_PREFIX
@@ -24,6 +25,7 @@ def left_open(questions: Sequence[Question], given: Verdicts) -> list[Question]:
         for question in questions
         if (item := Item(question.metric, question.item)) not in given
         and _group(item) not in settled
+        and Item(question.metric, WHOLE) not in given
     ]
 
 
