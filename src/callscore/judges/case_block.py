@@ -10,7 +10,7 @@ from typing import Any
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
 from callscore.judges.evidence import leaves_of
-from callscore.judges.framing import shown
+from callscore.judges.framing import CUT, shown
 from callscore.judges.rubric import Rubric
 
 WIDEST_LINE = 160
@@ -18,6 +18,10 @@ WIDEST_LINE = 160
 LONGEST_NUMBER = 40
 _IDS = ("sentence_id", "source_id")
 """They tie an entry to a sentence of the call."""
+LONGEST_SHOWN = 100_000
+"""Characters of an answer that a judge is shown."""
+SHORTENED = ((200, 5_000), (100, 1_000), (50, 200), (10, 100))
+"""Entries and characters that are left of every part of a longer one, step by step."""
 _ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
 
 
@@ -36,7 +40,27 @@ def answer_lines(dossier: Dossier, rubrics: Iterable[Rubric]) -> Sequence[str]:
     """The parts of the answer that the rubrics look at; all of it where it has none of them."""
     spoken = {turn.text for turn in dossier.turns}
     part = _part(dossier.model_output, _keys(rubric.answer for rubric in rubrics))
-    return json_lines(_without(part or dossier.model_output, spoken))
+    return json_lines(shortened(_without(part or dossier.model_output, spoken)))
+
+
+def shortened(value: Any) -> Any:
+    """An answer without end as its beginning; any other as it is."""
+    for entries, characters in SHORTENED:
+        if len(_compact(value)) <= LONGEST_SHOWN:
+            return value
+        value = _cut(value, entries, characters)
+    return value
+
+
+def _cut(value: Any, entries: int, characters: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= characters else value[:characters] + CUT
+    if isinstance(value, Mapping):
+        kept = dict(list(value.items())[:entries])
+        return {key[:characters]: _cut(inner, entries, characters) for key, inner in kept.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cut(inner, entries, characters) for inner in value[:entries]]
+    return value
 
 
 def turn_lines(turns: Sequence[Turn]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from callscore.store.records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
-from callscore.suites.calls.asking import left_open, with_common
+from callscore.suites.calls.asking import TOO_MANY, bounded, left_open, with_common
 from callscore.suites.calls.benchmarks.words import criteria_of
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import TaskFormula
@@ -55,6 +55,8 @@ class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
     """The answer as the benchmarks see it; None where they are not run, or it has no shape."""
     given: Verdicts
     questions: Sequence[Question]
+    has_excess: bool = False
+    """Whether it states more than is judged."""
 
 
 class ReadCase(msgspec.Struct, frozen=True, gc=False):
@@ -282,7 +284,10 @@ class Scorer:
                 from callscore.suites.calls.benchmarks.measuring import ask
 
                 asked += ask(subject)
-            questions = left_open(asked, known)
+            questions, excess = bounded(left_open(asked, known))
+            if excess:
+                known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
+                return ReadAnswer(model, run, reply, output, subject, known, questions, True)
         return ReadAnswer(model, run, reply, output, subject, known, questions)
 
     def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject:
@@ -408,6 +413,8 @@ class Scorer:
         if self._whole:
             scored_whole = with_whole_scores(measured.measures, verdicts)
             measured = msgspec.structs.replace(measured, measures=scored_whole)
+        if answer.has_excess:
+            measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, TOO_MANY}))
         if found is not NOTHING_FOUND or self._estimates:
             measured = _as_found(measured, verdicts, found)
         layer_two = NO_BENCHMARKS
