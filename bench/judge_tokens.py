@@ -16,7 +16,7 @@ from statistics import fmean, quantiles
 from typing import NamedTuple
 
 from bench.judge_calls import SAMPLES, Answered
-from callscore.judges.evidence import Sources, leaves_of
+from callscore.judges.evidence import Sources, leaves_of, text_of
 from callscore.judges.prompt import Composer, Request
 from callscore.judges.reading import read
 from callscore.judges.rubric import CANNOT_TELL, Place, shipped
@@ -171,12 +171,12 @@ def _entry(asked: Asked, number: int, request: Request) -> Mapping[str, str]:
         source, text = _passage(places[0], asked, number, sources)
         told |= {"quote": _quoted(text), "quote_from": source}
         if places[0] == "field":
-            leaf = next(path for path, held in sources.fields.items() if held == text)
+            leaf = next(path for path, held in sources.fields.items() if text_of(held) == text)
             told["expected_outcome_field"] = leaf
     return {key: value for key, value in told.items() if key in request.keys}
 
 
-def _field(fields: Mapping[str, str], number: int) -> str:
+def _field(fields: Mapping[str, object], number: int) -> str:
     """One of the fields that hold a text themselves, another for every item."""
     longest = sorted(fields, key=lambda path: path.count(".") + path.count("["))[
         -len(fields) // 2 :

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from callscore.core.case import JsonObject, Turn
 from callscore.core.judging import Dossier, Question
 from callscore.judges.case_block import WIDEST_LINE, json_lines, turn_lines
-from callscore.judges.evidence import fields_of
+from callscore.judges.evidence import fields_of, text_of
 from callscore.judges.scripted import see
 from judge_cases import TURNS, asked, dossier, judge, request
 
@@ -190,7 +190,7 @@ def test_a_verdict_keeps_the_path_of_the_field_that_its_judge_quotes() -> None:
 
 def test_every_value_is_found_by_its_path_whole_parts_included() -> None:
     value: JsonObject = {"a": [{"b": 1, "c": ["x", True]}, 2.5], "d": {"e": None}}
-    assert fields_of(value) == {
+    assert {path: text_of(held) for path, held in fields_of(value).items()} == {
         "a": "1\nx\ntrue\n2.5",
         "a[0]": "1\nx\ntrue",
         "a[0].b": "1",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Failed
 from callscore.core.judging import Judged
-from callscore.judges.evidence import Citation, OwnTexts, sources_of
+from callscore.judges.evidence import Citation, OwnTexts, sources_of, text_of
 from callscore.judges.llm import LLMJudge
 from callscore.judges.reading import read
 from callscore.metrics.text import contains, n2
@@ -290,7 +290,7 @@ def check_what_becomes_of(first: str, again: str) -> None:
         question = known[verdict.item]
         assert verdict.verdict in question.offered
         if (verdict.verdict or "").startswith("supported"):
-            told = {f"ref:{path}": text for path, text in sources.fields.items()}
+            told = {f"ref:{path}": text_of(held) for path, held in sources.fields.items()}
             assert contains(n2({**sources.turns, **told}[verdict.source]), n2(verdict.quote))
             assert verdict.model_output_field in sources.answered
 

@@ -40,16 +40,18 @@ def answer_lines(dossier: Dossier, rubrics: Iterable[Rubric]) -> Sequence[str]:
     """The parts of the answer that the rubrics look at; all of it where it has none of them."""
     spoken = {turn.text for turn in dossier.turns}
     part = _part(dossier.model_output, _keys(rubric.answer for rubric in rubrics))
-    return json_lines(shortened(_without(part or dossier.model_output, spoken)))
+    return shortened_lines(_without(part or dossier.model_output, spoken))
 
 
-def shortened(value: Any) -> Any:
-    """An answer without end as its beginning; any other as it is."""
+def shortened_lines(value: Any) -> list[str]:
+    """An answer as it is laid out; of one without end its beginning."""
+    lines = json_lines(value)
     for entries, characters in SHORTENED:
-        if len(_compact(value)) <= LONGEST_SHOWN:
-            return value
+        if sum(map(len, lines)) <= LONGEST_SHOWN:
+            break
         value = _cut(value, entries, characters)
-    return value
+        lines = json_lines(value)
+    return lines
 
 
 def _cut(value: Any, entries: int, characters: int) -> Any:
@@ -72,36 +74,31 @@ def turn_lines(turns: Sequence[Turn]) -> Iterator[str]:
 
 def json_lines(value: Any) -> list[str]:
     """A JSON value laid out for people, with nothing in it that acts."""
-    compact = _compact(value)
-    if len(compact) <= WIDEST_LINE or not value or not isinstance(value, (Mapping, list, tuple)):
-        return [compact]
-    opening, closing = "{}" if isinstance(value, Mapping) else "[]"
+    # Known types before general ones: nearly all comes from JSON.
+    if isinstance(value, str):
+        return [shown(value)]
+    if type(value) is int:
+        return [str(value)[:LONGEST_NUMBER]]
+    if isinstance(value, (list, tuple)):
+        opening, closing = "[]"
+        entries = [json_lines(inner) for inner in value]
+    elif isinstance(value, (dict, Mapping)):
+        opening, closing = "{}"
+        entries = [json_lines(inner) for inner in value.values()]
+        for key, entry in zip(value, entries, strict=True):
+            entry[0] = f"{shown(str(key))}: {entry[0]}"
+    else:
+        return [json.dumps(value, default=str)[:LONGEST_NUMBER]]
+    if all(len(entry) == 1 for entry in entries):
+        line = f"{opening}{', '.join([entry[0] for entry in entries])}{closing}"
+        if len(line) <= WIDEST_LINE:
+            return [line]
     lines = [opening]
-    for entry in _entries(value):
+    for entry in entries:
         lines += [f"  {line}" for line in entry]
         lines[-1] += ","
-    lines[-1] = lines[-1].removesuffix(",")
+    lines[-1] = lines[-1][:-1]
     return [*lines, closing]
-
-
-def _entries(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[list[str]]:
-    if not isinstance(value, Mapping):
-        yield from map(json_lines, value)
-        return
-    for key, inner in value.items():
-        first, *rest = json_lines(inner)
-        yield [f"{shown(str(key))}: {first}", *rest]
-
-
-def _compact(value: Any) -> str:
-    if isinstance(value, str):
-        return shown(value)
-    if isinstance(value, Mapping):
-        pairs = (f"{shown(str(key))}: {_compact(inner)}" for key, inner in value.items())
-        return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_compact, value))}]"
-    return json.dumps(value, default=str)[:LONGEST_NUMBER]
 
 
 def _keys(named: Iterable[Sequence[str] | None]) -> Collection[str] | None:
@@ -122,7 +119,9 @@ def _part(value: Any, keys: Collection[str] | None) -> Any:
 
 def _without(value: Any, spoken: Collection[str]) -> Any:
     """A value whose entries on sentences do not repeat the turn that they are about."""
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, Mapping)):
         repeats = spoken if any(key in value for key in _IDS) else ()
         return {
             key: _without(inner, spoken)

@@ -28,7 +28,7 @@ from callscore.core.framework import (
     judged_metrics,
 )
 from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
-from callscore.judges.case_block import json_lines, shortened, turn_lines
+from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
 from callscore.judges.evidence import leaves_of, sources_of
 from callscore.judges.framing import block, encoded_lines, nonce
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
@@ -129,7 +129,7 @@ def prompt_of(dossier: Dossier, slug: str) -> Prompt:
         "transcript": list(turn_lines(dossier.turns)),
         "expected_outcome": json_lines(dossier.expected_outcome),
         "config": json_lines(dossier.config),
-        "model_output": json_lines(shortened(dossier.model_output)),
+        "model_output": shortened_lines(dossier.model_output),
     }
     mark = nonce(*(encoded_lines(lines) for lines in parts.values()))
     blocks = [block(name, mark, lines) for name, lines in parts.items()]

@@ -55,19 +55,22 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
     """The answer as JSON; None where the judge is not shown it."""
 
     @cached_property
-    def fields(self) -> Mapping[str, str]:
-        """Every field of the reference, whole parts included, with all its text."""
+    def fields(self) -> Mapping[str, Any]:
+        """Every field of the reference by its path, whole parts included."""
         return fields_of(self.expected)
 
     @cached_property
-    def answered(self) -> Mapping[str, str]:
-        """Every field of the answer, whole parts included, with all its text."""
+    def answered(self) -> Mapping[str, Any]:
+        """Every field of the answer by its path, whole parts included."""
         return fields_of(self.output)
 
     def field(self, side: Side, cited: str) -> str | None:
         """The path of a cited field; None where that side has no such field."""
+        fields = self.fields if side == EXPECTED else self.answered
+        if cited in fields:
+            return cited
         path = _plain_path(cited, side)
-        return path if path in (self.fields if side == EXPECTED else self.answered) else None
+        return path if path in fields else None
 
     def uncited(self, given: Citation, needed: Sequence[Side]) -> str:
         """Why the fields that a verdict names do not hold; empty where they do."""
@@ -111,7 +114,7 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
             return "claim", own.claim
         if given.quote_from == EXPECTED:
             path = self.field(EXPECTED, given.expected_field)
-            return "field", None if path is None else self.fields[path]
+            return "field", None if path is None else text_of(self.fields[path])
         found = TURN.fullmatch(given.quote_from)
         text = self.turns.get(f"t{int(found.group(1))}") if found else None
         return (None, None) if text is None else ("turn", text)
@@ -132,45 +135,45 @@ def sources_of(dossier: Dossier) -> Sources:
     return Sources(turns, dossier.expected_outcome, dossier.model_output)
 
 
-def fields_of(value: Any) -> Mapping[str, str]:
-    """Every path within a JSON value (`summary.highlights[0]`), with all the text under it."""
-    found: dict[str, list[str]] = {}
-    _gather(value, "", (), found)
-    return {path: "\n".join(texts) for path, texts in found.items()}
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """Every value within a JSON document by its path (`summary.highlights[0]`), parts included."""
+    found: dict[str, Any] = {}
+    if isinstance(value, (dict, list, tuple, Mapping)):
+        _gather(value, "", found)
+    return found
+
+
+def text_of(value: Any) -> str:
+    """All the text of a JSON value."""
+    return value if isinstance(value, str) else "\n".join(leaves_of(value))
 
 
 def leaves_of(value: Any) -> Iterator[str]:
     """Every text and number within a JSON value, in its order."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from leaves_of(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from leaves_of(inner)
-    elif value is not None:
+    elif isinstance(value, (dict, Mapping)):
+        for inner in value.values():
+            yield from leaves_of(inner)
+    else:
         yield json.dumps(value, default=str)
 
 
-def _gather(
-    value: Any, path: str, above: tuple[list[str], ...], found: dict[str, list[str]]
-) -> None:
-    """Note a value under its path, and its text under all paths that lead there."""
-    if path:
-        above = (*above, found.setdefault(path, []))
+def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
+    """Note everything within a value under its path."""
     entries: Iterable[tuple[str, Any]]
-    if isinstance(value, Mapping):
-        entries = ((f"{path}.{key}" if path else str(key), inner) for key, inner in value.items())
-    elif isinstance(value, (list, tuple)):
-        entries = ((f"{path}[{n}]", inner) for n, inner in enumerate(value))
+    if isinstance(value, (dict, Mapping)):
+        before = f"{path}." if path else ""
+        entries = ((f"{before}{key}", inner) for key, inner in value.items())
     else:
-        text = value if isinstance(value, str) else json.dumps(value, default=str)
-        for texts in above:
-            texts.append(text)
-        return
+        entries = ((f"{path}[{n}]", inner) for n, inner in enumerate(value))
     for inner_path, inner in entries:
-        _gather(inner, inner_path, above, found)
+        found[inner_path] = inner
+        if not isinstance(inner, (str, int)) and isinstance(inner, (dict, list, tuple, Mapping)):
+            _gather(inner, inner_path, found)
 
 
 def _plain_path(cited: str, side: Side) -> str:

@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from callscore.judges.case_block import json_lines
 from callscore.judges.evidence import PLACES
+from callscore.judges.framing import shown
 from callscore.judges.rubric import Rubric
 from callscore.judges.sheet import Asked
 
 
 def item_lines(sheet: Mapping[str, Asked], *, has_answer: bool) -> Sequence[str]:
     """The items as a JSON list, each object laid out over a few lines."""
-    return json_lines([item_object(key, asked, has_answer) for key, asked in sheet.items()])
+    lines = ["["]
+    for key, asked in sheet.items():
+        opening, allowed = _rubric_lines(asked.rubric)
+        lines += (
+            "  {",
+            f'    "id": "{key}",',
+            *opening,
+            f'    "claim": {shown(asked.text)},',
+            f'    "compare_with": {shown(compared_with(asked, has_answer))},',
+            *allowed,
+            "  },",
+        )
+    lines[-1] = "  }"
+    return [*lines, "]"]
 
 
-def item_object(key: str, asked: Asked, has_answer: bool) -> Mapping[str, Any]:
-    """Id, metric, question, claim, what to compare it with, and the words to choose from."""
-    rubric = asked.rubric
-    return {
-        "id": key,
-        "metric": rubric.metric,
-        "question": rubric.question,
-        "claim": asked.text,
-        "compare_with": compared_with(asked, has_answer),
-        "allowed_verdicts": [_allowed(rubric, word) for word in rubric.words],
-    }
+def _rubric_lines(rubric: Rubric) -> tuple[Sequence[str], Sequence[str]]:
+    """The lines that all items of a rubric share, before and after their texts."""
+    kept = _LINES.get(rubric.name)
+    if kept is None or kept[0] is not rubric:
+        allowed = [_allowed(rubric, word) for word in rubric.words]
+        first, *rest = json_lines(allowed)
+        opening = [
+            f'    "metric": {shown(rubric.metric)},',
+            f'    "question": {shown(rubric.question)},',
+        ]
+        closing = [f'    "allowed_verdicts": {first}', *(f"    {line}" for line in rest)]
+        kept = _LINES[rubric.name] = rubric, (opening, closing)
+    return kept[1]
+
+
+_LINES: dict[str, tuple[Rubric, tuple[Sequence[str], Sequence[str]]]] = {}
 
 
 def compared_with(asked: Asked, has_answer: bool) -> str:

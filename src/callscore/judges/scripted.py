@@ -18,7 +18,7 @@ import msgspec
 from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Failed, Message, Prompt, Reply
 from callscore.core.judging import Dossier, Item, Judged, Question, Verdict
-from callscore.judges.evidence import fields_of, leaves_of
+from callscore.judges.evidence import fields_of, leaves_of, text_of
 from callscore.judges.injection import suspicions_in
 from callscore.judges.literal import Entry, Seen, SeenItem, decide, entry_of
 from callscore.judges.reading import LONGEST_QUOTE
@@ -175,19 +175,14 @@ def _against(item: Mapping[str, str], rubric: Rubric, places: Mapping[str, Any])
     if name in places and places[name] is not None:
         if not path:
             return "\n".join(leaves_of(places[name]))
-        return fields_of(places[name]).get(path, told)
+        return text_of(fields_of(places[name]).get(path, told))
     return told
 
 
 def _leaves(value: Any) -> Mapping[str, str]:
     """The fields that hold a text or a number themselves."""
-    fields = fields_of(value)
-    inner = {
-        path
-        for path in fields
-        if any(other.startswith((f"{path}.", f"{path}[")) for other in fields)
-    }
-    return {path: text for path, text in fields.items() if path not in inner}
+    fields = fields_of(value).items()
+    return {path: text_of(held) for path, held in fields if not isinstance(held, (dict, list))}
 
 
 def _written(seen: Seen, entries: Mapping[SeenItem, Entry]) -> str:
