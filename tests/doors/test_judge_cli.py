@@ -426,3 +426,11 @@ def test_a_style_that_does_not_exist_or_is_mixed_is_refused(
     done = run("score", cases, "--outputs", cases, "--judge", config)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_the_reliability_suite_refuses_a_judge_that_gives_numbers(tmp_path: Path) -> None:
+    config = tmp_path / "judge.yaml"
+    config.write_text(json.dumps(judge_entry("http://127.0.0.1:1", style="document")))
+    done = run("judge", "check", config, "--store", tmp_path / "kept.db")
+    assert done.returncode == 2
+    assert "style items" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,6 +179,34 @@ def test_verdicts_of_an_eval_file_decide_values_of_scenarios(tmp_path: Path, stu
     assert extension["judging"]["items"] == 1
     asked = [line for line in read_lines(saved) if line["metric"] != evidence]
     assert [line["item"] for line in asked] == [others[0]["item"]]
+
+
+@pytest.mark.parametrize("name", ["open.csv", "open.jsonl"])
+def test_the_open_values_of_a_run_can_be_filled_in_by_people(tmp_path: Path, name: str) -> None:
+    listed, target = tmp_path / name, tmp_path / "result.json"
+    with serving(reworded) as models:
+        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS)
+        done = run("run", path, "--open-items", listed, "--json", target)
+        assert done.returncode == 0, done.stderr
+        before = read_json(target)["x_extension"]["undecided"]
+        text = listed.read_text(encoding="utf-8-sig")
+        if name.endswith("csv"):
+            rows = list(csv.DictReader(text.splitlines(keepends=True)))
+            written = io.StringIO(newline="")
+            filled = csv.DictWriter(written, list(rows[0]))
+            filled.writeheader()
+            filled.writerows(row | {"verdict": "same"} for row in rows)
+            listed.write_text(written.getvalue(), encoding="utf-8", newline="")
+        else:
+            rows = [json.loads(line) for line in text.splitlines()]
+            lines = [json.dumps(row | {"verdict": "same"}) + "\n" for row in rows]
+            listed.write_text("".join(lines), encoding="utf-8")
+        asked = {(item["case_id"], item["item"]) for item in before["items"]}
+        assert {(row["case_id"], row["item"]) for row in rows} == asked
+        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS, verdicts=name)
+        assert run("run", path, "--json", target).returncode == 0
+    assert before["count"] == len(rows) > 0
+    assert read_json(target)["x_extension"]["undecided"]["count"] == 0
 
 
 def test_a_verdict_that_is_none_ends_a_run_before_anybody_is_asked(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def check_judge(config: ScoreConfig) -> Reliability:
     with opened_examiner(config) as examiner:
         if examiner is None or examiner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
+        if examiner.judges_whole:
+            raise UsageError("the suite tries verdicts on items; expected a judge of style items")
         return asyncio.run(_checked(examiner))
 
 
