@@ -142,6 +142,15 @@ def test_c100_five_key_records_are_verdicts(tmp_path: Path) -> None:
     assert "judge:document|" in found.card.signature
 
 
+def test_c100_a_record_that_cites_what_is_not_there_is_flagged(tmp_path: Path) -> None:
+    right = intent_record(0.5, case_id="c1", model="m")
+    wrong = {**right, "model_output_observed": "Customer sells a boat"}
+    flag = "citation_not_found: text.call_intent"
+    for given, flagged in ((right, False), (wrong, True)):
+        found = score([text_case()], [output("c1", other_summary())], tmp_path, [given])
+        assert (flag in found.results[0]["flags"]) is flagged
+
+
 def test_c17_a_record_between_the_steps_is_refused(tmp_path: Path) -> None:
     given = [intent_record(0.7, case_id="c1", model="m")]
     with pytest.raises(DataError, match="0.7 is none of 0, 0.5, 1"):

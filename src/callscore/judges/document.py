@@ -139,8 +139,7 @@ def prompt_of(dossier: Dossier, slug: str) -> Prompt:
 
 
 def _told_again(prompt: Prompt, why: str) -> Prompt:
-    told = shipped().prompts["again"].strip().replace("{problems}", f"- {why}")
-    told = told.replace(" for all items", "")
+    told = shipped().prompts["again_document"].strip().replace("{problem}", why)
     system, user = prompt.messages
     return Prompt((system, Message("user", f"{user.content}\n\n{told}")), prompt.schema)
 

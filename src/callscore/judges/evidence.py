@@ -97,7 +97,7 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
             return f"this verdict needs a quote from {_listed(places)}, and has another source"
         if text is None:
             return "the quote is from expected_outcome, so expected_outcome_field names its field"
-        return _mismatch(n2(given.quote), n2(text), strict=place == "turn")
+        return _mismatch(n2(given.quote), n2(text), place)
 
     def source(self, given: Citation) -> str:
         """Where a quote stands, by the name under which it is kept: a turn, a field's path."""
@@ -127,6 +127,13 @@ PLACES: Mapping[Place, str] = {
     "claim": "the claim",
 }
 """The places of quotes, as a judge is told them."""
+
+_QUOTED: Mapping[Place, str] = {
+    "turn": "that turn",
+    "field": "the field that expected_outcome_field names",
+    "answer": "the part of model_output that the item is about",
+    "claim": "the claim",
+}
 
 
 def sources_of(dossier: Dossier) -> Sources:
@@ -184,13 +191,13 @@ def _plain_path(cited: str, side: Side) -> str:
     return _INDEX_AFTER_DOT.sub(r"[\1]", path)
 
 
-def _mismatch(quote: str, text: str, *, strict: bool) -> str:
+def _mismatch(quote: str, text: str, place: Place) -> str:
     if not any(char.isalnum() for char in quote):
         return "the quote holds no word"
-    if strict and len(quote) < SHORTEST_QUOTE and quote != text:
+    if place == "turn" and len(quote) < SHORTEST_QUOTE and quote != text:
         return "the quote is too short to prove anything; quote the whole passage"
     if not contains(text, quote):
-        return "the quote does not stand letter by letter where quote_from says"
+        return f"the quote does not stand letter by letter in {_QUOTED[place]}"
     return ""
 
 

@@ -12,8 +12,16 @@ from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
+from callscore.scoring.case_steps import (
+    ExaminedCase,
+    MeasuredAnswer,
+    MeasuredCase,
+    ReadAnswer,
+    ReadCase,
+)
 from callscore.scoring.cases import Opened
-from callscore.scoring.examining import NOTHING_FOUND, Examined, Examiner
+from callscore.scoring.citations import uncited_scores
+from callscore.scoring.examining import NOTHING_FOUND, Examined
 from callscore.scoring.results import error_of, result_of, verdict_record
 from callscore.store.records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
@@ -44,64 +52,6 @@ NOTHING_GIVEN: GivenVerdicts = {}
 NO_BENCHMARKS: Mapping[str, Measure] = {}
 
 
-class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
-    """One answer as its task reads it, what files say about it, and what is still open."""
-
-    model: str
-    run: int
-    reply: Reply
-    output: Any
-    subject: Subject | None
-    """The answer as the benchmarks see it; None where they are not run, or it has no shape."""
-    given: Verdicts
-    questions: Sequence[Question]
-    has_excess: bool = False
-    """Whether it states more than is judged."""
-
-
-class ReadCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with all its answers, ready to be examined and measured."""
-
-    opened: Opened
-    answers: Mapping[str, Sequence[ReadAnswer | tuple[int, Failed]]]
-    """By model; a failed run stands with its number."""
-    frozen: Sequence[Question] = ()
-    """What is asked once a case, before any answer is looked at."""
-    given: Verdicts = NO_VERDICTS
-    """What files say to that."""
-
-
-class ExaminedCase(msgspec.Struct, frozen=True):
-    """What came back on one case: on its answers, in their order, and on itself."""
-
-    answers: Sequence[Examined]
-    frozen: Examined = NOTHING_FOUND
-
-
-NOT_EXAMINED = ExaminedCase(())
-
-
-class MeasuredAnswer(msgspec.Struct, frozen=True, gc=False):
-    """One answer with its measures and score, and every verdict that they rest on."""
-
-    read: ReadAnswer
-    answer: Answer
-    verdicts: Verdicts
-    found: Verdicts
-    """Those that judge and embedder gave just now."""
-
-
-class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with all its answers measured, ready to be added up."""
-
-    opened: Opened
-    answers: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]]
-    frozen: Verdicts
-    """What judge and embedder said of the case itself."""
-    open_items: Sequence[OpenItem] = ()
-    """What still awaits a verdict, where somebody wants to know."""
-
-
 class _Answered(msgspec.Struct):
     """What a model has answered to some cases of a task, on its way into their tally."""
 
@@ -111,62 +61,6 @@ class _Answered(msgspec.Struct):
     """By id, those with an answer at least."""
     costs: list[float | None] = []
     failed: int = 0
-
-
-async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
-    """Put everything that is open about a case to judge and embedder, a request an answer.
-
-    What is asked of an answer may rest on what was found about the case, which then comes first.
-    """
-    import asyncio
-
-    case, answers = read.opened.case, answers_of(read)
-    if examiner.judges_whole:
-        return await _examine_whole(read, examiner)
-    asked = [answer.questions for answer in answers]
-    if len(asked) == 1 and not read.frozen and not read.given:
-        # Nothing to be done at the same time: a task for each would cost more than it does.
-        return ExaminedCase([await examiner.examine(case, asked[0], answers[0].reply)])
-    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen))
-    if any(outcomes.is_frozen(Item(q.metric, q.item)) for q in read.frozen) or read.given:
-        known = {**(await about_case).verdicts, **read.given}
-        asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
-    frozen, *found = await asyncio.gather(
-        about_case,
-        *(
-            examiner.examine(case, questions, answer.reply)
-            for questions, answer in zip(asked, answers, strict=True)
-        ),
-    )
-    return ExaminedCase(found, frozen)
-
-
-async def _examine_whole(read: ReadCase, examiner: Examiner) -> ExaminedCase:
-    """Put every answer to a judge of whole metrics; nothing is asked about the case alone."""
-    import asyncio
-
-    case, answers = read.opened.case, answers_of(read)
-    asked = [[*a.questions, *read.frozen] if a.questions else [] for a in answers]
-    found = await asyncio.gather(
-        *(
-            examiner.examine(case, questions, a.reply)
-            for questions, a in zip(asked, answers, strict=True)
-        )
-    )
-    return ExaminedCase(found)
-
-
-def ask_after(read: ReadCase, answer: ReadAnswer, known: Verdicts) -> Sequence[Question]:
-    """What is open about an answer once the outcomes of its case are known        C-74"""
-    if read.opened.task.name != TRANSLATION or isinstance(answer.output, Malformed):
-        return ()
-    rendered = answer.output.rendered
-    return left_open(outcomes.questions(read.opened.reference, rendered, known), answer.given)
-
-
-def answers_of(read: ReadCase) -> list[ReadAnswer]:
-    """The answers of a case that are answers, in the order of models and runs."""
-    return [a for runs in read.answers.values() for a in runs if isinstance(a, ReadAnswer)]
 
 
 class ScoringOptions(msgspec.Struct, frozen=True):
@@ -314,30 +208,10 @@ class Scorer:
                     done.append(answer)
         waiting: Sequence[OpenItem] = ()
         if self._on_open is not None and not self._whole:  # words are never mixed with its scores
-            waiting = self._waiting(read, measured, frozen.verdicts)
+            from callscore.scoring.worklist import waiting_items
+
+            waiting = waiting_items(read, measured, frozen.verdicts)
         return MeasuredCase(read.opened, measured, examined.frozen.verdicts, waiting)
-
-    def _waiting(
-        self,
-        read: ReadCase,
-        measured: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]],
-        about_case: Verdicts,
-    ) -> Sequence[OpenItem]:
-        """What still awaits a verdict: on the case itself, then on its answers."""
-        from callscore.scoring.worklist import open_items, still_open
-
-        case_id = read.opened.case.id
-        frozen = still_open(read.frozen, about_case)
-        waiting = [*open_items(case_id, None, 1, frozen)]
-        # Whether an outcome is kept can be said before it is known to be one: nobody asks twice.
-        known = {**outcomes.supposed(frozen), **about_case}
-        for runs in measured.values():
-            for answer in runs:
-                if isinstance(answer, MeasuredAnswer):
-                    asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
-                    left = still_open(asked, answer.verdicts)
-                    waiting += open_items(case_id, answer.read.model, answer.read.run, left)
-        return waiting
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Tell what was found on some cases, in their order, and add them up."""
@@ -413,6 +287,8 @@ class Scorer:
         if self._whole:
             scored_whole = with_whole_scores(measured.measures, verdicts)
             measured = msgspec.structs.replace(measured, measures=scored_whole)
+        if self._whole and (uncited := uncited_scores(opened.case, answer)):
+            measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, *uncited}))
         if answer.has_excess:
             measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, TOO_MANY}))
         if found is not NOTHING_FOUND or self._estimates:

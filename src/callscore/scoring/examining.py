@@ -202,11 +202,11 @@ def dossier_of(case: Case, questions: Sequence[Question], answer: Reply | None =
         expected_outcome=case.expected_outcome,
         questions=questions,
         lang=case.lang,
-        model_output=_as_json(answer) if answer is not None else None,
+        model_output=as_json(answer) if answer is not None else None,
     )
 
 
-def _as_json(answer: Reply) -> Any:
+def as_json(answer: Reply) -> Any:
     """The answer as its task has read it, however strictly; None where it is no JSON."""
     parsed = read_object(answer, "fenced")
     return parsed.value if isinstance(parsed, Parsed) else None

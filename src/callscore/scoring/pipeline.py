@@ -17,37 +17,37 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.framework import WHOLE
-from callscore.core.judging import Item, Verdict
+from callscore.core.judging import Item
 from callscore.scoring.answers import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
-from callscore.scoring.cases import Placed, WantedCases, case_positions
-from callscore.scoring.casework import (
+from callscore.scoring.case_steps import (
     NOT_EXAMINED,
-    NOTHING_GIVEN,
     ExaminedCase,
-    GivenVerdicts,
     MeasuredCase,
-    OnRecord,
-    OnResult,
-    OnVerdict,
     ReadCase,
-    Scorer,
-    ScoringOptions,
-    Tallies,
     answers_of,
     examine_case,
 )
+from callscore.scoring.cases import Placed, WantedCases, case_positions
+from callscore.scoring.casework import (
+    NOTHING_GIVEN,
+    GivenVerdicts,
+    OnRecord,
+    OnResult,
+    OnVerdict,
+    Scorer,
+    ScoringOptions,
+    Tallies,
+)
 from callscore.scoring.examining import Examiner
+from callscore.scoring.given_verdicts import checked_metric, given_on
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
 from callscore.store.records import (
-    VerdictRecord,
     read_output_head,
     read_output_heads,
     read_verdict,
 )
 from callscore.store.worklists import OnOpen, VerdictLines
-from callscore.suites import catalog
 from callscore.suites.calls.known_items import knows
-from callscore.suites.calls.whole_scores import checked_whole
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -208,7 +208,7 @@ class Tallying:
         index = self._index
         if index.verdicts is None:
             return self._scorer.read(placed.opened, answers, NOTHING_GIVEN)
-        given = _given(index.verdicts, placed.position)
+        given = given_on(index.verdicts.lines(placed.position))
         read = self._scorer.read(placed.opened, answers, given)
         if given:
             index.unused_verdicts += _unused(given, read, answers)
@@ -319,7 +319,7 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
     for line in verdicts:
         record = read_verdict(line)
         try:
-            metric = _checked_metric(record)
+            metric = checked_metric(record)
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
         if metric is None:
@@ -337,13 +337,6 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
         index.estimates = index.estimates or record.approximate
         index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
         verdicts.add(position, line)
-
-
-def _checked_metric(record: VerdictRecord) -> str | None:
-    """The slug of a verdict's metric; None where code computes it, whatever a record says."""
-    if record.item == WHOLE:
-        return checked_whole(record.metric, record.value)
-    return catalog.checked_verdict(record.metric, record.verdict, record.value)
 
 
 def _refuse_mixture(index: _Index, examiner: Examiner | None) -> None:
@@ -388,29 +381,3 @@ def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
     """Whether an answer that a verdict may be about has the item; a failed one need not."""
     about = [a for a in answers_of(read) if a.run == run and model in (None, a.model)]
     return not about or any(knows(read.opened.reference, a.output, item) for a in about)
-
-
-def _given(verdicts: VerdictLines, position: int) -> GivenVerdicts:
-    """What the files say about the answers to one case."""
-    found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
-    for line in verdicts.lines(position):
-        record = read_verdict(line)
-        metric = _checked_metric(record)
-        assert metric is not None  # only such lines were noted
-        verdict = Verdict(
-            metric=metric,
-            item=str(record.item),
-            verdict=record.verdict,
-            value=record.value,
-            text=record.text,
-            quote=record.quote,
-            source=record.source,
-            by=record.by,
-            approximate=record.approximate,
-            expected_outcome_field=record.expected_outcome_field,
-            model_output_field=record.model_output_field,
-            note=record.note,
-        )
-        items = found.setdefault((record.model, record.run), {})
-        items.setdefault(Item(metric, verdict.item), []).append(verdict)
-    return found

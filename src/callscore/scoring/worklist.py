@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from callscore.core.case import Failed
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.judges.evidence import PLACES
 from callscore.judges.rubric import CANNOT_TELL, shipped
+from callscore.scoring.case_steps import MeasuredAnswer, ReadCase, ask_after
 from callscore.store.worklists import OpenItem
+from callscore.suites.calls.translation import outcomes
 from callscore.suites.calls.translation.judged import FLUENCY
 
 
@@ -28,6 +31,26 @@ def _answers(question: Question, given: Sequence[Verdict]) -> bool:
     if question.metric == FLUENCY:
         return any(verdict.verdict != CANNOT_TELL for verdict in given)
     return bool(given)
+
+
+def waiting_items(
+    read: ReadCase,
+    measured: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]],
+    about_case: Verdicts,
+) -> Sequence[OpenItem]:
+    """What still awaits a verdict: on a case itself, then on its answers."""
+    case_id = read.opened.case.id
+    frozen = still_open(read.frozen, about_case)
+    waiting = [*open_items(case_id, None, 1, frozen)]
+    # Whether an outcome is kept can be said before it is known to be one: nobody asks twice.
+    known = {**outcomes.supposed(frozen), **about_case}
+    for runs in measured.values():
+        for answer in runs:
+            if isinstance(answer, MeasuredAnswer):
+                asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
+                left = still_open(asked, answer.verdicts)
+                waiting += open_items(case_id, answer.read.model, answer.read.run, left)
+    return waiting
 
 
 def open_items(
