@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +24,8 @@ from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import near_misses, read_case_id
+from callscore.store.records import as_written, near_misses, read_case_id
+from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.askable import oversights
@@ -144,15 +145,19 @@ class Targets(msgspec.Struct, frozen=True):
     """What judge and embedder said, as a verdicts file."""
     card: Path | None = None
     """The scorecard as JSON; whoever asks for it writes it."""
+    open_items: Path | None = None
+    """What awaits a verdict, for people to fill in: JSON Lines or CSV."""
 
     @property
     def files(self) -> Sequence[Path | None]:
         """All of them."""
-        return (self.results, self.records, self.verdicts, self.card)
+        return (self.results, self.records, self.verdicts, self.card, self.open_items)
 
     def check(self, inputs: Iterable[Path]) -> None:
         """Refuse what cannot be written, or would be written over something that is read."""
         check_targets(self.files, inputs)
+        if self.open_items is not None:
+            check_worklist(self.open_items)
 
 
 NO_FILES = Targets()
@@ -165,12 +170,14 @@ def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterat
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
         line_writer(targets.verdicts) as on_verdict,
+        worklist_writer(targets.open_items) if targets.open_items else nullcontext() as on_open,
     ):
         yield Outlets(
             on_result,
             on_record if targets.records is not None else None,
-            on_verdict if targets.verdicts is not None else None,
+            (lambda given: on_verdict(as_written(given))) if targets.verdicts is not None else None,
             progress,
+            on_open,
         )
 
 

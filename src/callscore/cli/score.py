@@ -43,7 +43,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     help="JSONL with case_id, model, output; several files may follow. "
     "Without it, the model_output embedded in each case is scored.",
 )
-@click.option("--verdicts", multiple=True, type=FILE, help="JSONL of verdicts by people or judges.")
+@click.option(
+    "--verdicts", multiple=True, type=FILE, help="JSONL or CSV of verdicts by people or judges."
+)
 @click.option(
     "--judge",
     default="none",
@@ -66,6 +68,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
     "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+)
+@click.option(
+    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
 )
 @click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
 @click.option(
@@ -90,6 +95,7 @@ def score(
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
+    open_items: Path | None,
     weights: tuple[str, ...],
     workload: tuple[str, ...],
     cost: tuple[str, ...],
@@ -129,7 +135,7 @@ def score(
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
     )
-    targets = Targets(results, records, save_verdicts, output.a_file(json_file))
+    targets = Targets(results, records, save_verdicts, output.a_file(json_file), open_items)
     progress = ProgressLine("scoring")
     try:
         card = score_files(config, targets, progress)

@@ -47,6 +47,8 @@ class ModelSpec(msgspec.Struct, frozen=True):
     price: Price | None = None
     limits: Limits = Limits()
     allow_http: bool = False
+    style: Literal["items", "document"] = "items"
+    """How a judge is asked: item by item, or by the framework's own prompt (C-100)."""
 
     @property
     def account(self) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSumm
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.running.asked import work_of
-from callscore.running.estimate import Estimate, estimate, estimate_judging
+from callscore.running.estimate import Estimate, JudgedAnswers, estimate, estimate_judging
 from callscore.running.models import Reached, price_of
 from callscore.running.preflight import Preflight
 from callscore.running.preparing import Prepared
@@ -59,9 +59,12 @@ def _estimate(prepared: Prepared, journal: Journal | None) -> list[Estimate]:
     )
     judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
     if isinstance(judge, tuple):
-        first = msgspec.structs.replace(judge[0], price=price_of(judge[0]))
-        answers = len(prepared.models) * config.repeats
-        found.append(estimate_judging(first, answers, subjects, benchmarks=benchmarks))
+        judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
+        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
+        answers = JudgedAnswers(
+            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
+        )
+        found += estimate_judging(judges, answers, subjects)
     return found
 
 
