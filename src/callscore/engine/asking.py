@@ -17,6 +17,7 @@ from callscore.core.calling import (
     FailureKind,
 )
 from callscore.core.case import Failed, Reply
+from callscore.core.errors import CallscoreError
 from callscore.core.run_words import OnEvent, Retry, Stored, Work
 from callscore.engine.backoff import SHARED, jittered, told_to_wait, wait_after
 from callscore.engine.budget import Budget
@@ -47,6 +48,16 @@ class Asker:
 
     async def ask(self, lane: Lane, work: Work) -> Stored | Failed | None:
         """The paid answer, or why there is none; None where the work is left for a later run."""
+        try:
+            return await self._ask(lane, work)
+        except CallscoreError:
+            raise
+        except Exception as error:
+            # A fault of an adapter. Its text might hold anything, so it is not quoted.
+            kind = type(error).__name__
+            return Failed("model", f"the adapter of {lane.spec.provider} failed: {kind}")
+
+    async def _ask(self, lane: Lane, work: Work) -> Stored | Failed | None:
         deadline = None
         failures: Counter[bool] = Counter()
         for attempt in count(1):

@@ -22,6 +22,8 @@ CARRIER = "record_the_answer"
 """The tool that carries an answer where only a tool's input can be held to a schema."""
 CARRIER_DESCRIPTION = "Records the answer; call it once."
 MOST_SCHEMAS_KEPT = 64
+MOST_TOKENS = 100_000_000
+"""No request has more; a larger count is a mistake of the server, and unknown is the right word."""
 
 _NEVER_A_PARAMETER = frozenset(("api_key", "apikey", "api-key", "authorization", "headers"))
 
@@ -152,9 +154,12 @@ def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 def token_count(*counts: object) -> int | None:
     """The sum of the counts that were told; None where none was, or one is no count."""
     told = [count for count in counts if count is not None]
-    if not told or any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in told):
-        return None
-    return sum(told)  # type: ignore[arg-type]
+    total = 0
+    for count in told:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            return None
+        total += count
+    return total if told and total <= MOST_TOKENS else None
 
 
 def unpacked(

@@ -56,7 +56,7 @@ class JudgeCalls:
         self.answers = answers
         self.payer = payer or Payer()
         self.seats: list[JudgeSeat] = []
-        self.under_way: dict[bytes, asyncio.Future[Settled]] = {}
+        self.under_way: dict[bytes, tuple[Lane, asyncio.Future[Settled]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = AnsweredBy()
         self.commons = Commons.of(self.payer.options)
@@ -135,12 +135,17 @@ class JudgeSeat:
             return Answered(stored.reply)
         if call.key in under_way:
             # Two models gave the same answer: one request judges both.
-            settled = await asyncio.shield(under_way[call.key])
+            asking, future = under_way[call.key]
+            settled = await asyncio.shield(future)
             if isinstance(settled, Answered):
                 self._tell(Outcome(work, settled.reply, cached=True))
+            elif asking.spec.account != lane.spec.account:
+                # A key that is refused says nothing about another key.
+                lane.total -= 1
+                return await self.carry_out(provider, call)
             return settled
-        future: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        under_way[call.key] = future
+        future = asyncio.get_running_loop().create_future()
+        under_way[call.key] = lane, future
         settled = AttemptFailed("not_sent", INTERRUPTED)
         try:
             settled = await self._asked(lane, work)
