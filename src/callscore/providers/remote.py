@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.calling import Answered, AttemptFailed, Call
-from callscore.core.case import Prompt, Reply
+from callscore.core.case import Prompt, Reply, ToolCall
 from callscore.providers.dialect import Dialect
 from callscore.providers.failures import failure, server_error
 from callscore.providers.http import Endpoint, Http, HttpAnswer
-from callscore.providers.redaction import excerpt
+from callscore.providers.redaction import excerpt, without_secrets
 from callscore.providers.requests import Requests
 from callscore.providers.waiting import NOTHING_TOLD, left
 
@@ -59,6 +59,7 @@ class RemoteModel:
             return self._unread(reply, answer)
         names = self._dialect.limit_headers
         told = left(answer.headers, names) if names else NOTHING_TOLD
+        reply = _without_secrets(reply, self._access.secrets)
         return Answered(reply, told.requests, told.tokens, told.reset_s)
 
     async def close(self) -> None:
@@ -81,3 +82,17 @@ class RemoteModel:
             return failure(answer._replace(status=status), error, host, secrets)
         told = f"{host}: {failed.message}: {error.message}"
         return msgspec.structs.replace(failed, message=excerpt(told, secrets), status=200)
+
+
+def _without_secrets(reply: Reply, secrets: Sequence[str]) -> Reply:
+    """The reply as it may be stored and shown: a server may echo the key that it was sent (P5)."""
+    if not secrets:
+        return reply
+
+    def hidden(text: str) -> str:
+        return without_secrets(text, secrets)
+
+    text = hidden(reply.text) if isinstance(reply.text, str) else reply.text
+    calls = tuple(ToolCall(hidden(call.name), hidden(call.arguments)) for call in reply.tool_calls)
+    model = None if reply.model is None else hidden(reply.model)
+    return msgspec.structs.replace(reply, text=text, tool_calls=calls, model=model)
