@@ -98,7 +98,7 @@ def test_a_schema_may_be_left_to_the_prompt() -> None:
 
 
 def test_an_unknown_way_to_hold_the_schema_is_refused() -> None:
-    with pytest.raises(ConfigError, match="expected format, tool or none"):
+    with pytest.raises(ConfigError, match="expected format, tool, auto or none"):
         built(spec("anthropic", "http://127.0.0.1:9", params={"structured_output": "maybe"}))
 
 

@@ -52,7 +52,7 @@ def test_a_judge_waits_while_its_account_is_paused() -> None:
 
 
 def test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone() -> None:
-    async def settled() -> list[object]:
+    async def settled() -> tuple[object, object]:
         calls = JudgeCalls(None)
         refused = ScriptedProvider(
             lambda call, attempt: AttemptFailed("unauthorised", "bad key"), latency_s=0.02

@@ -47,6 +47,8 @@ class ModelSpec(msgspec.Struct, frozen=True):
     price: Price | None = None
     limits: Limits = Limits()
     allow_http: bool = False
+    api: str | None = None
+    """Which API of the provider, or which version of it; None: the usual one."""
 
     @property
     def account(self) -> tuple[str, str, str]:

@@ -1,0 +1,102 @@
+"""The ways in which one model may be asked, and which of them its API has refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.core.calling import Call
+from callscore.core.case import JsonObject, Prompt
+from callscore.providers.dialect import AnswerForm, Dialect, PerSchema
+from callscore.providers.failures import ServerError
+from callscore.providers.http import Endpoint
+
+_OTHER_FORM = frozenset((400, 422, 500, 501))
+_OTHER_API = frozenset((400, 404))
+_NAMES_THE_FORM = re.compile(
+    r"schema|tool|function|response_?(?:format|mime)|output_?(?:config|format)|text\.format"
+    r"|structured.?output|json.?(?:mode|object)|grammar",
+    re.IGNORECASE,
+)
+_NAMES_RESPONSES = re.compile(r"/responses\b|responses api|unsupported_api_for_model", re.I)
+_LOOKED_AT = 2_000
+
+
+class Wire(NamedTuple):
+    """An API of a model, and where it is."""
+
+    dialect: Dialect
+    endpoint: Endpoint
+
+
+class Way(NamedTuple):
+    """One way to ask: over which API, and how the answer is held to its schema."""
+
+    wire: int = 0
+    form: int = 0
+
+
+class Ways:
+    """How a model is asked: the best way that its API takes, remembered for every schema."""
+
+    def __init__(self, wires: Sequence[Wire]) -> None:
+        self._wires = wires
+        self._wire = 0
+        self._forms: dict[tuple[int, bytes], int] = {}
+        self._digest = PerSchema(_digest)
+
+    def wire(self, way: Way) -> Wire:
+        """The API of a way."""
+        return self._wires[way.wire]
+
+    def first(self, call: Call) -> Way:
+        """The best way that was not refused yet."""
+        return self._at(self._wire, call.prompt)
+
+    def _at(self, wire: int, prompt: Prompt | None) -> Way:
+        schema = None if prompt is None else prompt.schema
+        return Way(wire, 0 if schema is None else self._forms.get((wire, self._digest(schema)), 0))
+
+    def next(self, call: Call, way: Way, status: int, error: ServerError) -> Way | None:
+        """The way to try after a refusal; None where the refusal is about something else."""
+        said = " ".join((*sorted(error.codes), error.message[:_LOOKED_AT]))
+        prompt = call.prompt
+        if prompt is None:
+            return None
+        if (
+            way.wire + 1 < len(self._wires)
+            and status in _OTHER_API
+            and _NAMES_RESPONSES.search(said)
+        ):
+            return self._at(way.wire + 1, prompt)
+        forms = self.wire(way).dialect.forms(prompt)
+        if way.form + 1 < len(forms) and status in _OTHER_FORM and _NAMES_THE_FORM.search(said):
+            return way._replace(form=way.form + 1)
+        return None
+
+    def body(self, call: Call, way: Way) -> bytes:
+        """The request of a call in one way."""
+        if way == Way() or call.prompt is None:
+            return call.body
+        dialect = self.wire(way).dialect
+        form = dialect.forms(call.prompt)[way.form]
+        return msgspec.json.encode(dialect.body(call.prompt, form))
+
+    def taken(self, call: Call, way: Way) -> AnswerForm | None:
+        """A way has worked: it is the first from now on; told is its form, where not the best.
+
+        Only what has worked is remembered, so that a refusal of something else degrades nothing.
+        """
+        self._wire = max(self._wire, way.wire)
+        if not way.form or call.prompt is None or call.prompt.schema is None:
+            return None
+        self._forms[way.wire, self._digest(call.prompt.schema)] = way.form
+        return self.wire(way).dialect.forms(call.prompt)[way.form]
+
+
+def _digest(schema: JsonObject) -> bytes:
+    return blake2b(msgspec.json.encode(schema), digest_size=16).digest()
