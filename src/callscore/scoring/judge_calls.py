@@ -184,7 +184,8 @@ class JudgeSeat:
         assert self.lane is not None  # whoever tells has been asked
         payer = self._calls.payer
         if isinstance(outcome.answer, Reply):
-            self._calls.answered_by.count(self.planned.spec.name, outcome.answer.model)
+            reply = outcome.answer
+            self._calls.answered_by.count(self.planned.spec.name, reply.model, reply.asked_as)
         self.lane.count(outcome, payer.options.give_up_after)
         payer.on_event(outcome)
         now = asyncio.get_running_loop().time()
