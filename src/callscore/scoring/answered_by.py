@@ -80,7 +80,7 @@ class AnsweredBy:
         names = self._names.get(model)
         if names is None:
             return
-        if asked_as in _ASKED_AS:
+        if asked_as is not None and asked_as in _ASKED_AS:
             self._forms[model][asked_as] += 1
         if not answered:
             return
