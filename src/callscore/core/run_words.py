@@ -131,6 +131,8 @@ class Progress(msgspec.Struct, frozen=True):
     concurrency: int
     """Calls at once that the model is trusted with now."""
     stopped: str | None = None
+    timeouts: int = 0
+    """Attempts that brought no complete answer in their time."""
 
 
 Event = Progress | Outcome | Retry

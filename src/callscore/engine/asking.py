@@ -135,7 +135,7 @@ class Asker:
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
     def _heed_answer(self, lane: Lane, answered: Answered, sent: float) -> None:
-        lane.gate.concurrency.answered()
+        lane.gate.concurrency.answered(sent, self._loop.time())
         lane.gate.pause.answered(sent)
         seconds = answered.reset_s
         if seconds is None or not _nothing_left(answered):
@@ -145,6 +145,10 @@ class Asker:
     def _heed_failure(self, lane: Lane, failure: AttemptFailed, sent: float) -> None:
         if failure.kind in STOPS_THE_MODEL:
             lane.stop(_why(failure))
+        if failure.kind == "timeout":
+            # Whoever answers too late is asked for too much at once, as with a 429.
+            lane.count_timeout()
+            lane.gate.concurrency.refused()
         if failure.kind not in SHARED:
             return
         lane.gate.concurrency.refused()

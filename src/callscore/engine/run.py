@@ -35,7 +35,10 @@ async def generate(
     """
     plan.check()
     commons = commons or Commons.of(plan.options)
-    lanes = [Lane(planned, commons.pause(planned.spec)) for planned in plan.models.values()]
+    attempt_s = plan.options.attempt_s
+    lanes = [
+        Lane(planned, commons.pause(planned.spec), attempt_s) for planned in plan.models.values()
+    ]
     asker = Asker(plan.options, commons.budget, stop, on_event)
     run = _Run(plan.options, ledger, asker, on_event, stop)
     await run.carry_out(lanes)

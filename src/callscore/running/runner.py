@@ -12,6 +12,7 @@ from callscore.core.errors import UsageError
 from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary, Work
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.providers.nearness import is_nearby
 from callscore.running.asked import work_of
 from callscore.running.estimate import Estimate, estimate, estimate_judging
 from callscore.running.models import Reached, price_of
@@ -196,6 +197,7 @@ def _plan(prepared: Prepared) -> Plan:
                 model.provider,
                 work_of(model.spec.name, model.provider, shared.reader(), repeats),
                 _total(prepared, model),
+                is_nearby(model.spec),
             )
             for model in prepared.models
         },

@@ -24,6 +24,7 @@ from callscore.engine.commons import Commons
 from callscore.engine.lane import Lane
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.engine.stopping import Stop
+from callscore.providers.nearness import is_nearby
 from callscore.providers.prices import price_for
 from callscore.scoring.answered_by import AnsweredBy
 from callscore.store.journal import OpenAnswers
@@ -67,7 +68,9 @@ class JudgeCalls:
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)
-        self.seats.append(JudgeSeat(self, PlannedModel(named, provider, (), 0)))
+        self.seats.append(
+            JudgeSeat(self, PlannedModel(named, provider, (), 0, nearby=is_nearby(spec)))
+        )
         return self.seats[-1]
 
     def check(self) -> None:
@@ -125,7 +128,8 @@ class JudgeSeat:
     async def carry_out(self, provider: Provider, call: Call) -> Settled:
         """The kept answer to this request, else a new one, kept before it is used."""
         if self.lane is None:
-            self.lane = Lane(self.planned, self._calls.commons.pause(self.planned.spec))
+            pause = self._calls.commons.pause(self.planned.spec)
+            self.lane = Lane(self.planned, pause, self._calls.payer.options.attempt_s)
         lane, answers, under_way = self.lane, self._calls.answers, self._calls.under_way
         lane.total += 1
         stored = answers.stored(call.key) if answers is not None else None
