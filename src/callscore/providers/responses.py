@@ -45,7 +45,8 @@ _INCOMPLETE: Mapping[str, str] = {
 _OUTAGES = frozenset(("failed", "cancelled", "queued", "in_progress"))
 """States of a response by which the server says that it, not the model, gave up."""
 _ONLY_HERE = late_pattern(
-    r"(?i)^(?:o\d+-pro|gpt-\d+(?:\.\d+)?-pro|.*codex|.*deep-research|computer-use|.*-cyber|.*rosalind|gpt-daybreak)"
+    r"(?i)^(?:o\d+-pro|gpt-\d+(?:\.\d+)?-pro|gpt-daybreak|computer-use"
+    r"|.*(?:codex|-deep-research|-cyber|rosalind))"
 )
 
 
