@@ -128,6 +128,16 @@ def responses_only(request: Request) -> Answer:
     return Answer(response())
 
 
+def strict_template(request: Request) -> Answer:
+    """A local model whose chat template takes one turn of each role after the other."""
+    turns = [turn for turn in request.json["messages"] if turn["role"] != "system"]
+    roles = [turn["role"] for turn in turns]
+    if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"] * (len(roles) % 2):
+        message = "Conversation roles must alternate user/assistant/user/assistant/..."
+        return Answer(_openai_error(message, "messages"), 500)
+    return Answer(chat_completion(json.dumps(ANSWER)))
+
+
 def without_schemas(request: Request) -> Answer:
     """A compatible server that promises JSON, but of no given shape."""
     if request.json.get("response_format", {}).get("type") == "json_schema":

@@ -28,6 +28,7 @@ from strict_apis import (
     strict_anthropic,
     strict_converse,
     strict_gemini,
+    strict_template,
     without_schemas,
 )
 from stub_servers import Answer, Json, Request, openai_error, serving
@@ -168,6 +169,17 @@ def test_a_conversation_that_alternates_is_left_as_it_is() -> None:
     with serving(strict_anthropic) as stub:
         answered(ask(spec("anthropic", stub.url), Prompt(turns)))
     assert [turn["content"] for turn in stub.requests[0].json["messages"]] == ["a", "b", "c"]
+
+
+def test_a_chat_template_that_wants_alternating_turns_gets_them() -> None:
+    with serving(strict_template) as stub:
+        answers = ask_times(3, spec("openai", stub.url), HISTORY)
+    assert [answered(answer).reply.asked_as for answer in answers] == [None] * 3
+    assert len(stub.requests) == 4
+    sent = [turn["content"] for turn in stub.requests[-1].json["messages"]]
+    assert sent == ["Plan.", "Begin.", "earlier", "one\n\ntwo", "three\n\nfour", "Continue."]
+    first = [turn["content"] for turn in stub.requests[0].json["messages"]]
+    assert first == [message.content for message in HISTORY.messages]
 
 
 # The second API of OpenAI

@@ -144,6 +144,13 @@ def alternating(turns: Sequence[Message]) -> Sequence[Message]:
     return merged_turns
 
 
+def in_turns(messages: Sequence[Message]) -> Sequence[Message]:
+    """System messages as one, then the turns, alternating."""
+    system, turns = system_and_turns(messages)
+    first = [Message("system", system)] if system else []
+    return [*first, *alternating(turns)]
+
+
 def declared_max(*values: object) -> int:
     """The first declared maximum of output tokens, or the assumed one."""
     for value in values:

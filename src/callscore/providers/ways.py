@@ -11,16 +11,19 @@ import msgspec
 
 from callscore.core.calling import Call
 from callscore.core.case import JsonObject, Prompt
-from callscore.providers.dialect import AnswerForm, Dialect, PerSchema
+from callscore.providers.dialect import AnswerForm, Dialect, PerSchema, in_turns
 from callscore.providers.failures import ServerError
 from callscore.providers.http import Endpoint
 
 _OTHER_FORM = frozenset((400, 422, 500, 501))
 _OTHER_API = frozenset((400, 404))
 _NAMES_THE_FORM = re.compile(
-    r"schema|tool|function|response_?(?:format|mime)|output_?(?:config|format)|text\.format"
+    r"schema|tool|function|response_?(?:format|mime)|output_?(?:config|format)|text.?format"
     r"|structured.?output|json.?(?:mode|object)|grammar",
     re.IGNORECASE,
+)
+_NAMES_TURNS = re.compile(
+    r"alternat|prefill|(?:start|begin|end)s? with (?:a|the) (?:user|model)|last message", re.I
 )
 _NAMES_RESPONSES = re.compile(r"/responses\b|responses api|unsupported_api_for_model", re.I)
 _LOOKED_AT = 2_000
@@ -34,10 +37,13 @@ class Wire(NamedTuple):
 
 
 class Way(NamedTuple):
-    """One way to ask: over which API, and how the answer is held to its schema."""
+    """One way to ask: over which API, how the answer is held to its schema, in which turns."""
 
     wire: int = 0
     form: int = 0
+    alternating: bool = False
+    """Whether the turns are merged for a server whose API leaves it open, but whose model does not
+    (the chat templates of many local models)."""
 
 
 class Ways:
@@ -46,6 +52,7 @@ class Ways:
     def __init__(self, wires: Sequence[Wire]) -> None:
         self._wires = wires
         self._wire = 0
+        self._alternating = False
         self._forms: dict[tuple[int, bytes], int] = {}
         self._digest = PerSchema(_digest)
 
@@ -59,7 +66,8 @@ class Ways:
 
     def _at(self, wire: int, prompt: Prompt | None) -> Way:
         schema = None if prompt is None else prompt.schema
-        return Way(wire, 0 if schema is None else self._forms.get((wire, self._digest(schema)), 0))
+        form = 0 if schema is None else self._forms.get((wire, self._digest(schema)), 0)
+        return Way(wire, form, self._alternating)
 
     def next(self, call: Call, way: Way, status: int, error: ServerError) -> Way | None:
         """The way to try after a refusal; None where the refusal is about something else."""
@@ -73,6 +81,8 @@ class Ways:
             and _NAMES_RESPONSES.search(said)
         ):
             return self._at(way.wire + 1, prompt)
+        if not way.alternating and status in _OTHER_FORM and _NAMES_TURNS.search(said):
+            return way._replace(alternating=True)
         forms = self.wire(way).dialect.forms(prompt)
         if way.form + 1 < len(forms) and status in _OTHER_FORM and _NAMES_THE_FORM.search(said):
             return way._replace(form=way.form + 1)
@@ -82,9 +92,11 @@ class Ways:
         """The request of a call in one way."""
         if way == Way() or call.prompt is None:
             return call.body
-        dialect = self.wire(way).dialect
-        form = dialect.forms(call.prompt)[way.form]
-        return msgspec.json.encode(dialect.body(call.prompt, form))
+        dialect, prompt = self.wire(way).dialect, call.prompt
+        form = dialect.forms(prompt)[way.form]
+        if way.alternating:
+            prompt = msgspec.structs.replace(prompt, messages=in_turns(prompt.messages))
+        return msgspec.json.encode(dialect.body(prompt, form))
 
     def taken(self, call: Call, way: Way) -> AnswerForm | None:
         """A way has worked: it is the first from now on; told is its form, where not the best.
@@ -92,6 +104,7 @@ class Ways:
         Only what has worked is remembered, so that a refusal of something else degrades nothing.
         """
         self._wire = max(self._wire, way.wire)
+        self._alternating |= way.alternating
         if not way.form or call.prompt is None or call.prompt.schema is None:
             return None
         self._forms[way.wire, self._digest(call.prompt.schema)] = way.form
