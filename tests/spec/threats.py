@@ -328,6 +328,9 @@ PROOFS: Mapping[str, Proof] = {
                 "test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none",
                 "test_a_timeout_lowers_the_number_of_calls_at_once_and_is_told",
             ),
+            "doors/test_slow_server_cli.py": (
+                "test_r09_every_case_is_answered_and_none_is_asked_twice",
+            ),
         }
     ),
     "R-10": Proof(
