@@ -12,6 +12,8 @@ HALF = 0.5
 FIRST_NEARBY = 2
 ROUNDS_OF = 2
 """Results a round, for each call at once."""
+MANY = 100
+"""Whoever allows more calls at once than this knows the server."""
 ROUNDS_TO_WAIT = 8
 FASTER = 1.1
 STEP = 0.1
@@ -109,7 +111,7 @@ class NearbyConcurrency:
 
     def answered(self, sent: float, now: float) -> None:
         """A call that was sent then was answered now."""
-        if (now - sent) * self._ceiling <= self._soon_s:
+        if (now - sent) * min(self._ceiling, MANY) <= self._soon_s:
             self.allowed, self._useful = self._ceiling, None
         self._began = sent if self._began is None else self._began
         self._results += 1
