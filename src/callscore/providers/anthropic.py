@@ -33,6 +33,7 @@ from callscore.providers.dialect import (
     unpacked,
     without_format,
 )
+from callscore.providers.schemas import without_bounds
 from callscore.providers.waiting import LimitHeaders
 
 BASE_URL = "https://api.anthropic.com/v1"
@@ -163,7 +164,7 @@ def _refuse_sampling(params: JsonObject, version: str) -> None:
 
 
 def _format(schema: JsonObject) -> msgspec.Raw:
-    return encoded({"type": "json_schema", "schema": schema})
+    return encoded({"type": "json_schema", "schema": without_bounds(schema)})
 
 
 def _answer_tool(schema: JsonObject) -> msgspec.Raw:

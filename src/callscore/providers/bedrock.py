@@ -32,6 +32,7 @@ from callscore.providers.dialect import (
     unpacked,
     without_format,
 )
+from callscore.providers.schemas import without_bounds
 
 KEY_ENV = "AWS_BEARER_TOKEN_BEDROCK"
 
@@ -177,6 +178,6 @@ def _tool(name: str, description: str, parameters: JsonObject) -> Body:
 
 def _text_format(schema: JsonObject) -> Body:
     """The schema travels as text in this API."""
-    text = msgspec.json.encode(schema).decode()
+    text = msgspec.json.encode(without_bounds(schema)).decode()
     structure = {"jsonSchema": {"schema": text, "name": ANSWER_NAME}}
     return {"type": "json_schema", "structure": structure}
