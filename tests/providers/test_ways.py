@@ -141,6 +141,28 @@ def test_every_schema_finds_its_own_form_in_whatever_order_they_are_asked() -> N
         assert forms([WITH_OPEN_SCHEMA, WITH_SCHEMA] * 3) == ["auto", None] * 3
 
 
+def test_a_form_that_no_schema_was_taken_in_is_given_up_for_the_model() -> None:
+    """Cases may each have a schema of their own: not every one of them learns it anew."""
+    names = [f"field {number}" for number in range(20)]
+    prompts = [
+        Prompt(PROMPT.messages, {**SCHEMA, "required": [name], "properties": {name: {}}})
+        for name in names
+    ]
+
+    async def asked() -> None:
+        provider = make_provider(spec("openai", stub.url), secrets(), Http())
+        try:
+            for prompt in prompts:
+                reply = answered(await provider.attempt(provider.call(prompt, 1))).reply
+                assert reply.asked_as == "json"
+        finally:
+            await provider.close()
+
+    with serving(without_schemas) as stub:
+        asyncio.run(asked())
+    assert len(stub.requests) == len(prompts) + 3
+
+
 def test_another_form_leaves_the_key_of_the_request_as_it_was() -> None:
     """Else a resumed run, which has not heard the refusal yet, would pay for the answer again."""
     model = spec("anthropic", "http://127.0.0.1:9")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
@@ -27,6 +28,9 @@ _NAMES_TURNS = re.compile(
 )
 _NAMES_RESPONSES = re.compile(r"/responses\b|responses api|unsupported_api_for_model", re.I)
 _LOOKED_AT = 2_000
+ENOUGH_REFUSALS = 3
+MOST_REMEMBERED = 1_000
+"""Schemas with a form of their own; every case may bring one."""
 
 
 class Wire(NamedTuple):
@@ -47,13 +51,20 @@ class Way(NamedTuple):
 
 
 class Ways:
-    """How a model is asked: the best way that its API takes, remembered for every schema."""
+    """How a model is asked: the best way that its API takes, remembered for every schema.
+
+    A form that several schemas were refused in, and none was taken in, is one that the model does
+    not know: other schemas are not tried in it.
+    """
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         self._wires = wires
         self._wire = 0
         self._alternating = False
         self._forms: dict[tuple[int, bytes], int] = {}
+        self._refused: Counter[tuple[int, AnswerForm]] = Counter()
+        """Schemas that were refused, by API and form."""
+        self._taken: set[tuple[int, AnswerForm]] = set()
         self._digest = PerSchema(_digest)
 
     def wire(self, way: Way) -> Wire:
@@ -65,9 +76,16 @@ class Ways:
         return self._at(self._wire, call.prompt)
 
     def _at(self, wire: int, prompt: Prompt | None) -> Way:
-        schema = None if prompt is None else prompt.schema
-        form = 0 if schema is None else self._forms.get((wire, self._digest(schema)), 0)
+        if prompt is None or prompt.schema is None:
+            return Way(wire, 0, self._alternating)
+        form = self._forms.get((wire, self._digest(prompt.schema)))
+        if form is None:
+            forms = self._wires[wire].dialect.forms(prompt)
+            form = next((n for n, f in enumerate(forms) if self._is_known(wire, f)), len(forms) - 1)
         return Way(wire, form, self._alternating)
+
+    def _is_known(self, wire: int, form: AnswerForm) -> bool:
+        return (wire, form) in self._taken or self._refused[wire, form] < ENOUGH_REFUSALS
 
     def next(self, call: Call, way: Way, status: int, error: ServerError) -> Way | None:
         """The way to try after a refusal; None where the refusal is about something else."""
@@ -105,10 +123,15 @@ class Ways:
         """
         self._wire = max(self._wire, way.wire)
         self._alternating |= way.alternating
-        if not way.form or call.prompt is None or call.prompt.schema is None:
+        if call.prompt is None or call.prompt.schema is None:
             return None
-        self._forms[way.wire, self._digest(call.prompt.schema)] = way.form
-        return self.wire(way).dialect.forms(call.prompt)[way.form]
+        forms = self.wire(way).dialect.forms(call.prompt)
+        self._taken.add((way.wire, forms[way.form]))
+        schema = way.wire, self._digest(call.prompt.schema)
+        if way.form and schema not in self._forms and len(self._forms) < MOST_REMEMBERED:
+            self._refused.update((way.wire, form) for form in forms[: way.form])
+            self._forms[schema] = way.form
+        return forms[way.form] if way.form else None
 
 
 def _digest(schema: JsonObject) -> bytes:
