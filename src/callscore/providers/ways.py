@@ -78,11 +78,11 @@ class Ways:
     def _at(self, wire: int, prompt: Prompt | None) -> Way:
         if prompt is None or prompt.schema is None:
             return Way(wire, 0, self._alternating)
+        forms = self._wires[wire].dialect.forms(prompt)
         form = self._forms.get((wire, self._digest(prompt.schema)))
         if form is None:
-            forms = self._wires[wire].dialect.forms(prompt)
-            form = next((n for n, f in enumerate(forms) if self._is_known(wire, f)), len(forms) - 1)
-        return Way(wire, form, self._alternating)
+            form = next((n for n, f in enumerate(forms) if self._is_known(wire, f)), len(forms))
+        return Way(wire, min(form, len(forms) - 1), self._alternating)
 
     def _is_known(self, wire: int, form: AnswerForm) -> bool:
         return (wire, form) in self._taken or self._refused[wire, form] < ENOUGH_REFUSALS
