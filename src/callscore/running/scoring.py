@@ -95,7 +95,7 @@ class JournalAnswers:
     def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
         for reply in runs.values():
             if isinstance(reply, Reply):
-                self.answered_by.count(model, reply.model)
+                self.answered_by.count(model, reply.model, reply.asked_as)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
