@@ -339,6 +339,15 @@ PROOFS: Mapping[str, Proof] = {
                 "test_eight_processes_write_a_thousand_rows_each_without_loss",
             ),
             _DOOR: ("test_the_second_process_is_told_who_holds_the_run",),
+            "doors/test_parallel_runs.py": (
+                "test_r14_runs_at_once_pay_once_for_the_same_request",
+                "test_r14_a_killed_run_keeps_nobody_waiting",
+                "test_r14_a_stopped_process_is_waited_for_no_longer_than_a_call_may_take",
+                "test_r14_six_runs_of_160_requests_pay_160_but_for_what_is_killed",
+            ),
+            "store/test_leases.py": (
+                "test_a_request_that_another_holds_is_waited_for_and_its_answer_used",
+            ),
         }
     ),
     "R-15": Proof({"store/test_holding.py": ("test_who_has_certainly_ended",)}),

@@ -183,6 +183,14 @@ class Ledger(Protocol):
         """The answer to this request, if it was ever paid for."""
         ...
 
+    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one."""
+        ...
+
+    def release(self, key: bytes) -> None:
+        """Others may have the request now."""
+        ...
+
     async def keep(self, item: Item, stored: Stored) -> None:
         """Returns when the paid answer and the item are durable."""
         ...

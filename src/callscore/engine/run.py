@@ -133,17 +133,28 @@ class _Run:
         self._asked[key] = settled
         answer: Settled = None
         try:
-            result = await self._guarded(lane, work)
-            if isinstance(result, Stored):
-                await self._ledger.keep(_item(work, paid=True), result)
-                answer = result.reply
-                self._tell(lane, Outcome(work, answer, attempts=result.attempts))
-            elif result is not None:
-                answer = result
-                await self._note(lane, Outcome(work, result))
+            patience_s = self._options.attempt_s + self._options.case_s
+            found = await self._ledger.claim(key, patience_s)
+            if found is not None:
+                answer = found.reply
+                await self._note(lane, Outcome(work, answer, cached=True))
+            else:
+                answer = await self._paid(lane, work)
         finally:
+            self._ledger.release(key)
             del self._asked[key]
             settled.set_result(answer)
+
+    async def _paid(self, lane: Lane, work: Work) -> Settled:
+        """What a request that nobody else has under way comes to."""
+        result = await self._guarded(lane, work)
+        if isinstance(result, Stored):
+            await self._ledger.keep(_item(work, paid=True), result)
+            self._tell(lane, Outcome(work, result.reply, attempts=result.attempts))
+            return result.reply
+        if result is not None:
+            await self._note(lane, Outcome(work, result))
+        return result
 
     async def _guarded(self, lane: Lane, work: Work) -> Stored | Failed | None:
         try:

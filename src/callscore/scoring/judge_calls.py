@@ -153,11 +153,18 @@ class JudgeSeat:
         calls, why_not = self._calls, self._why_not(lane)
         if why_not:
             return AttemptFailed("not_sent", why_not)
+        answers, key = calls.answers, work.call.key
         try:
+            kept = await answers.claim(key, self._patience_s) if answers is not None else None
+            if kept is not None:
+                self._tell(Outcome(work, kept.reply, cached=True))
+                return Answered(kept.reply)
             found = await calls.asker.ask(lane, work)
-            if isinstance(found, Stored) and calls.answers is not None:
-                found = await calls.answers.keep_judged(found, calls.payer.run_id)
+            if isinstance(found, Stored) and answers is not None:
+                found = await answers.keep_judged(found, calls.payer.run_id)
         finally:
+            if answers is not None:
+                answers.release(key)
             calls.asker.sending.discard(asyncio.current_task())
         if found is None:
             return AttemptFailed("not_sent", self._why_not(lane) or INTERRUPTED)
@@ -166,6 +173,12 @@ class JudgeSeat:
             return calls.given_up.pop(work.call.key, AttemptFailed("not_sent", found.why))
         self._tell(Outcome(work, found.reply, attempts=found.attempts))
         return Answered(found.reply)
+
+    @property
+    def _patience_s(self) -> float:
+        """How long another process is waited for that has the same request under way."""
+        options = self._calls.payer.options
+        return options.attempt_s + options.case_s
 
     def _why_not(self, lane: Lane) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +17,7 @@ from callscore.store.damage import check_whole
 from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
 from callscore.store.known_keys import KnownKeys
+from callscore.store.leases import Leases
 from callscore.store.migrations import migrate
 from callscore.store.run_records import (
     RunHeader,
@@ -25,6 +28,10 @@ from callscore.store.run_records import (
     one_run,
     take_run,
 )
+
+FIRST_LOOK_S = 0.02
+LONGEST_LOOK_S = 0.25
+"""Between two looks whether a request of another process is settled."""
 
 _ONE = "SELECT reply, attempts, checksum FROM answers WHERE key = ?"
 _TO_A_CASE = (
@@ -72,17 +79,18 @@ class Journal:
         """
         with told_plainly(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
-            keys = KnownKeys(self._connection)
-        return OpenRun(run_id, self, self._writer(keys))
+        return OpenRun(run_id, self, self.open_answers())
 
     def open_answers(self) -> OpenAnswers:
-        """A place for the answers of judges that work for no run."""
-        with told_plainly(self.path), transaction(self._connection):
-            keys = KnownKeys(self._connection)
-        return self._writer(keys)
-
-    def _writer(self, keys: KnownKeys) -> OpenAnswers:
-        return OpenAnswers(self, connect(self.path, self._factory), keys)
+        """A place for answers: of models for a run, or of judges that work for none."""
+        leases = Leases(self.path)  # before the keys are read: who writes later is noticed
+        try:
+            with told_plainly(self.path), transaction(self._connection):
+                keys = KnownKeys(self._connection)
+            return OpenAnswers(self, connect(self.path, self._factory), keys, leases)
+        except StoreError:
+            leases.close()
+            raise
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -131,10 +139,13 @@ class Journal:
 class OpenAnswers:
     """Answers under way: each is on the disk before it is used; many share one commit."""
 
-    def __init__(self, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys) -> None:
+    def __init__(
+        self, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys, leases: Leases
+    ) -> None:
         self._journal = journal
         self._connection = connection
         self._keys = keys
+        self._leases = leases
         self.commits = GroupCommit(connection, journal.path, keys)
 
     def __enter__(self) -> OpenAnswers:
@@ -154,6 +165,7 @@ class OpenAnswers:
             self.commits.close()
         finally:
             self._connection.close()
+            self._leases.close()
 
     def stored(self, key: bytes) -> Stored | None:
         """The answer to this request, if it was ever paid for.
@@ -161,6 +173,22 @@ class OpenAnswers:
         What others keep while these are under way is seen after the next commit.
         """
         return None if self._keys.lacks(key) else self._journal.stored(key)
+
+    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one.
+
+        A request that another process has under way is waited for. One that is not settled when
+        the patience ends is asked all the same: its holder may have been stopped.
+        """
+        wait, end = FIRST_LOOK_S, time.monotonic() + patience_s
+        while not self._leases.take(key) and time.monotonic() < end:
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_LOOK_S)
+        return None if self._leases.alone else self._journal.stored(key)
+
+    def release(self, key: bytes) -> None:
+        """Others may have the request now; its answer, if any, is durable."""
+        self._leases.release(key)
 
     async def keep(self, stored: Stored, item: ItemRow) -> None:
         """Returns when a model's paid answer and what a run made of it are durable."""
@@ -189,6 +217,14 @@ class OpenRun:
     def stored(self, key: bytes) -> Stored | None:
         """The answer to this request, if it was ever paid for."""
         return self.answers.stored(key)
+
+    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one."""
+        return await self.answers.claim(key, patience_s)
+
+    def release(self, key: bytes) -> None:
+        """Others may have the request now."""
+        self.answers.release(key)
 
     @property
     def overtaken(self) -> bool:
