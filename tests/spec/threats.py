@@ -203,6 +203,9 @@ PROOFS: Mapping[str, Proof] = {
             _PRESSURE: ("test_the_budget_is_never_exceeded_counting_what_is_under_way",),
             _LIMITS: ("test_a_budget_is_never_exceeded_by_honest_maxima",),
             "doors/test_judge_in_run.py": ("test_models_and_judges_share_one_budget",),
+            "doors/test_uncertain_spend.py": (
+                "test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run",
+            ),
         },
         "step 9: budgets in calls and tokens beside the one in money",
     ),
@@ -234,8 +237,14 @@ PROOFS: Mapping[str, Proof] = {
                 "test_an_interrupt_keeps_what_came_and_says_how_to_go_on",
                 "test_an_interrupt_before_the_first_answer_ends_at_once",
             ),
+            "doors/test_interrupts.py": (
+                "test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_way",
+                "test_r03_a_second_interrupt_drops_what_is_under_way",
+                "test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback",
+            ),
             _PRESSURE: (
-                "test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over",
+                "test_an_interrupt_waits_for_calls_under_way_to_their_deadline",
+                "test_who_is_about_to_be_killed_waits_for_a_short_grace_only",
                 "test_a_second_interrupt_ends_at_once",
             ),
         }

@@ -63,7 +63,8 @@ def run(
     """Ask the models of an eval file, keep every answer, print the scores.
 
     Every paid answer is stored before it is used and never paid for again: not after a crash,
-    not by a second run. Ctrl-C stops within seconds; --resume goes on.
+    not by a second run. Ctrl-C sends nothing more and waits for calls under way, a second one
+    drops them; --resume goes on.
 
     \b
     callscore run eval.yaml --dry-run
@@ -92,6 +93,7 @@ def run(
             return
         ran = _carried_out(prepared) if rescore is None else _rescored(prepared, rescore)
         if ran.summary.status == "interrupted":
+            _say_what_is_kept(ran)
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
         with whoever_listens():
@@ -129,6 +131,13 @@ def _carried_out(prepared: Prepared) -> Ran:
         return run_prepared(prepared, on_event)
 
 
+def _say_what_is_kept(ran: Ran) -> None:
+    from callscore.cli.run_text import summary_lines
+
+    for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
+        click.echo(line, err=True)
+
+
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
     words += ["--limit", str(options.limit)] if options.limit is not None else []
@@ -151,7 +160,6 @@ def _show_estimate(prepared: Prepared) -> None:
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.cli import output
-    from callscore.cli.run_text import summary_lines
     from callscore.report.orchestration_terminal import render
     from callscore.running.document import run_document
     from callscore.store.files import written_whole
@@ -159,8 +167,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     if (file_name := output.a_file(json_file)) is not None:
         with written_whole(file_name) as file:
             file.write(run_document(ran))
-    for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
-        click.echo(line, err=True)
+    _say_what_is_kept(ran)
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return

@@ -105,7 +105,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line a run, newest first."""
     headings = (
         *("run", "name", "status", "answered", "failed", "coverage"),
-        *("cost", "judging", "started (UTC)"),
+        *("cost", "judging", "may be billed", "started (UTC)"),
     )
     rows = [
         (
@@ -117,6 +117,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             f"{record.coverage:.1%}" if record.coverage is not None else "",
             _cost(record),
             show_money(record.judge_usd) if record.judge_usd else "",
+            f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",
             record.started_at,
         )
         for record in records

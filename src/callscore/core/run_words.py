@@ -111,6 +111,14 @@ class Retry(msgspec.Struct, frozen=True):
     """None: it is not repeated."""
 
 
+class Uncertain(msgspec.Struct, frozen=True):
+    """An attempt was sent and never came back whole: it may be billed."""
+
+    model: str
+    usd: float
+    """At most."""
+
+
 class Progress(msgspec.Struct, frozen=True):
     """How far one model is."""
 
@@ -131,7 +139,14 @@ class Progress(msgspec.Struct, frozen=True):
     stopped: str | None = None
 
 
-Event = Progress | Outcome | Retry
+class Stopping(msgspec.Struct, frozen=True):
+    """Nothing more is sent; what is under way is waited for."""
+
+    under_way: int
+    at_most_s: float
+
+
+Event = Progress | Outcome | Retry | Uncertain | Stopping
 OnEvent = Callable[[Event], None]
 
 RunStatus = Literal["complete", "budget", "interrupted"]

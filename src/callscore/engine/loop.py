@@ -6,19 +6,25 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from callscore.core.collecting import seldom_collected
 from callscore.engine.stopping import Stop
 
 T = TypeVar("T")
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt asks to stop, a second one to stop at once."""
-    with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
-        return runner.run(_watched(main))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
+            return runner.run(_watched(main))
+    finally:
+        with suppress(ValueError):  # not the main thread: nothing was changed
+            for number, handler in handlers.items():
+                signal.signal(number, handler or signal.SIG_DFL)
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -35,11 +41,7 @@ async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     loop = asyncio.get_running_loop()
     # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.
     with suppress(NotImplementedError, RuntimeError, ValueError):
-        for number in SIGNALS:
-            loop.add_signal_handler(number, stop.ask)
-    try:
-        return await main(stop)
-    finally:
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            for number in SIGNALS:
-                loop.remove_signal_handler(number)
+        loop.add_signal_handler(signal.SIGINT, stop.ask)
+        # Whoever sends this one sends SIGKILL next, after some seconds.
+        loop.add_signal_handler(signal.SIGTERM, partial(stop.ask, briefly=True))
+    return await main(stop)

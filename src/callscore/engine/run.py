@@ -14,6 +14,7 @@ from callscore.core.run_words import (
     Outcome,
     RunStatus,
     RunSummary,
+    Stopping,
     Stored,
     Work,
 )
@@ -69,7 +70,7 @@ class _Run:
             for _ in range(min(lane.spec.limits.concurrency, lane.total))
         ]
         minders = [
-            asyncio.create_task(self._stop_when_asked(workers)),
+            asyncio.create_task(self._stop_when_asked(workers, lanes)),
             asyncio.create_task(self._tell_now_and_then(lanes)),
         ]
         try:
@@ -93,12 +94,17 @@ class _Run:
             await asyncio.wait(others)
         raise error
 
-    async def _stop_when_asked(self, workers: Sequence[asyncio.Task[None]]) -> None:
+    async def _stop_when_asked(
+        self, workers: Sequence[asyncio.Task[None]], lanes: Sequence[Lane]
+    ) -> None:
         await self._stop.wait()
         for task in workers:
             if task not in self._asker.sending:
                 task.cancel()
-        await self._stop.grace(self._options.grace_s)
+        patience_s = self._stop.patience_s(self._options)
+        self.tell_progress(lanes)
+        self._on_event(Stopping(len(self._asker.sending), patience_s))
+        await self._stop.grace(patience_s)
         for task in workers:
             task.cancel()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary
+from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary, Uncertain
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.running.asked import work_of
@@ -86,6 +86,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
     with Journal(config.store) as journal:
         ledger = journal.open_run(header, resume=prepared.options.resume)
         held = _Held(ledger)
+        on_event = _also_kept(ledger, on_event)
         payer = Payer(_engine_options(prepared), ledger.id, on_event)
         calls = JudgeCalls(ledger.answers, payer)
         try:
@@ -123,6 +124,17 @@ class _Held:
         trace: TracebackType | None,
     ) -> None:
         self._ledger.end(self.status)
+
+
+def _also_kept(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
+    """Writes down what attempts may be billed with, of models and of judges."""
+
+    def told(event: Event) -> None:
+        if isinstance(event, Uncertain):
+            ledger.may_be_billed(event.usd)
+        on_event(event)
+
+    return told
 
 
 def _also_scored(ledger: OpenRun, scoring: RunScoring, on_event: OnEvent) -> OnEvent:

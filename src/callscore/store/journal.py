@@ -243,6 +243,10 @@ class OpenRun:
         """Returns when everything is durable."""
         await self.answers.commits.settle()
 
+    def may_be_billed(self, usd: float) -> None:
+        """Add what an attempt may cost that never came back; durable with the next commit."""
+        self.answers.commits.add(Rows(uncertain=(usd, self.id)))
+
     def charge_preflight(self, usd: float) -> None:
         """Write down what this run has paid to see whether the models answer."""
         self._journal.charge_preflight(self.id, usd)

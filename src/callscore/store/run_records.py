@@ -24,7 +24,8 @@ _OF_RUN = (
     " (SELECT count(*) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
     " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
-    "   WHERE run_id = runs.id)"
+    "   WHERE run_id = runs.id),"
+    " uncertain_usd"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -66,11 +67,13 @@ class RunRecord(msgspec.Struct, frozen=True):
     """Answers this run paid for at a price nobody knows."""
     judge_usd: float = 0.0
     """The known part of what this run paid to judges."""
+    uncertain_usd: float = 0.0
+    """At most this much more may be billed for attempts of this run that never came back."""
 
     @property
     def spent_usd(self) -> float:
-        """What counts against a budget: models and judges."""
-        return self.cost_usd + self.judge_usd
+        """What counts against a budget: models, judges, and what may still be billed."""
+        return self.cost_usd + self.judge_usd + self.uncertain_usd
 
     @property
     def coverage(self) -> float | None:
@@ -165,6 +168,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
             "cost_usd": row[11],
             "unpriced": row[12],
             "judge_usd": row[13],
+            "uncertain_usd": row[14],
         },
         RunRecord,
     )

@@ -1,0 +1,47 @@
+"""Attempts that may be billed: written down, counted against the budget, listed (S-24)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from callscore.store.journal import Journal
+from callscore.store.salvage import salvage
+from commands import run
+from eval_files import cases_file, eval_file, remote
+from stub_servers import Hang, always, serving
+
+MOST = 100 * 1000 / 1e6
+"""What a call costs at most: a hundred tokens at a thousand dollars a million."""
+
+
+def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(
+    tmp_path: Path,
+) -> None:
+    cases_file(tmp_path, 5)
+    with serving(always(Hang())) as stub:
+        model = remote(
+            stub.url,
+            params={"max_tokens": 100},
+            price={"input": 0, "output": 1000},
+            limits={"concurrency": 1},
+        )
+        path = eval_file(
+            tmp_path,
+            [model],
+            budget_usd=1.5 * MOST,
+            attempts={"most": 1, "timeout_s": 0.3, "case_timeout_s": 1},
+        )
+        run("run", path, "--no-preflight")
+        assert len(stub.requests) == 1
+        run("run", path, "--no-preflight", "--resume")
+        assert len(stub.requests) == 1, "the budget may be spent"
+    store = tmp_path / ".callscore" / "runs.db"
+    (record,) = map(json.loads, run("runs", path, "--json").stdout.splitlines())
+    assert record["uncertain_usd"] == pytest.approx(MOST)
+    assert "up to $0.100 more" in run("runs", path).stdout
+    salvage(store, tmp_path / "new.db")
+    with Journal(tmp_path / "new.db") as journal:
+        assert journal.run(1).spent_usd == pytest.approx(MOST)
