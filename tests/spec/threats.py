@@ -256,7 +256,10 @@ PROOFS: Mapping[str, Proof] = {
                 "test_r04_a_disk_that_is_full_leaves_no_part_of_a_report",
                 "test_r04_a_folder_that_vanishes_is_said_plainly",
             ),
-            _INPUTS: ("test_r04_a_log_that_cannot_be_written_is_said_plainly",),
+            _INPUTS: (
+                "test_r04_a_log_that_cannot_be_written_is_said_plainly",
+                "test_r04_a_log_on_a_full_disk_loses_no_answer_under_way",
+            ),
         }
     ),
     "R-05": Proof(
@@ -434,7 +437,14 @@ PROOFS: Mapping[str, Proof] = {
             _SCORE: ("test_the_order_of_output_lines_does_not_change_a_byte",),
         }
     ),
-    "R-25": Proof({_FILES: ("test_r25_a_report_that_cannot_be_finished_leaves_the_old_one",)}),
+    "R-25": Proof(
+        {
+            _FILES: ("test_r25_a_report_that_cannot_be_finished_leaves_the_old_one",),
+            "store/test_written_files.py": (
+                "test_r25_a_file_that_is_being_written_has_no_name_to_leave_behind",
+            ),
+        }
+    ),
     "R-26": Proof(
         {
             _ANSWERS: ("test_a_model_that_answers_under_another_name_is_named_in_card_and_json",),

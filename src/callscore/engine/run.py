@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import CallscoreError, StoreError
+from callscore.core.errors import CallscoreError, OutputError, StoreError
 from callscore.core.run_words import (
     Item,
     Ledger,
@@ -87,7 +87,7 @@ class _Run:
         error = next((e for task in done if not task.cancelled() and (e := task.exception())), None)
         if error is None:
             return
-        if others and not isinstance(error, StoreError):
+        if others and (isinstance(error, OutputError) or not isinstance(error, StoreError)):
             # What is already paid for is still kept.
             if not self._stop.asked:
                 self._stop.ask()

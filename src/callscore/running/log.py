@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.errors import StoreError
+from callscore.core.errors import OutputError, StoreError
 from callscore.core.run_words import Event, Outcome, Retry
 from callscore.providers.redaction import redact
 
@@ -59,7 +59,7 @@ class EventLog:
             if self._file.write(raw) < len(raw):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise StoreError(f"{self._path}: cannot be written: {error.strerror}") from None
+            raise OutputError(f"{self._path}: cannot be written: {error.strerror}") from None
 
 
 def _outcome(event: Outcome) -> dict[str, Any]:
