@@ -270,6 +270,9 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_disk_that_cannot_be_written_is_noticed_before_the_first_call",
                 "test_a_read_only_folder_is_refused",
             ),
+            "store/test_foreign_stores.py": (
+                "test_r05_a_store_that_cannot_be_written_is_listed_and_scored_again",
+            ),
         }
     ),
     "R-06": Proof(
@@ -370,6 +373,10 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_log_broken_in_its_middle_is_noticed_and_read_beyond_the_break",
                 "test_which_run_paid_for_an_answer_of_a_judge_is_salvaged",
             ),
+            "store/test_foreign_stores.py": (
+                "test_r16_an_answer_that_was_forged_is_refused_in_words",
+                "test_r16_no_row_ends_a_command_with_a_crash",
+            ),
             _ANSWERS: (
                 "test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again",
             ),
@@ -381,7 +388,10 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_newer_journal_is_refused",
                 "test_an_older_journal_is_backed_up_and_brought_up",
                 "test_a_step_that_fails_leaves_the_old_schema_whole",
-            )
+            ),
+            "store/test_foreign_stores.py": (
+                "test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy",
+            ),
         }
     ),
     "R-18": Proof(

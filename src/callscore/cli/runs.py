@@ -33,7 +33,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     if salvage is not None:
         _salvage(path, salvage)
         path = salvage
-    with Journal(path) as journal:
+    with Journal(path, only_reading=True) as journal:
         found = journal.runs()
     if as_json:
         for record in found:

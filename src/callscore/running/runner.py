@@ -45,7 +45,7 @@ def dry_run(prepared: Prepared) -> list[Estimate]:
     store = prepared.config.store
     if not store.exists():
         return _estimate(prepared, None)
-    with Journal(store) as journal:
+    with Journal(store, only_reading=True) as journal:
         return _estimate(prepared, journal)
 
 
@@ -167,7 +167,7 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
     store = prepared.config.store
     if not store.exists():
         raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
-    with Journal(store) as journal:
+    with Journal(store, only_reading=True) as journal:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(

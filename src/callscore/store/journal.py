@@ -6,19 +6,29 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
 from callscore.core.run_words import Item, RunStatus, Stored
-from callscore.store.connecting import connect, create_private, told_plainly, transaction
+from callscore.store.connecting import (
+    Unreadable,
+    connect,
+    connect_for_reading,
+    create_private,
+    is_writable,
+    told_plainly,
+    transaction,
+)
 from callscore.store.damage import check_whole
 from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
 from callscore.store.known_keys import KnownKeys
 from callscore.store.leases import Leases
 from callscore.store.migrations import migrate
+from callscore.store.read_only import unwritable_copy
 from callscore.store.run_records import (
     RunHeader,
     RunRecord,
@@ -43,19 +53,39 @@ _TO_A_CASE = (
 class Journal:
     """One file of answers and runs. Reading is immediate; answers are written by `OpenAnswers`."""
 
-    def __init__(self, path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -> None:
-        """Open a journal, or begin one; StoreError where it cannot be read and written."""
+    def __init__(
+        self,
+        path: Path,
+        factory: type[sqlite3.Connection] = sqlite3.Connection,
+        *,
+        only_reading: bool = False,
+    ) -> None:
+        """Open a journal, or begin one; StoreError where it cannot be read and written.
+
+        Who is `only_reading` may have one that nobody can write.
+        """
         self.path = path
         self._factory = factory
-        create_private(path)
-        check_whole(path)
-        self._connection = connect(path, factory)
+        self._copy = unwritable_copy(path) if only_reading and not is_writable(path) else None
+        if self._copy is None:
+            create_private(path)
+        check_whole(self._file)
+        self._connection = self._connect()
         try:
             with told_plainly(path):
-                migrate(self._connection, path)
+                migrate(self._connection, self._file)
         except StoreError:
-            self._connection.close()
+            self.close()
             raise
+
+    @property
+    def _file(self) -> Path:
+        return self.path if self._copy is None else self._copy.path
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._copy is not None and self._copy.is_original:
+            return connect_for_reading(self._file, self._factory)
+        return connect(self._file, self._factory)
 
     def __enter__(self) -> Journal:
         return self
@@ -71,6 +101,8 @@ class Journal:
     def close(self) -> None:
         """Give the file back."""
         self._connection.close()
+        if self._copy is not None:
+            self._copy.remove()
 
     def open_run(self, header: RunHeader, *, resume: bool = False) -> OpenRun:
         """A run held by this process: the unfinished one of this name and config, or a new one.
@@ -85,12 +117,16 @@ class Journal:
         """A place for answers: of models for a run, or of judges that work for none."""
         leases = Leases(self.path)  # before the keys are read: who writes later is noticed
         try:
-            with told_plainly(self.path), transaction(self._connection):
+            with told_plainly(self.path), self._quietly():
                 keys = KnownKeys(self._connection)
-            return OpenAnswers(self, connect(self.path, self._factory), keys, leases)
+            return OpenAnswers(self, self._connect(), keys, leases)
         except StoreError:
             leases.close()
             raise
+
+    def _quietly(self) -> AbstractContextManager[None]:
+        """While nobody else writes."""
+        return nullcontext() if self._copy is not None else transaction(self._connection)
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -109,20 +145,24 @@ class Journal:
         """The answer to a request; None where there is none, or where it is damaged."""
         with told_plainly(self.path):
             row = self._connection.execute(_ONE, (key,)).fetchone()
-        if row is None or checksum(key, row[0]) != row[2]:
-            return None
-        return Stored(key, from_bytes(row[0]), row[1])
+            if row is None or not isinstance(row[0], bytes) or checksum(key, row[0]) != row[2]:
+                return None
+            if not isinstance(row[1], int):
+                raise Unreadable("an answer took no number of attempts")
+            return Stored(key, from_bytes(row[0]), row[1])
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """What a run has for one case, by model and repeat; needs no network."""
         found: dict[str, dict[int, Reply | Failed]] = {}
         with told_plainly(self.path):
             rows = self._connection.execute(_TO_A_CASE, (run_id, case_id)).fetchall()
-        for model, run, key, error, reply, expected in rows:
-            if error is not None:
-                found.setdefault(model, {})[run] = Failed("model", error)
-            elif reply is not None and checksum(key, reply) == expected:
-                found.setdefault(model, {})[run] = from_bytes(reply)
+            for model, run, key, error, reply, expected in rows:
+                if not isinstance(model, str) or not isinstance(run, int):
+                    raise Unreadable("a result is of no model, or of no repeat")
+                if error is not None:
+                    found.setdefault(model, {})[run] = Failed("model", str(error))
+                elif isinstance(reply, bytes) and checksum(key, reply) == expected:
+                    found.setdefault(model, {})[run] = from_bytes(reply)
         return found
 
     def charge_preflight(self, run_id: int, usd: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from typing import Literal
 
@@ -9,6 +10,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.run_words import RunStatus
+from callscore.store.connecting import Unreadable
 from callscore.store.holding import Holder, is_gone, now, this_process
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
@@ -127,7 +129,7 @@ def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) ->
 def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
-    holder = _decode_holder(raw)
+    holder = _holder(raw)
     if not is_gone(holder):
         raise UsageError(
             f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
@@ -152,23 +154,39 @@ def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
 
 def _record(row: tuple[object, ...]) -> RunRecord:
     number, name, config_hash, dataset_hash, total, status, started, finished, raw = row[:9]
-    holder = _decode_holder(raw) if isinstance(raw, bytes) else None
+    holder = _holder(raw) if isinstance(raw, bytes) else None
     if status == "running" and (holder is None or is_gone(holder)):
         status = "broken off"
-    return msgspec.convert(
-        {
-            "id": number,
-            "header": RunHeader(str(name), str(config_hash), str(dataset_hash), int(str(total))),
-            "status": status,
-            "started_at": started,
-            "finished_at": finished,
-            "holder": holder,
-            "answered": row[9],
-            "failed": row[10],
-            "cost_usd": row[11],
-            "unpriced": row[12],
-            "judge_usd": row[13],
-            "uncertain_usd": row[14],
+    fields = {
+        "id": number,
+        "header": {
+            "name": name,
+            "config_hash": config_hash,
+            "dataset_hash": dataset_hash,
+            "total": total,
         },
-        RunRecord,
-    )
+        "status": status,
+        "started_at": started,
+        "finished_at": finished,
+        "holder": holder,
+        "answered": row[9],
+        "failed": row[10],
+        "cost_usd": row[11],
+        "unpriced": row[12],
+        "judge_usd": row[13],
+        "uncertain_usd": row[14],
+    }
+    try:
+        record = msgspec.convert(fields, RunRecord)
+    except msgspec.ValidationError as error:
+        raise Unreadable(f"run {number} cannot be read: {error}") from None
+    if not 0 <= record.spent_usd < math.inf:
+        raise Unreadable(f"run {number} has spent no amount of money")
+    return record
+
+
+def _holder(raw: bytes) -> Holder:
+    try:
+        return _decode_holder(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+        raise Unreadable(f"who holds a run cannot be read: {error}") from None
