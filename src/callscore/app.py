@@ -13,6 +13,7 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import Scorecard
+from callscore.core.strict_json import encode_any
 from callscore.scoring.cases import duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
@@ -192,11 +193,10 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
     paths: list[Path] = []
-    encoder = msgspec.json.Encoder()
     with spool.open("wb") as file:
         for record in records:
             if isinstance(record, (str, os.PathLike)):
                 paths.append(Path(record))
             else:
-                file.write(encoder.encode(record) + b"\n")
+                file.write(encode_any(record) + b"\n")
     return (*paths, spool) if spool.stat().st_size else tuple(paths)

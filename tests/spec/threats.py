@@ -91,6 +91,9 @@ PROOFS: Mapping[str, Proof] = {
             "doors/test_orchestration_cli.py": (
                 "test_nan_and_half_characters_in_an_answer_do_no_harm",
             ),
+            "doors/test_honest_runs.py": (
+                "test_s08_half_characters_in_records_given_from_python_become_whole_ones",
+            ),
         }
     ),
     "S-09": Proof({_HTTP: ("test_a_huge_answer_is_not_read",)}, "step 7: archives"),
@@ -399,7 +402,10 @@ PROOFS: Mapping[str, Proof] = {
             _DOOR: (
                 "test_data_that_changed_since_is_not_mixed_into_the_old_run",
                 "test_only_a_changed_case_is_asked_again",
-            )
+            ),
+            "doors/test_honest_runs.py": (
+                "test_r18_resuming_a_changed_file_says_what_would_be_paid_again",
+            ),
         },
         "step 9: going on with changed data in the same run; a new run asks changed cases only",
     ),

@@ -38,7 +38,7 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     callscore judge check judge.yaml
     """
     from callscore.config import DEFAULT_STORE, ScoreConfig
-    from callscore.core.errors import GateFailed
+    from callscore.core.errors import GateFailed, Inconclusive
     from callscore.scoring.trials import check_judge
     from callscore.store.files import check_targets
 
@@ -52,7 +52,11 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
             store=store or DEFAULT_STORE,
         )
     )
+    if not found.was_tried:
+        raise Inconclusive(f"{found.judge}: gave no verdict at all: {found.last_failure}")
     click.echo(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
+    if found.last_failure is not None:
+        click.echo(f"  some items have no verdict, the last because: {found.last_failure}")
     for entry in found.checks:
         click.echo(_check_line(entry))
     _write(json_file, found)

@@ -31,6 +31,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
+@click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
@@ -49,6 +50,7 @@ def run(
     engine: str,
     limit: int | None,
     budget: float | None,
+    yes: bool,
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
@@ -80,6 +82,7 @@ def run(
         limit=limit,
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
+        accept_changed=yes,
         results=results,
         records=records,
         save_verdicts=save_verdicts,
@@ -91,7 +94,10 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _carried_out(prepared) if rescore is None else _rescored(prepared, rescore)
+        if rescore is None:
+            ran = _carried_out(_confirmed(prepared))
+        else:
+            ran = _rescored(prepared, rescore)
         if ran.summary.status == "interrupted":
             _say_what_is_kept(ran)
             _say_how_to_go_on(prepared.config, options, store)
@@ -105,6 +111,25 @@ def _checked_budget(budget: float | None) -> float | None:
     if budget is not None and not 0 <= budget < float("inf"):
         raise click.BadParameter("expected dollars, at least 0", param_hint="--budget")
     return budget
+
+
+def _confirmed(prepared: Prepared) -> Prepared:
+    """Ask, where somebody is there to be asked, whether changed requests are to be paid for."""
+    options = prepared.options
+    if not options.resume or options.accept_changed or not sys.stdin.isatty():
+        return prepared
+    import msgspec
+
+    from callscore.report.safe_text import harmless
+    from callscore.running.runner import changes, told_of
+
+    changed = changes(prepared)
+    if changed is None:
+        return prepared
+    click.echo(harmless(f"{told_of(changed)}."), err=True)
+    click.confirm("Begin a new run?", abort=True, err=True)
+    accepting = msgspec.structs.replace(options, accept_changed=True)
+    return msgspec.structs.replace(prepared, options=accepting)
 
 
 def _rescored(prepared: Prepared, run_id: int) -> Ran:
@@ -132,9 +157,13 @@ def _carried_out(prepared: Prepared) -> Ran:
 
 
 def _say_what_is_kept(ran: Ran) -> None:
-    from callscore.cli.run_text import summary_lines
+    from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
 
-    for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
+    if ran.scored_again is not None:
+        click.echo(rescored_line(ran.scored_again), err=True)
+        return
+    lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
+    for line in [*lines, *failure_lines(ran.failures)]:
         click.echo(line, err=True)
 
 
@@ -184,6 +213,8 @@ def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
     from callscore.core.errors import Inconclusive
     from callscore.evalfile.gates import check_gates
 
+    if ran.summary.status == "unanswered":
+        raise Inconclusive("nothing was answered: every call failed; the causes stand above")
     headlines = {model: score.headline for model, score in ran.orchestration.items()}
     required = prepared.config.scoring.checked_settings().coverage_required
     check_gates(ran.card, prepared.config.gates, required, headlines)

@@ -149,8 +149,9 @@ class Stopping(msgspec.Struct, frozen=True):
 Event = Progress | Outcome | Retry | Uncertain | Stopping
 OnEvent = Callable[[Event], None]
 
-RunStatus = Literal["complete", "budget", "interrupted"]
-"""How a run ended: everything settled; the budget would not hold the next call; stopped."""
+RunStatus = Literal["complete", "unanswered", "budget", "interrupted"]
+"""How a run ended: everything settled; every call failed; the budget would not hold the next call;
+stopped."""
 
 
 class ModelSummary(msgspec.Struct, frozen=True):

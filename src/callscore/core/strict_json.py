@@ -8,6 +8,7 @@ this quick check is read a second time by the slow reader, which says what is wr
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -167,6 +168,24 @@ def _well_formed(text: str, flags: set[str]) -> str:
     if replaced != text:
         flags.add("lone_surrogate")
     return replaced
+
+
+def encode_any(value: Any) -> bytes:
+    """A value as JSON; half characters in its texts become U+FFFD, as in texts that are read."""
+    try:
+        return _ENCODE(value)
+    except UnicodeEncodeError:
+        return _ENCODE(_whole_characters(value))
+
+
+def _whole_characters(value: Any) -> Any:
+    if isinstance(value, str):
+        return _well_formed(value, set())
+    if isinstance(value, Mapping):
+        return {_whole_characters(key): _whole_characters(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole_characters(inner) for inner in value]
+    return value
 
 
 def _usable(value: Any, path: str, flags: set[str]) -> Any:

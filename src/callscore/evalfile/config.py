@@ -231,7 +231,10 @@ def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple
     for entry in [entries] if isinstance(entries, str) else entries:
         if not entry:
             raise document.error(part, "an empty name; expected a file")
-        found += _matches(folder, entry) or _missing(document, part, entry)
+        try:
+            found += _matches(folder, entry) or _missing(document, part, entry)
+        except OSError as error:
+            raise document.error(part, f"{entry!r}: cannot be read: {error.strerror}") from None
     return tuple(dict.fromkeys(found))
 
 

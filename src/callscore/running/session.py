@@ -197,6 +197,10 @@ async def _unless_stopped(
     return [] if asked.cancelled() else asked.result()
 
 
+class PreflightFailed(ConfigError):
+    """A model or judge does not answer at all; nothing was asked about cases."""
+
+
 def _refuse(preflights: Sequence[Preflight]) -> None:
     failed = [
         f"{found.model}: {found.failure.message}"
@@ -204,7 +208,7 @@ def _refuse(preflights: Sequence[Preflight]) -> None:
         if found.failure is not None
     ]
     if failed:
-        raise ConfigError(
+        raise PreflightFailed(
             "preflight failed, nothing was spent on cases: "
             + "; ".join(failed)
             + " (--no-preflight goes on without asking first)"

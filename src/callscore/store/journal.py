@@ -12,7 +12,7 @@ from types import TracebackType
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.run_words import Item, RunStatus, Stored
+from callscore.core.run_words import Item, RunStatus, Stored, Work
 from callscore.store.connecting import (
     Unreadable,
     connect,
@@ -30,13 +30,17 @@ from callscore.store.leases import Leases
 from callscore.store.migrations import migrate
 from callscore.store.read_only import unwritable_copy
 from callscore.store.run_records import (
+    Failure,
     RunHeader,
     RunRecord,
     all_runs,
     charge_preflight,
+    drop_run,
     end_run,
+    failures_of,
     one_run,
     take_run,
+    unfinished_run,
 )
 
 FIRST_LOOK_S = 0.02
@@ -44,6 +48,10 @@ LONGEST_LOOK_S = 0.25
 """Between two looks whether a request of another process is settled."""
 
 _ONE = "SELECT reply, attempts, checksum FROM answers WHERE key = ?"
+_ANSWERED = (
+    "SELECT 1 FROM items"
+    " WHERE run_id = ? AND case_id = ? AND model = ? AND run = ? AND error IS NULL"
+)
 _TO_A_CASE = (
     "SELECT model, run, key, error, reply, checksum FROM items LEFT JOIN answers USING (key)"
     " WHERE run_id = ? AND case_id = ? ORDER BY model, run"
@@ -141,6 +149,17 @@ class Journal:
             raise UsageError(f"{self.path}: has no run {run_id}")
         return record
 
+    def unfinished(self, header: RunHeader) -> RunRecord | None:
+        """The unfinished run of this name that is most like this one."""
+        with told_plainly(self.path):
+            return unfinished_run(self._connection, header)
+
+    def has_answered(self, run_id: int, work: Work) -> bool:
+        """Whether a run has an answer of this model to this case, whatever was asked."""
+        sought = (run_id, work.case_id, work.model, work.run)
+        with told_plainly(self.path):
+            return self._connection.execute(_ANSWERED, sought).fetchone() is not None
+
     def stored(self, key: bytes) -> Stored | None:
         """The answer to a request; None where there is none, or where it is damaged."""
         with told_plainly(self.path):
@@ -169,6 +188,16 @@ class Journal:
         """Write down what a run has paid to see whether the models answer."""
         with told_plainly(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
+
+    def failures(self, run_id: int) -> list[Failure]:
+        """The most frequent cause of failure of every model of a run."""
+        with told_plainly(self.path):
+            return failures_of(self._connection, run_id)
+
+    def drop_run(self, run_id: int) -> None:
+        """Forget a run that has come to nothing."""
+        with told_plainly(self.path), transaction(self._connection):
+            drop_run(self._connection, run_id)
 
     def end_run(self, run_id: int, status: RunStatus) -> None:
         """Write down how a run ended, and let it go."""
@@ -290,6 +319,10 @@ class OpenRun:
     def charge_preflight(self, usd: float) -> None:
         """Write down what this run has paid to see whether the models answer."""
         self._journal.charge_preflight(self.id, usd)
+
+    def drop(self) -> None:
+        """Let the run go, and forget it where nothing has come of it."""
+        self._journal.drop_run(self.id)
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, note how the run ended, and let it go for others."""

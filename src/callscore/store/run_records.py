@@ -34,6 +34,10 @@ _UNFINISHED = (
     "SELECT id, dataset_hash, holder FROM runs"
     " WHERE name = ? AND config_hash = ? AND status != 'complete' ORDER BY id DESC"
 )
+_NEWEST_UNFINISHED = (
+    f"{_OF_RUN} WHERE name = ? AND status != 'complete' ORDER BY config_hash = ? DESC,"
+    " dataset_hash = ? DESC, runs.id DESC LIMIT 1"
+)
 _GO_ON = (
     "UPDATE runs SET status = 'running', finished_at = NULL, total = ?, holder = ? WHERE id = ?"
 )
@@ -83,6 +87,14 @@ class RunRecord(msgspec.Struct, frozen=True):
         return self.answered / self.header.total if self.header.total else None
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """Why calls to a model failed, and how many did so for this reason."""
+
+    model: str
+    why: str
+    number: int
+
+
 def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
     """Every run, newest first."""
     return [_record(row) for row in connection.execute(f"{_OF_RUN} ORDER BY runs.id DESC")]
@@ -91,6 +103,13 @@ def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
 def one_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
     """A run by its number."""
     row = connection.execute(f"{_OF_RUN} WHERE runs.id = ?", (run_id,)).fetchone()
+    return None if row is None else _record(row)
+
+
+def unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
+    """The unfinished run of this name that is most like this one."""
+    sought = (header.name, header.config_hash, header.dataset_hash)
+    row = connection.execute(_NEWEST_UNFINISHED, sought).fetchone()
     return None if row is None else _record(row)
 
 
@@ -117,6 +136,29 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
         "UPDATE runs SET status = ?, finished_at = ?, holder = NULL WHERE id = ?",
         (status, now(), run_id),
     )
+
+
+def drop_run(connection: sqlite3.Connection, run_id: int) -> None:
+    """Forget a run that has come to nothing."""
+    connection.execute(
+        "DELETE FROM runs WHERE id = ?1"
+        " AND NOT EXISTS (SELECT 1 FROM items WHERE run_id = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM judge_answers WHERE run_id = ?1)",
+        (run_id,),
+    )
+
+
+def failures_of(connection: sqlite3.Connection, run_id: int) -> list[Failure]:
+    """The most frequent cause of failure of every model."""
+    rows = connection.execute(
+        "SELECT model, error, count(*) FROM items WHERE run_id = ? AND error IS NOT NULL"
+        " GROUP BY model, error ORDER BY count(*) DESC, error",
+        (run_id,),
+    )
+    found: dict[str, Failure] = {}
+    for model, error, number in rows:
+        found.setdefault(str(model), Failure(str(model), str(error), number))
+    return [found[model] for model in sorted(found)]
 
 
 def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) -> None:
