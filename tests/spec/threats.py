@@ -138,9 +138,18 @@ PROOFS: Mapping[str, Proof] = {
                 "test_the_connection_itself_refuses_what_slipped_past_every_other_check",
             ),
             _HTTP: ("test_a_redirect_is_not_followed_and_stops_the_model",),
+            "threats/test_key_bindings.py": (
+                "test_s14_a_key_goes_nowhere_new_unless_the_user_says_so",
+                "test_s14_a_config_that_swaps_the_host_is_refused_and_told_why",
+                "test_s14_the_vendors_own_address_binds_a_key_without_a_question",
+                "test_s14_a_key_in_a_file_is_bound_like_one_in_a_variable",
+                "test_s14_nothing_is_signed_with_the_aws_credentials_for_a_stranger",
+                "test_s14_a_list_that_others_may_write_is_not_believed",
+                "test_s14_no_file_outside_of_home_and_project_is_sent_as_a_key",
+                "test_s14_in_ci_a_run_is_refused_before_anything_is_sent_and_an_option_lets_it_go",
+                "test_s14_at_a_terminal_the_user_is_asked_once",
+            ),
         },
-        "step 7: trust in configs from elsewhere; keys in variables of one's own go where the "
-        "config says",
     ),
     "S-15": Proof(
         {

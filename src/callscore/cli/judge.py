@@ -10,6 +10,7 @@ import click
 
 from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
     from callscore.judges.reliability import Check
@@ -27,6 +28,7 @@ def judge() -> None:
 @click.argument("config", metavar="offline|FILE")
 @click.option("--store", type=FILE, help="Keep the judge's answers here (.callscore/runs.db).")
 @click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+@trust_option
 def check(config: str, store: Path | None, json_file: Path | None) -> None:
     """Try a judge with changes that must, or must not, matter to its verdicts.
 

@@ -16,7 +16,9 @@ import click
 
 from callscore.cli.leaving import INTERRUPTED, leave_at_once
 from callscore.cli.listening import whoever_listens
+from callscore.cli.trust import asked_at_the_terminal
 from callscore.core.collecting import leave_the_rest, seldom_collected
+from callscore.core.consent import answered_by
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.version import __version__
 
@@ -105,7 +107,8 @@ def _run_command() -> None:
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _interrupt)
-        callscore(standalone_mode=False)
+        with answered_by(asked_at_the_terminal):
+            callscore(standalone_mode=False)
     except CallscoreError as error:
         _complain(str(error))
         sys.exit(error.exit_code)

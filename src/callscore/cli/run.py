@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.trust import trust_option
+
 if TYPE_CHECKING:
     from callscore.core.run_words import Event
     from callscore.evalfile.config import EvalConfig
@@ -43,6 +45,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
+@trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def run(
     eval_file: Path,

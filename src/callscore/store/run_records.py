@@ -139,9 +139,9 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
 
 
 def drop_run(connection: sqlite3.Connection, run_id: int) -> None:
-    """Forget a run that has come to nothing."""
+    """Forget a run that has come to nothing and has cost nothing."""
     connection.execute(
-        "DELETE FROM runs WHERE id = ?1"
+        "DELETE FROM runs WHERE id = ?1 AND preflight_usd = 0 AND uncertain_usd = 0"
         " AND NOT EXISTS (SELECT 1 FROM items WHERE run_id = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM judge_answers WHERE run_id = ?1)",
         (run_id,),
