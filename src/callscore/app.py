@@ -14,6 +14,7 @@ from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import Scorecard
 from callscore.core.strict_json import encode_any
+from callscore.report.safe_text import escaped
 from callscore.scoring.cases import duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
@@ -168,11 +169,11 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"
             if len(buffer) > 1 << 18:
-                file.write(buffer)
+                file.write(escaped(buffer))
                 buffer = bytearray()
 
         yield write
-        file.write(buffer)
+        file.write(escaped(buffer))
 
 
 def _in_memory(error: DataError, folder: Path) -> DataError:

@@ -180,6 +180,14 @@ PROOFS: Mapping[str, Proof] = {
                 "test_escape_sequences_of_a_model_do_not_reach_the_terminal",
             ),
             "report/test_numbers.py": ("test_text_from_outside_is_one_harmless_line",),
+            _SOURCES: ("test_s19_commands_print_through_one_filter",),
+            "threats/test_terminal.py": (
+                "test_s19_no_field_of_a_file_or_a_server_reaches_the_terminal",
+                "test_s19_no_word_that_was_typed_reaches_the_terminal",
+                "test_s19_a_hostile_config_is_refused_without_being_echoed",
+                "test_s19_json_escapes_what_a_terminal_might_obey_and_readers_get_the_same_strings",
+                "test_s19_escaping_changes_no_string",
+            ),
         }
     ),
     "S-20": Proof(

@@ -10,6 +10,7 @@ import click
 
 from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.printing import say
 from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     )
     if not found.was_tried:
         raise Inconclusive(f"{found.judge}: gave no verdict at all: {found.last_failure}")
-    click.echo(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
+    say(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
     if found.last_failure is not None:
-        click.echo(f"  some items have no verdict, the last because: {found.last_failure}")
+        say(f"  some items have no verdict, the last because: {found.last_failure}")
     for entry in found.checks:
-        click.echo(_check_line(entry))
+        say(_check_line(entry))
     _write(json_file, found)
     failed = [entry.name for entry in found.checks if not entry.passed]
     if failed:
@@ -100,7 +101,7 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     found = calibrate_labels(labels, verdicts)
     for entry in found:
         for line in _calibration_lines(entry):
-            click.echo(line)
+            say(line)
     _write(json_file, [_plain(entry) for entry in found])
 
 
@@ -166,7 +167,8 @@ def _write(path: Path | None, value: Any) -> None:
         return
     import msgspec
 
+    from callscore.report.safe_text import escaped
     from callscore.store.files import written_whole
 
     with written_whole(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")
+        file.write(escaped(msgspec.json.format(msgspec.json.encode(value))) + b"\n")

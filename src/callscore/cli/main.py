@@ -16,6 +16,7 @@ import click
 
 from callscore.cli.leaving import INTERRUPTED, leave_at_once
 from callscore.cli.listening import whoever_listens
+from callscore.cli.printing import say
 from callscore.cli.trust import asked_at_the_terminal
 from callscore.core.collecting import leave_the_rest, seldom_collected
 from callscore.core.consent import answered_by
@@ -113,7 +114,9 @@ def _run_command() -> None:
         _complain(str(error))
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()  # it may quote what was typed
+        error.show(file=shown)
+        say(shown.getvalue().rstrip("\n"), err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
@@ -142,7 +145,5 @@ def _plainly(error: OSError) -> str:
 
 def _complain(message: str) -> None:
     """One line; names from files are in it, and none of them may speak to the terminal (S-19)."""
-    from callscore.report.safe_text import harmless  # few commands have to complain
-
     with suppress(BrokenPipeError):  # the exit code says it, too
-        click.echo(harmless(f"error: {message}"), err=True)
+        say(" ".join(f"error: {message}".split("\n")), err=True)

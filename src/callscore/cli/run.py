@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.printing import say
 from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
@@ -123,13 +124,12 @@ def _confirmed(prepared: Prepared) -> Prepared:
         return prepared
     import msgspec
 
-    from callscore.report.safe_text import harmless
     from callscore.running.runner import changes, told_of
 
     changed = changes(prepared)
     if changed is None:
         return prepared
-    click.echo(harmless(f"{told_of(changed)}."), err=True)
+    say(f"{told_of(changed)}.", err=True)
     click.confirm("Begin a new run?", abort=True, err=True)
     accepting = msgspec.structs.replace(options, accept_changed=True)
     return msgspec.structs.replace(prepared, options=accepting)
@@ -163,11 +163,11 @@ def _say_what_is_kept(ran: Ran) -> None:
     from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
 
     if ran.scored_again is not None:
-        click.echo(rescored_line(ran.scored_again), err=True)
+        say(rescored_line(ran.scored_again), err=True)
         return
     lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
     for line in [*lines, *failure_lines(ran.failures)]:
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
@@ -175,7 +175,7 @@ def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | Non
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
-    click.echo(f"Every answer so far is kept. Go on with:  {shlex.join(words)}", err=True)
+    say(f"Every answer so far is kept. Go on with:  {shlex.join(words)}", err=True)
 
 
 def _show_estimate(prepared: Prepared) -> None:
@@ -183,11 +183,11 @@ def _show_estimate(prepared: Prepared) -> None:
     from callscore.running.runner import dry_run
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
-        click.echo(line)
+        say(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
-        click.echo("The budget holds for models and judges together.")
+        say("The budget holds for models and judges together.")
     if prepared.options.preflight:
-        click.echo("Before that, one small request each shows whether models and judges answer.")
+        say("Before that, one small request each shows whether models and judges answer.")
 
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
@@ -206,9 +206,9 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     if ran.card is not None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
-        click.echo(render(score.document))
+        say(render(score.document))
     for note in ran.notes if ran.card is None else ():
-        click.echo(note)
+        say(note)
 
 
 def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
