@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import callscore
 from builders import form, output, qa_case, question
+from callscore.core.errors import ConfigError
+from callscore.evalfile.config import load_eval
 from commands import run, run_python, start, wait_for
 from eval_files import cases_file, eval_file, remote, right_answer
 from stub_servers import Answer, FaultyChat, Stub, always, openai_error, serving
@@ -122,3 +125,30 @@ def test_a_name_that_no_file_can_have_is_an_error_of_the_file(tmp_path: Path, pa
     done = run("run", path, "--dry-run")
     assert done.returncode == 2, done.stderr
     assert "eval.yaml:" in done.stderr
+
+
+def test_every_missing_variable_is_named_at_once_before_a_run_begins(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    url = "http://127.0.0.1:9/v1"
+    models = [remote(url, name, api_key_env=f"KEY_OF_{name.upper()}") for name in ("a", "b")]
+    judge = remote(url, "judge", api_key_env="KEY_OF_JUDGE")
+    path = eval_file(tmp_path, models, judge=judge)
+    done = run("run", path)
+    assert done.returncode == 2
+    for name in ("A", "B", "JUDGE"):
+        assert f"KEY_OF_{name} is not set or empty" in done.stderr
+    assert not (tmp_path / ".callscore").exists()
+
+
+def test_a_folder_that_may_not_be_looked_into_is_an_error_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases_file(tmp_path, 1)
+    path = eval_file(tmp_path, [{"name": "m", "provider": "simulated"}], data="locked/*.jsonl")
+
+    def locked(self: Path, pattern: str) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(self / "locked"))
+
+    monkeypatch.setattr(Path, "glob", locked)
+    with pytest.raises(ConfigError, match="locked: cannot be read: Permission denied"):
+        load_eval(path)

@@ -85,6 +85,16 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     return RemoteModel(spec.name, spec.model, api.dialect, access, http)
 
 
+def check_access(spec: ModelSpec, secrets: Secrets) -> None:
+    """ConfigError where a model could not be asked: no key, or not for this host."""
+    try:
+        api = _api(spec, secrets)
+        base, url = _addresses(spec, api)
+        _authorise(spec, secrets, url, _key(spec, secrets, base, api.key_env))
+    except ConfigError as error:
+        raise ConfigError(f"model {spec.name!r}: {error}") from None
+
+
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
     """What would be sent to a model; needs no key, and nothing that could send it."""
     from callscore.providers.requests import Requests
