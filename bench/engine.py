@@ -30,7 +30,7 @@ class NoLedger:
     def stored(self, key: bytes) -> Stored | None:
         return None
 
-    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
         return None
 
     def release(self, key: bytes) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from callscore.store.journal import Journal
 from callscore.store.salvage import salvage
-from commands import run
+from commands import run, start, wait_for
 from eval_files import cases_file, eval_file, remote
 from stub_servers import Hang, always, serving
 
@@ -45,3 +45,27 @@ def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(
     salvage(store, tmp_path / "new.db")
     with Journal(tmp_path / "new.db") as journal:
         assert journal.run(1).spent_usd == pytest.approx(MOST)
+
+
+def test_s24_what_was_under_way_at_a_kill_counts_against_the_budget(tmp_path: Path) -> None:
+    cases_file(tmp_path, 5)
+    with serving(always(Hang())) as stub:
+        model = remote(
+            stub.url,
+            params={"max_tokens": 100},
+            price={"input": 0, "output": 1000},
+            limits={"concurrency": 2},
+        )
+        path = eval_file(tmp_path, [model], budget_usd=2.5 * MOST)
+        process = start("run", path, "--no-preflight")
+        wait_for(lambda: len(stub.requests), 2)
+        (record,) = map(json.loads, run("runs", path, "--json").stdout.splitlines())
+        assert record["uncertain_usd"] == 0, "it may still be answered"
+        process.kill()
+        process.communicate()
+        for _ in range(2):
+            (record,) = map(json.loads, run("runs", path, "--json").stdout.splitlines())
+            assert record["uncertain_usd"] == pytest.approx(2 * MOST)
+        done = run("run", path, "--no-preflight", "--resume")
+        assert "the next call could have exceeded the budget" in done.stderr
+        assert len(stub.requests) == 2

@@ -225,6 +225,7 @@ PROOFS: Mapping[str, Proof] = {
             "doors/test_judge_in_run.py": ("test_models_and_judges_share_one_budget",),
             "doors/test_uncertain_spend.py": (
                 "test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run",
+                "test_s24_what_was_under_way_at_a_kill_counts_against_the_budget",
             ),
         },
         "step 9: budgets in calls and tokens beside the one in money",

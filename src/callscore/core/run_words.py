@@ -199,8 +199,11 @@ class Ledger(Protocol):
         """The answer to this request, if it was ever paid for."""
         ...
 
-    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
-        """Hold a request until it is released; the answer where another process has kept one."""
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one.
+
+        If this process is killed meanwhile, it may have to pay as much as `most_usd`.
+        """
         ...
 
     def release(self, key: bytes) -> None:

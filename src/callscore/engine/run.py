@@ -140,7 +140,7 @@ class _Run:
         answer: Settled = None
         try:
             patience_s = self._options.attempt_s + self._options.case_s
-            found = await self._ledger.claim(key, patience_s)
+            found = await self._ledger.claim(key, patience_s, lane.most_usd(work.call))
             if found is not None:
                 answer = found.reply
                 await self._note(lane, Outcome(work, answer, cached=True))

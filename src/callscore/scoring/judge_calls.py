@@ -155,7 +155,7 @@ class JudgeSeat:
             return AttemptFailed("not_sent", why_not)
         answers, key = calls.answers, work.call.key
         try:
-            kept = await answers.claim(key, self._patience_s) if answers is not None else None
+            kept = await self._claimed(lane, work) if answers is not None else None
             if kept is not None:
                 self._tell(Outcome(work, kept.reply, cached=True))
                 return Answered(kept.reply)
@@ -174,11 +174,12 @@ class JudgeSeat:
         self._tell(Outcome(work, found.reply, attempts=found.attempts))
         return Answered(found.reply)
 
-    @property
-    def _patience_s(self) -> float:
-        """How long another process is waited for that has the same request under way."""
-        options = self._calls.payer.options
-        return options.attempt_s + options.case_s
+    async def _claimed(self, lane: Lane, work: Work) -> Stored | None:
+        """Wait for another process that has the same request under way; its answer, if any."""
+        assert self._calls.answers is not None  # the caller has looked
+        options, call = self._calls.payer.options, work.call
+        patience_s = options.attempt_s + options.case_s
+        return await self._calls.answers.claim(call.key, patience_s, lane.most_usd(call))
 
     def _why_not(self, lane: Lane) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""

@@ -34,7 +34,7 @@ _ITEM = (
     " key = excluded.key, error = excluded.error, paid = max(paid, excluded.paid)"
     " WHERE items.error IS NOT NULL"
 )
-_UNCERTAIN = "UPDATE runs SET uncertain_usd = uncertain_usd + ? WHERE id = ?"
+UNCERTAIN = "UPDATE runs SET uncertain_usd = uncertain_usd + ? WHERE id = ?"
 _JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
 
 AnswerRow = tuple[bytes, bytes, float | None, int, int]
@@ -205,7 +205,7 @@ class GroupCommit:
             (_ITEM, [row.item for row in rows if row.item is not None]),
             (_ANSWER, [row.answer for row in rows if row.answer is not None]),
             (_JUDGED, [row.judged for row in rows if row.judged is not None]),
-            (_UNCERTAIN, [row.uncertain for row in rows if row.uncertain is not None]),
+            (UNCERTAIN, [row.uncertain for row in rows if row.uncertain is not None]),
         )
         with told_plainly(self._path), transaction(self._connection):
             before = last_id(self._connection)

@@ -23,10 +23,10 @@ from callscore.store.connecting import (
     transaction,
 )
 from callscore.store.damage import check_whole
-from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
+from callscore.store.group_commit import UNCERTAIN, AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
 from callscore.store.known_keys import KnownKeys
-from callscore.store.leases import Leases
+from callscore.store.leases import Leases, left_behind
 from callscore.store.migrations import migrate
 from callscore.store.read_only import unwritable_copy
 from callscore.store.run_records import (
@@ -82,9 +82,18 @@ class Journal:
         try:
             with told_plainly(path):
                 migrate(self._connection, self._file)
+                if self._copy is None:
+                    self._settle_for_the_killed()
         except StoreError:
             self.close()
             raise
+
+    def _settle_for_the_killed(self) -> None:
+        """Processes that were killed may have to pay for what they had under way."""
+        with left_behind(self.path) as found:
+            if found:
+                with transaction(self._connection):
+                    self._connection.executemany(UNCERTAIN, found)
 
     @property
     def _file(self) -> Path:
@@ -119,11 +128,11 @@ class Journal:
         """
         with told_plainly(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
-        return OpenRun(run_id, self, self.open_answers())
+        return OpenRun(run_id, self, self.open_answers(run_id))
 
-    def open_answers(self) -> OpenAnswers:
+    def open_answers(self, run_id: int = 0) -> OpenAnswers:
         """A place for answers: of models for a run, or of judges that work for none."""
-        leases = Leases(self.path)  # before the keys are read: who writes later is noticed
+        leases = Leases(self.path, run_id)  # before the keys are read: who writes later is noticed
         try:
             with told_plainly(self.path), self._quietly():
                 keys = KnownKeys(self._connection)
@@ -243,14 +252,14 @@ class OpenAnswers:
         """
         return None if self._keys.lacks(key) else self._journal.stored(key)
 
-    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
+    async def claim(self, key: bytes, patience_s: float, most_usd: float = 0.0) -> Stored | None:
         """Hold a request until it is released; the answer where another process has kept one.
 
         A request that another process has under way is waited for. One that is not settled when
         the patience ends is asked all the same: its holder may have been stopped.
         """
         wait, end = FIRST_LOOK_S, time.monotonic() + patience_s
-        while not self._leases.take(key) and time.monotonic() < end:
+        while not self._leases.take(key, most_usd) and time.monotonic() < end:
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_LOOK_S)
         return None if self._leases.alone else self._journal.stored(key)
@@ -287,9 +296,9 @@ class OpenRun:
         """The answer to this request, if it was ever paid for."""
         return self.answers.stored(key)
 
-    async def claim(self, key: bytes, patience_s: float) -> Stored | None:
+    async def claim(self, key: bytes, patience_s: float, most_usd: float = 0.0) -> Stored | None:
         """Hold a request until it is released; the answer where another process has kept one."""
-        return await self.answers.claim(key, patience_s)
+        return await self.answers.claim(key, patience_s, most_usd)
 
     def release(self, key: bytes) -> None:
         """Others may have the request now."""
