@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders import Json
 from callscore.store.journal import Journal
 from callscore.store.salvage import salvage
 from commands import run, start, wait_for
@@ -17,17 +18,18 @@ MOST = 100 * 1000 / 1e6
 """What a call costs at most: a hundred tokens at a thousand dollars a million."""
 
 
+def at_most(url: str, at_once: int) -> Json:
+    """A model whose calls may cost that much."""
+    limits, price = {"concurrency": at_once}, {"input": 0, "output": 1000}
+    return remote(url, params={"max_tokens": 100}, price=price, limits=limits)
+
+
 def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(
     tmp_path: Path,
 ) -> None:
     cases_file(tmp_path, 5)
     with serving(always(Hang())) as stub:
-        model = remote(
-            stub.url,
-            params={"max_tokens": 100},
-            price={"input": 0, "output": 1000},
-            limits={"concurrency": 1},
-        )
+        model = at_most(stub.url, 1)
         path = eval_file(
             tmp_path,
             [model],
@@ -50,12 +52,7 @@ def test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run(
 def test_s24_what_was_under_way_at_a_kill_counts_against_the_budget(tmp_path: Path) -> None:
     cases_file(tmp_path, 5)
     with serving(always(Hang())) as stub:
-        model = remote(
-            stub.url,
-            params={"max_tokens": 100},
-            price={"input": 0, "output": 1000},
-            limits={"concurrency": 2},
-        )
+        model = at_most(stub.url, 2)
         path = eval_file(tmp_path, [model], budget_usd=2.5 * MOST)
         process = start("run", path, "--no-preflight")
         wait_for(lambda: len(stub.requests), 2)
