@@ -51,13 +51,13 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
 
 
 def test_r03_a_second_interrupt_drops_what_is_under_way(tmp_path: Path) -> None:
-    cases_file(tmp_path, 3)
+    cases_file(tmp_path, 2)
     with serving(always(Hang())) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
         process = start("run", path, "--no-preflight")
-        wait_for(lambda: len(stub.requests), 3)
+        wait_for(lambda: len(stub.requests), 2)
         process.send_signal(signal.SIGINT)
-        assert line_of(process, "waiting for 3 calls")
+        assert line_of(process, "waiting for 2 calls")
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         _, err = process.communicate(timeout=60)

@@ -267,7 +267,7 @@ def test_r04_a_log_on_a_full_disk_loses_no_answer_under_way(tmp_path: Path) -> N
         done = run("run", path, "--no-preflight", "--log", "/dev/full")
         assert done.returncode == 4
         asked = len(stub.requests)
-        assert 8 <= asked < 30
+        assert 2 <= asked < 30
     assert f"{asked}/30" in run("runs", path).stdout
 
 

@@ -89,8 +89,8 @@ def check_access(spec: ModelSpec, secrets: Secrets) -> None:
     """ConfigError where a model could not be asked: no key, or not for this host."""
     try:
         api = _api(spec, secrets)
-        base, url = _addresses(spec, api)
-        _authorise(spec, secrets, url, _key(spec, secrets, base, api.key_env))
+        base, _ = _addresses(spec, api)
+        _authorise(spec, secrets, base, _key(spec, secrets, base, api.key_env))
     except ConfigError as error:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
 
