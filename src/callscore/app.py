@@ -18,6 +18,7 @@ from callscore.core.run_words import ModelSpec
 from callscore.core.scorecard import Scorecard, show_as_html_by
 from callscore.engine.off_loop import off_loop
 from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
+from callscore.report.safe_text import escaped
 from callscore.scoring.cases import duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
@@ -247,11 +248,11 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"
             if len(buffer) > 1 << 18:
-                file.write(buffer)
+                file.write(escaped(buffer))
                 buffer = bytearray()
 
         yield write
-        file.write(buffer)
+        file.write(escaped(buffer))
 
 
 def _in_memory(error: DataError, folder: Path) -> DataError:

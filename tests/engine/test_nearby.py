@@ -65,6 +65,12 @@ class Kept:
     def stored(self, key: bytes) -> Stored | None:
         return self.answers.get(key)
 
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
+        """Nobody else asks."""
+
+    def release(self, key: bytes) -> None:
+        """Nobody else asks."""
+
     async def keep(self, item: Item, stored: Stored) -> None:
         assert stored.key not in self.answers
         self.answers[stored.key] = stored

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.core.run_words import Event, Progress
+from callscore.core.run_words import Event, Progress, Stopping
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
@@ -26,7 +26,9 @@ class LiveView:
         self._terminal = sys.stderr.isatty()
 
     def __call__(self, event: Event) -> None:
-        """Take note of an event; only progress is shown."""
+        """Take note of an event; progress is shown, and that the run is being stopped."""
+        if isinstance(event, Stopping):
+            self._say(_stopping_lines(event, self._newest))
         if not isinstance(event, Progress):
             return
         self._newest[event.model] = event
@@ -43,6 +45,15 @@ class LiveView:
             self._live.stop()
             self._live = None
 
+    def _say(self, lines: Sequence[str]) -> None:
+        """Lines that stay, above the table if there is one."""
+        for line in lines:
+            if self._live is not None:
+                self._live.console.print(line, soft_wrap=True)
+            else:
+                sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
     def _draw(self) -> None:
         if self._live is None:
             from rich.console import Console
@@ -52,6 +63,19 @@ class LiveView:
             self._live = Live(console=console, transient=True, auto_refresh=False)
             self._live.start()
         self._live.update(_table(self._newest), refresh=True)
+
+
+def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
+    """At once: what is kept and spent, and what is still waited for."""
+    kept = [
+        f"{plain(found.model, 40)}: {found.done - found.failed} of {found.total} answered and "
+        f"kept, {_spend(found)} spent"
+        for found in newest.values()
+    ]
+    calls = show_count(stopping.under_way, "call")
+    waiting = f"waiting for {calls} under way, {stopping.at_most_s:g} s at most"
+    told = f"stopping: nothing more is sent; {waiting} (Ctrl-C drops them)"
+    return [*kept, told if stopping.under_way else "stopping: nothing is under way"]
 
 
 def _table(newest: Mapping[str, Progress]) -> Any:

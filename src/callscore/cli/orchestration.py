@@ -9,6 +9,8 @@ from typing import Literal
 import click
 
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.printing import say
+from callscore.cli.trust import trust_option
 
 PATH = click.Path(path_type=Path)
 
@@ -45,6 +47,7 @@ def orchestration() -> None:
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
 @click.option("--json", "json_file", type=PATH, help="Write the result file (- for stdout).")
 @click.option("--model", default="", help="Name of the model; else taken from the folder.")
+@trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless all could be scored.")
 def score(
     output_dirs: tuple[Path, ...],
@@ -102,15 +105,17 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
     if json_file is not None:
         with written_whole(json_file) as file:
             file.write(_as_file(document))
-    click.echo(render(document))
+    say(render(document))
 
 
 def _as_file(document: dict[str, object]) -> bytes:
     """The result as JSON; half a character from a model's answer stays an escape sequence."""
     import json
 
+    from callscore.report.safe_text import escaped
+
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")
+    return escaped(text.encode("utf-8", "backslashreplace"))
 
 
 @orchestration.command(cls=GreedyCommand)
@@ -129,25 +134,26 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
 
     from callscore.app_orchestration import check_scenarios
     from callscore.core.errors import DataError
-    from callscore.report.safe_text import plain
+    from callscore.report.safe_text import escaped, plain
     from callscore.store.files import check_targets, written_whole
 
     check_targets((json_file,), ())
     report = check_scenarios(folders, cards)
     for finding in report.findings:
-        click.echo(
+        say(
             f"{plain(finding.case_id)}  {finding.action.replace('_', ' ')}  "
             f"{finding.kind.replace('_', ' ')}  {plain(finding.detail, 100)}".rstrip()
         )
     if json_file is not None:
         with written_whole(json_file) as file:
-            file.write(msgspec.json.format(msgspec.json.encode(report.findings), indent=2) + b"\n")
-    click.echo(
+            raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
+            file.write(escaped(raw) + b"\n")
+    say(
         f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
         f"{report.agent_steps} agent steps can be asked; {len(report.findings)} findings"
     )
     for problem in report.problems:
-        click.echo(plain(str(problem)), err=True)
+        say(plain(str(problem)), err=True)
     if report.problems:
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
@@ -160,7 +166,7 @@ def show_samples() -> str:
     averages: list[str] = []
     with sample_runs() as jobs:
         for job in jobs:
-            click.echo("\nSAMPLE DATA: made-up scenarios, models and verdicts")
+            say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
             document = result_document(score_orchestration(job))
             show(document, None)
             averages.append(

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.trust import trust_option
 from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
 
 FILE = click.Path(path_type=Path)
@@ -82,6 +83,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
     cases: tuple[Path, ...],

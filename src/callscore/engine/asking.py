@@ -18,7 +18,7 @@ from callscore.core.calling import (
 )
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import CallscoreError
-from callscore.core.run_words import OnEvent, Retry, Stored, Work
+from callscore.core.run_words import OnEvent, Retry, Stored, Uncertain, Work
 from callscore.engine.backoff import SHARED, jittered, told_to_wait, wait_after
 from callscore.engine.budget import Budget
 from callscore.engine.deadlines import Deadlines
@@ -126,6 +126,8 @@ class Asker:
         finally:
             self._budget.settle(most, spent)
             lane.count_attempt(uncertain)
+            if uncertain:
+                self._on_event(Uncertain(lane.spec.name, uncertain))
 
     async def _attempt(self, lane: Lane, call: Call) -> Answered | AttemptFailed:
         try:

@@ -29,7 +29,7 @@ class EngineOptions(msgspec.Struct, frozen=True):
     give_up_after: int = 25
     """So many failures of one model in a row, and it is stopped: it is down, or misconfigured."""
     grace_s: float = 4.0
-    """How long calls under way may still answer after a first interrupt."""
+    """How long calls under way may still answer where the process is about to be killed."""
     progress_s: float = 0.2
     seed: int = 0
     """Of the jitter."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import StoreError
+from callscore.core.errors import OutputError, StoreError
 from callscore.core.run_words import (
     Item,
     Ledger,
@@ -14,6 +14,7 @@ from callscore.core.run_words import (
     Outcome,
     RunStatus,
     RunSummary,
+    Stopping,
     Stored,
     Work,
 )
@@ -73,7 +74,7 @@ class _Run:
             for _ in range(min(lane.spec.limits.concurrency, lane.total))
         ]
         minders = [
-            asyncio.create_task(self._stop_when_asked(workers)),
+            asyncio.create_task(self._stop_when_asked(workers, lanes)),
             asyncio.create_task(self._tell_now_and_then(lanes)),
         ]
         try:
@@ -90,19 +91,24 @@ class _Run:
         error = next((e for task in done if not task.cancelled() and (e := task.exception())), None)
         if error is None:
             return
-        if others and not isinstance(error, StoreError):
+        if others and (isinstance(error, OutputError) or not isinstance(error, StoreError)):
             # What is already paid for is still kept.
             if not self._stop.asked:
                 self._stop.ask()
             await asyncio.wait(others)
         raise error
 
-    async def _stop_when_asked(self, workers: Sequence[asyncio.Task[None]]) -> None:
+    async def _stop_when_asked(
+        self, workers: Sequence[asyncio.Task[None]], lanes: Sequence[Lane]
+    ) -> None:
         await self._stop.wait()
         for task in workers:
             if task not in self._asker.sending:
                 task.cancel()
-        await self._stop.grace(self._options.grace_s)
+        patience_s = self._stop.patience_s(self._options)
+        self.tell_progress(lanes)
+        self._on_event(Stopping(len(self._asker.sending), patience_s))
+        await self._stop.grace(patience_s)
         for task in workers:
             task.cancel()
 
@@ -141,17 +147,28 @@ class _Run:
         self._asked[key] = lane, settled
         answer: Settled = None
         try:
-            result = await self._asker.ask(lane, work)
-            if isinstance(result, Stored):
-                await self._ledger.keep(_item(work, paid=True), result)
-                answer = result.reply
-                self._tell(lane, Outcome(work, answer, attempts=result.attempts))
-            elif result is not None:
-                answer = result
-                await self._note(lane, Outcome(work, result))
+            patience_s = self._options.attempt_s + self._options.case_s
+            found = await self._ledger.claim(key, patience_s, lane.most_usd(work.call))
+            if found is not None:
+                answer = found.reply
+                await self._note(lane, Outcome(work, answer, cached=True))
+            else:
+                answer = await self._paid(lane, work)
         finally:
+            self._ledger.release(key)
             del self._asked[key]
             settled.set_result(answer)
+
+    async def _paid(self, lane: Lane, work: Work) -> Settled:
+        """What a request that nobody else has under way comes to."""
+        result = await self._asker.ask(lane, work)
+        if isinstance(result, Stored):
+            await self._ledger.keep(_item(work, paid=True), result)
+            self._tell(lane, Outcome(work, result.reply, attempts=result.attempts))
+            return result.reply
+        if result is not None:
+            await self._note(lane, Outcome(work, result))
+        return result
 
     async def _note(self, lane: Lane, outcome: Outcome) -> None:
         """Settle work that cost nothing, and let others have their turn."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.calling import Provider
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
 OPENAI_APIS = ("chat", "responses")
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
+AWS = "amazonaws.com"
 HOMES: Mapping[str, str] = {
     "OPENAI_API_KEY": "openai.com",
     "ANTHROPIC_API_KEY": "anthropic.com",
     "GEMINI_API_KEY": "googleapis.com",
     "GOOGLE_API_KEY": "googleapis.com",
-    "AWS_BEARER_TOKEN_BEDROCK": "amazonaws.com",
-    "AWS_SECRET_ACCESS_KEY": "amazonaws.com",
-    "AWS_SESSION_TOKEN": "amazonaws.com",
+    "AWS_BEARER_TOKEN_BEDROCK": AWS,
+    "AWS_SECRET_ACCESS_KEY": AWS,
+    "AWS_SESSION_TOKEN": AWS,
     "CEREBRAS_API_KEY": "cerebras.ai",
     "COHERE_API_KEY": "cohere.com",
     "DEEPSEEK_API_KEY": "deepseek.com",
@@ -46,6 +48,9 @@ HOMES: Mapping[str, str] = {
 """Whose key a well-known variable holds: it is sent to that domain and to no other. A shared
 config that names another host beside it gets nothing (S-14, S-15)."""
 
+_BEDROCK_HOST = re.compile(
+    r"(?:[a-z0-9-]+\.)?bedrock-runtime(?:-fips)?\.[a-z0-9-]+\.(?:vpce\.)?amazonaws\.com(?:\.cn)?"
+)
 _REGION_IN_HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com")
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -84,6 +89,16 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     pairs = zip(api.dialects, urls, strict=True)
     wires = [Wire(dialect, Endpoint(url, proxy)) for dialect, url in pairs]
     return RemoteModel(spec, wires, access, http)
+
+
+def check_access(spec: ModelSpec, secrets: Secrets) -> None:
+    """ConfigError where a model could not be asked: no key, or not for this host."""
+    try:
+        api = _api(spec, secrets)
+        base, _ = _addresses(spec, api)
+        _authorise(spec, secrets, base, _key(spec, secrets, base, api.key_env))
+    except ConfigError as error:
+        raise ConfigError(f"model {spec.name!r}: {error}") from None
 
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
@@ -205,9 +220,24 @@ def _key(spec: ModelSpec, secrets: Secrets, base: URL, usual: str) -> str | None
             f"{base.host}; keep the key for that host in a variable of its own"
         )
     key = secrets.key_for(spec, usual if at_home else None)
+    if key is not None:
+        _check_host(spec, secrets, base)
     if key is None and spec.base_url is None and spec.provider != "bedrock":
         raise ConfigError(f"no key: set {usual}, or name a variable in api_key_env")
     return key
+
+
+def _check_host(spec: ModelSpec, secrets: Secrets, base: URL) -> None:
+    """Keys that are no vendor's go where the user has let them go before, and to this machine."""
+    from callscore.providers.addresses import is_loopback
+
+    source = spec.api_key_env
+    if spec.api_key_file is not None:
+        source = f"the file {Path(spec.api_key_file).resolve()}"
+    if source is None or source in HOMES or is_loopback(base):
+        return
+    host = (base.host or "").rstrip(".").lower()
+    secrets.bindings.check(source, host, is_vendor=spec.base_url is None)
 
 
 def _is_home(base: URL, variable: str) -> bool:
@@ -215,6 +245,9 @@ def _is_home(base: URL, variable: str) -> bool:
     from callscore.providers.addresses import is_loopback
 
     home, host = HOMES.get(variable), (base.host or "").rstrip(".").lower()
+    if home == AWS and not is_loopback(base):
+        # Anybody can have a name under this domain; those of the service are AWS's own.
+        return _BEDROCK_HOST.fullmatch(host) is not None
     return home is None or host == home or host.endswith(f".{home}") or is_loopback(base)
 
 
@@ -222,6 +255,9 @@ def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> 
     if spec.provider == "bedrock" and key is None:
         from callscore.providers.signing import signer
 
+        if not _is_home(url, "AWS_SECRET_ACCESS_KEY"):
+            host = (url.host or "").rstrip(".").lower()
+            secrets.bindings.check("the AWS credentials", host)
         in_host = _REGION_IN_HOST.fullmatch(url.host or "")
         region = in_host[1] if in_host else _region(secrets)
         return signer(str(url), region, secrets.environment)

@@ -27,6 +27,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     limit: int | None = None
     budget_usd: float | None = None
     preflight: bool = True
+    accept_changed: bool = False
+    """Where the run to be resumed was begun with another file or other data, begin a new one."""
     results: Path | None = None
     records: Path | None = None
     save_verdicts: Path | None = None

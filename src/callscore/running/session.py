@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import OnEvent, RunSummary
+from callscore.core.run_words import OnEvent, RunSummary, Stopping
 from callscore.engine import loop
 from callscore.engine.commons import Commons
 from callscore.engine.plan import Plan
@@ -125,7 +125,7 @@ async def _judge_all(
 ) -> bool:
     """False where an interrupt came first.
 
-    What is in the air then may still be answered and kept, within the grace of the engine.
+    What is in the air then is waited for and kept, as models are.
     """
     calls = judging.calls
     calls.begin(stop, commons)
@@ -135,7 +135,11 @@ async def _judge_all(
         await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
         ended = work.done()
         if not ended:
-            grace = stop.grace(calls.payer.options.grace_s)
+            options, under_way = calls.payer.options, len(calls.asker.sending)
+            patience_s = stop.patience_s(options)
+            calls.tell_progress()
+            calls.payer.on_event(Stopping(under_way, patience_s))
+            grace = stop.grace(patience_s)
             others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
             await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -192,6 +196,10 @@ async def _unless_stopped(
     return [] if asked.cancelled() else asked.result()
 
 
+class PreflightFailed(ConfigError):
+    """A model or judge does not answer at all; nothing was asked about cases."""
+
+
 def _refuse(preflights: Sequence[Preflight]) -> None:
     failed = [
         f"{found.model}: {found.failure.message}"
@@ -199,7 +207,7 @@ def _refuse(preflights: Sequence[Preflight]) -> None:
         if found.failure is not None
     ]
     if failed:
-        raise ConfigError(
+        raise PreflightFailed(
             "preflight failed, nothing was spent on cases: "
             + "; ".join(failed)
             + " (--no-preflight goes on without asking first)"

@@ -162,11 +162,18 @@ class JudgeSeat:
         calls, why_not = self._calls, self._why_not(lane)
         if why_not:
             return AttemptFailed("not_sent", why_not)
+        answers, key = calls.answers, work.call.key
         try:
+            kept = await self._claimed(lane, work) if answers is not None else None
+            if kept is not None:
+                self._tell(Outcome(work, kept.reply, cached=True))
+                return Answered(kept.reply)
             found = await calls.asker.ask(lane, work)
-            if isinstance(found, Stored) and calls.answers is not None:
-                found = await calls.answers.keep_judged(found, calls.payer.run_id)
+            if isinstance(found, Stored) and answers is not None:
+                found = await answers.keep_judged(found, calls.payer.run_id)
         finally:
+            if answers is not None:
+                answers.release(key)
             calls.asker.sending.discard(asyncio.current_task())
         if found is None:
             return AttemptFailed("not_sent", self._why_not(lane) or INTERRUPTED)
@@ -175,6 +182,13 @@ class JudgeSeat:
             return calls.given_up.pop(work.call.key, AttemptFailed("not_sent", found.why))
         self._tell(Outcome(work, found.reply, attempts=found.attempts))
         return Answered(found.reply)
+
+    async def _claimed(self, lane: Lane, work: Work) -> Stored | None:
+        """Wait for another process that has the same request under way; its answer, if any."""
+        assert self._calls.answers is not None  # the caller has looked
+        options, call = self._calls.payer.options, work.call
+        patience_s = options.attempt_s + options.case_s
+        return await self._calls.answers.claim(call.key, patience_s, lane.most_usd(call))
 
     def _why_not(self, lane: Lane) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""
