@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from callscore.evalfile.config import EvalConfig
     from callscore.running.preparing import Prepared, RunOptions
     from callscore.running.runner import Ran
+    from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
 
@@ -39,6 +40,19 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
 )
+@click.option(
+    "--mode",
+    type=click.Choice(["standard", "compat"]),
+    help="Score scenarios by the document, or as the public evaluator, whatever the file says.",
+)
+@click.option(
+    "--export", type=FILE, metavar="DIR", help="Write answers to scenarios as public *_out.json."
+)
+@click.option(
+    "--trajectories",
+    type=FILE,
+    help="Write every step of scenarios: JSON lines, or Markdown (.md).",
+)
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
@@ -55,6 +69,9 @@ def run(
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
+    mode: Mode | None,
+    export: Path | None,
+    trajectories: Path | None,
     store: Path | None,
     log: Path | None,
     no_preflight: bool,
@@ -84,6 +101,9 @@ def run(
         save_verdicts=save_verdicts,
         card=output.a_file(json_file),
         log=log,
+        mode=mode,
+        export=export,
+        trajectories=trajectories,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
@@ -152,6 +172,7 @@ def _show_estimate(prepared: Prepared) -> None:
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.cli import output
     from callscore.cli.run_text import summary_lines
+    from callscore.report.orchestration_models import side_by_side
     from callscore.report.orchestration_terminal import render
     from callscore.running.document import run_document
     from callscore.store.files import written_whole
@@ -168,6 +189,8 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
         click.echo(render(score.document))
+    for line in side_by_side({name: score.document for name, score in ran.orchestration.items()}):
+        click.echo(line)
     for note in ran.notes if ran.card is None else ():
         click.echo(note)
 

@@ -82,6 +82,8 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     tool_calls: Sequence[ToolCall] = ()
     model: str | None = None
     """The model's name as the provider returned it."""
+    latency_ms: float | None = None
+    """How long the attempt took that was answered; kept, shown in logs, never part of a score."""
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from callscore.core.judging import Question, Verdict
 from callscore.suites.orchestration.call.questions import Answers, Unanswered
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
-from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
 from callscore.suites.orchestration.compat.plan_text import extract
 from callscore.suites.orchestration.rows import Row
+from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import steps_of_label
 from orchestration_data import load, needs_fixtures, output_files
 

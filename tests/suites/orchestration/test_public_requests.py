@@ -64,7 +64,9 @@ def test_c_133_no_planned_query_stands_behind_a_later_reply_of_the_user(lang: st
         for case in step_cases(scenario, cards_of(lang)):
             if case.is_plan:
                 continue
-            planned = max((p.step_id for p in scenario.plans if p.step_id < case.step_id), default=0)
+            planned = max(
+                (p.step_id for p in scenario.plans if p.step_id < case.step_id), default=0
+            )
             said = [
                 raw.content
                 for raw in scenario.raw

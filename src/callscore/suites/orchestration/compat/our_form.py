@@ -12,6 +12,8 @@ from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import Answer, Recording, Run
 from callscore.suites.orchestration.scenario.values import RawStep
 
+ROLE = "assistant"
+
 
 def public_form(recording: Recording) -> dict[str, Any]:
     """`history` with one entry a run."""
@@ -26,14 +28,21 @@ def public_form(recording: Recording) -> dict[str, Any]:
 
 
 def _public_run(run: Run, steps: Sequence[RawStep]) -> dict[str, Any]:
+    agents = {step.step_id: step.agent for step in steps}
     return {
         "main_agent_history": [
-            {"step_id": step, "content": answer.content, "tool_calls": []}
+            {"step_id": step, "role": ROLE, "content": answer.content, "tool_calls": []}
             for step, answer in run.plans.items()
             if not answer.error
         ],
         "sub_agent_history": [
-            {"step_id": str(step), "content": answer.content, "tool_calls": _wrapped(answer)}
+            {
+                "step_id": str(step),
+                "agent_id": agents.get(step, ""),
+                "role": ROLE,
+                "content": answer.content,
+                "tool_calls": _wrapped(step, answer),
+            }
             for step, answer in run.steps.items()
             if not answer.error
         ],
@@ -41,10 +50,12 @@ def _public_run(run: Run, steps: Sequence[RawStep]) -> dict[str, Any]:
     }
 
 
-def _wrapped(answer: Answer) -> Any:
+def _wrapped(step: int, answer: Answer) -> Any:
     if not isinstance(answer.tool_calls, list):
         return answer.tool_calls
     return [
-        call if not isinstance(call, Mapping) or "function" in call else {"function": call}
-        for call in answer.tool_calls
+        call
+        if not isinstance(call, Mapping) or "function" in call
+        else {"id": f"call_{step}_{number}", "type": "function", "function": call}
+        for number, call in enumerate(answer.tool_calls, 1)
     ]

@@ -1,4 +1,4 @@
-"""How models are asked: our prompts and order of messages, or those of the public runner (C-133)."""
+"""How models are asked: by our prompts, or as the public runner asks (C-133)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.cards import Card, Cards
+from callscore.suites.orchestration.settings import ProtocolName
 from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
-ProtocolName = Literal["callscore", "public"]
-PROTOCOLS: tuple[ProtocolName, ...] = ("callscore", "public")
 _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
@@ -65,7 +64,7 @@ def bundled(name: ProtocolName) -> Protocol:
 def with_public_prompts(text: str) -> Protocol:
     """The public protocol, with the prompts of a config file of the public runner, to the letter.
 
-    Raises DataError where the file has no `prompts.general.prompt` or `prompts.select_tools.prompt`.
+    Raises DataError where it lacks `prompts.general.prompt` or `prompts.select_tools.prompt`.
     """
     try:
         config = read_public(text)

@@ -1,0 +1,297 @@
+"""`callscore run` over scenarios: protocols, both readings, exported files, trajectories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import run
+from eval_files import cases_file, eval_file, read_json, read_lines, remote
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS, scenarios, tool_calling
+from stub_servers import Answer, Behaviour, Request, chat_completion, serving
+
+CARDS = str(SAMPLES / "orchestration" / "cards" / "EN")
+HASTY = {
+    "name": "lab/hasty",
+    "provider": "simulated",
+    "params": {"seed": 5, "wrong_scores": 0.3, "missing_labels": 0.2, "fabricated_facts": 0.2},
+}
+
+
+def told(*words: object) -> str:
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*words: object) -> str:
+    done = run(*words)
+    assert done.returncode == 2, done.stdout
+    return done.stderr
+
+
+def test_c_133_the_public_protocol_asks_three_times_at_its_temperature(tmp_path: Path) -> None:
+    with serving(tool_calling) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(protocol="public"))
+        told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
+        asked = [request.json for request in stub.requests]
+    assert len(asked) == 3 * STEPS
+    assert {request["temperature"] for request in asked} == {0.2}
+    extension = read_json(tmp_path / "r.json")["x_extension"]
+    assert "|protocol:public|" in extension["signature"]
+    assert "|repeats:3|" in extension["signature"]
+    assert not any("public protocol" in warning for warning in extension["warnings"])
+
+
+def test_what_departs_from_the_public_protocol_is_said(tmp_path: Path) -> None:
+    with serving(tool_calling) as stub:
+        model = remote(stub.url, params={"temperature": 0.9})
+        path = eval_file(tmp_path, [model], data=scenarios(protocol="public"), repeats=1)
+        told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
+        assert {request.json["temperature"] for request in stub.requests} == {0.9}
+    warnings = read_json(tmp_path / "r.json")["x_extension"]["warnings"]
+    assert [warning for warning in warnings if "public protocol" in warning] == [
+        "repeats: 1, where the public protocol has 3",
+        "m: temperature 0.9, where the public protocol has 0.2",
+    ]
+
+
+def test_a_model_without_temperatures_is_asked_as_the_public_runner_asks_it(tmp_path: Path) -> None:
+    with serving(tool_calling) as stub:
+        model = {**remote(stub.url), "model": "gpt-5-mini"}
+        path = eval_file(tmp_path, [model], data=scenarios(protocol="public"), repeats=1)
+        told("run", path, "--no-preflight")
+        asked = stub.requests[0].json
+    assert "temperature" not in asked
+    assert asked["reasoning_effort"] == "medium"
+
+
+def test_the_default_protocol_leaves_parameters_alone_and_is_signed(tmp_path: Path) -> None:
+    with serving(tool_calling) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+        told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
+        assert all("temperature" not in request.json for request in stub.requests)
+        assert len(stub.requests) == STEPS
+    signature = read_json(tmp_path / "r.json")["x_extension"]["signature"]
+    assert "|protocol:callscore|" in signature
+
+
+def test_prompts_of_the_public_runner_can_be_sent_to_the_letter(tmp_path: Path) -> None:
+    config = {"prompts": {"general": {"prompt": "PLAN IT"}, "select_tools": {"prompt": "DO IT"}}}
+    (tmp_path / "config.yaml").write_text(json.dumps(config))
+    with serving(tool_calling) as stub:
+        data = scenarios(protocol="public", prompts="config.yaml")
+        path = eval_file(tmp_path, [remote(stub.url)], data=data, repeats=1)
+        told("run", path, "--no-preflight")
+        systems = [request.json["messages"][0]["content"] for request in stub.requests]
+    assert all(system == "PLAN IT" or system.endswith("\n\nDO IT") for system in systems)
+    (tmp_path / "config.yaml").write_text("prompts: {}")
+    assert "prompts.general.prompt" in refused("run", path, "--no-preflight")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"protocol": "private"}, "data.orchestration.protocol: 'private'; expected callscore or"),
+        ({"mode": "lenient"}, "data.orchestration.mode: 'lenient'; expected standard or compat"),
+        ({"history": "none"}, "data.orchestration.history: 'none'; expected gold or own"),
+        ({"prompts": "eval.yaml"}, "only `protocol: public`"),
+        ({"protocol": "public", "prompts": "nowhere.yaml"}, "no such file"),
+    ],
+)
+def test_settings_that_are_none_are_refused(
+    tmp_path: Path, settings: dict[str, Any], words: str
+) -> None:
+    path = eval_file(tmp_path, [PERFECT], data=scenarios(**settings))
+    assert words in refused("run", path)
+
+
+def test_the_public_protocol_is_refused_beside_calls(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    data = {"calls": "cases.jsonl", **scenarios(protocol="public")}
+    assert "expected scenarios alone" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
+
+
+def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    path = eval_file(tmp_path, [PERFECT])
+    for option, value in (("--mode", "compat"), ("--export", "x"), ("--trajectories", "x.md")):
+        assert f"{option} is about scenarios" in refused("run", path, option, value)
+
+
+def test_compat_takes_no_judge(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [PERFECT], data=scenarios(mode="compat"), judge="offline")
+    assert "expected verdicts, not a judge" in refused("run", path)
+
+
+@pytest.mark.parametrize("protocol", ["callscore", "public"])
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_c_133_an_exported_run_scores_as_the_run_itself_in_either_reading(
+    tmp_path: Path, protocol: str, mode: str
+) -> None:
+    data = scenarios(protocol=protocol, mode=mode)
+    path = eval_file(tmp_path, [HASTY], data=data, repeats=2)
+    told("run", path, "--json", tmp_path / "run.json", "--export", tmp_path / "out")
+    folder = tmp_path / "out" / "lab_hasty" / "EN"
+    assert len(list(folder.glob("*_out.json"))) == 6
+    told(
+        *("orchestration", "score", folder, "--cards", CARDS, "--mode", mode),
+        *("--json", tmp_path / "score.json"),
+    )
+    ran, scored = read_json(tmp_path / "run.json"), read_json(tmp_path / "score.json")
+    assert ran["overall_statistics"] == scored["overall_statistics"]
+    assert ran["x_extension"]["mode"] == mode
+    assert 0.1 < ran["overall_statistics"]["key_metrics"]["Average"] < 0.99
+
+
+def test_the_command_line_chooses_the_reading_of_a_stored_run(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [HASTY], data=SCENARIOS)
+    told("run", path, "--results", tmp_path / "standard.jsonl")
+    told(
+        *("run", path, "--rescore", 1, "--mode", "compat", "--json", tmp_path / "compat.json"),
+        *("--export", tmp_path / "out", "--results", tmp_path / "compat.jsonl"),
+    )
+    assert read_json(tmp_path / "compat.json")["x_extension"]["mode"] == "compat"
+    assert (tmp_path / "out" / "lab_hasty" / "EN" / "1_out.json").is_file()
+    flags = [line["flags"] for line in read_lines(tmp_path / "compat.jsonl")]
+    assert len(flags) == STEPS
+    assert all("standard_reading" in each for each in flags)
+    flags = [line["flags"] for line in read_lines(tmp_path / "standard.jsonl")]
+    assert not any("standard_reading" in each for each in flags)
+
+
+def test_exported_files_have_the_public_form(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [PERFECT], data=SCENARIOS, repeats=2)
+    told("run", path, "--export", tmp_path / "out")
+    output = read_json(tmp_path / "out" / "p" / "EN" / "1_out.json")
+    assert list(output) == ["scenario_id", "generated_at", "history", "usage"]
+    assert list(output["history"]) == ["run #1", "run #2"]
+    recorded = output["history"]["run #1"]
+    plan, called = recorded["main_agent_history"][0], recorded["sub_agent_history"][0]
+    assert (plan["step_id"], plan["role"], plan["tool_calls"]) == (3, "assistant", [])
+    assert (called["step_id"], called["agent_id"]) == ("4", "billing_agent")
+    (call,) = called["tool_calls"]
+    assert call["type"] == "function"
+    assert json.loads(call["function"]["arguments"])
+    assert (
+        recorded["label"]["4-2"]["tool_call_id"] == recorded["label"]["4-1"]["tool_calls"][0]["id"]
+    )
+    assert output["usage"]["total_calls"] == 2 * (
+        len(recorded["main_agent_history"]) + len(recorded["sub_agent_history"])
+    )
+
+
+def test_a_folder_with_something_in_it_is_not_exported_to(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [PERFECT], data=SCENARIOS)
+    assert "expected a new or an empty folder" in refused("run", path, "--export", tmp_path)
+
+
+def test_a_scenario_that_lacks_an_answer_is_not_exported_and_named(tmp_path: Path) -> None:
+    def failing(request: Request) -> Behaviour:
+        if b"HT-20418" in request.body and "tools" in request.json:
+            return Answer({"error": {"message": "gone"}}, 400)
+        return tool_calling(request)
+
+    with serving(failing) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(mode="compat"))
+        shown = told("run", path, "--export", tmp_path / "out", "--json", tmp_path / "r.json")
+    document = read_json(tmp_path / "r.json")
+    failed = document["x_extension"]["failed_evaluations"]
+    exported = list((tmp_path / "out" / "m" / "EN").glob("*_out.json"))
+    assert failed
+    assert len(exported) == 6 - len(failed)
+    assert "not exported: m EN/" in shown
+
+
+def test_answers_to_one_protocol_are_not_scored_as_those_to_another(tmp_path: Path) -> None:
+    told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS))
+    path = eval_file(tmp_path, [PERFECT], data=scenarios(protocol="public"), repeats=1)
+    assert "was made with other data" in refused("run", path, "--rescore", 1)
+
+
+def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_path: Path) -> None:
+    with serving(tool_calling) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+        log, results = tmp_path / "log.jsonl", tmp_path / "results.jsonl"
+        told("run", path, "--json", tmp_path / "a.json", "--results", results, "--log", log)
+    told("run", path, "--rescore", 1, "--json", tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    usage = read_json(tmp_path / "a.json")["x_extension"]["usage"]
+    assert usage["answers"] == STEPS
+    assert list(usage["by_scenario"]) == ["1", "2", "3", "4", "5", "6"]
+    lines = read_lines(results)
+    assert sum(line["metrics"]["orchestration.cost_usd"] for line in lines) == pytest.approx(
+        usage["cost_usd"]
+    )
+    tokens = [line["metrics"]["orchestration.input_tokens"] for line in lines]
+    assert sum(tokens) == usage["input_tokens"] > 0
+    answered = [line for line in read_lines(log) if line["event"] == "answered"]
+    assert all(line["latency_ms"] > 0 for line in answered)
+    assert "latency" not in (tmp_path / "a.json").read_text()
+
+
+def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
+    shown = told("run", eval_file(tmp_path, [HASTY, PERFECT], data=SCENARIOS))
+    table = shown[shown.index("Models side by side, standard reading") :].splitlines()
+    assert table[1].split()[:3] == ["model", "Average", "Plan"]
+    assert table[2].split()[:2] == ["p", "1.0000"]
+    assert table[3].startswith("lab/hasty")
+    assert "side by side" not in told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS))
+
+
+HOSTILE = "```\n# not a heading\n<script>alert(1)</script>\n````\n[x](javascript:1)"
+
+
+def hostile(request: Request) -> Behaviour:
+    return Answer(chat_completion(HOSTILE))
+
+
+def test_trajectories_tell_what_was_sent_answered_due_and_decided(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [HASTY], data=SCENARIOS, repeats=2)
+    told("run", path, "--trajectories", tmp_path / "t.jsonl")
+    lines = read_lines(tmp_path / "t.jsonl")
+    assert len(lines) == 2 * STEPS
+    first = lines[0]
+    assert (first["case_id"], first["model"], first["run"]) == ("EN/1#3", "lab/hasty", 1)
+    assert first["history"] == "gold"
+    assert first["request"]["messages"][0]["role"] == "system"
+    assert "workflow_1" in first["gold"]["plan"]
+    assert first["reply"]["latency_ms"] >= 0
+    called = next(line for line in lines if line["kind"] == "call")
+    assert called["request"]["tools"]
+    assert {"name", "key", "value"} >= set(called["verdict"].get("metrics", {}))
+    wrong = [line for line in lines if line["verdict"]["success"] is False]
+    assert all(line["verdict"]["differences"] for line in wrong)
+
+
+def test_nothing_in_a_markdown_trajectory_is_markup(tmp_path: Path) -> None:
+    with serving(hostile) as stub:
+        model = {**remote(stub.url), "name": "m* <b>|[x](y)"}
+        path = eval_file(tmp_path, [model], data=SCENARIOS)
+        told("run", path, "--trajectories", tmp_path / "t.md")
+    text = (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "## m\\* \\<b\\>\\|\\[x\\]\\(y\\)" in text
+    outside = text_outside_fences(text)
+    assert "script" not in outside
+    assert "not a heading" not in outside
+    assert "javascript" not in outside
+    assert text.count("# not a heading") == STEPS
+
+
+def text_outside_fences(text: str) -> str:
+    """What a reader of Markdown takes for markup: a fence ends with one at least as long."""
+    outside, fence = [], ""
+    for line in text.splitlines():
+        ticks = line[: len(line) - len(line.lstrip("`"))]
+        if fence:
+            if line == ticks and len(ticks) >= len(fence):
+                fence = ""
+        elif len(ticks) >= 3:
+            fence = ticks
+        else:
+            outside.append(line)
+    assert not fence
+    return "\n".join(outside)
