@@ -295,3 +295,94 @@ def text_outside_fences(text: str) -> str:
             outside.append(line)
     assert not fence
     return "\n".join(outside)
+
+
+def replayed(folder: Path, outputs: str | list[str], **extra: Any) -> dict[str, Any]:
+    """The result of replaying what is recorded in some files."""
+    model = {"name": "again", "provider": "replay", "outputs": outputs}
+    path = eval_file(folder, [model], data=SCENARIOS, **extra)
+    told("run", path, "--json", folder / "again.json", "--require-complete")
+    document: dict[str, Any] = read_json(folder / "again.json")
+    return document
+
+
+def in_wrapping(call: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "1", "type": "function", "function": call}
+
+
+def as_text(call: dict[str, Any]) -> dict[str, Any]:
+    return {"name": call["name"], "arguments": json.dumps(call["arguments"])}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda calls: {"output": "", "tool_calls": calls},
+        lambda calls: {"output": None, "tool_calls": [as_text(call) for call in calls]},
+        lambda calls: {"tool_calls": [in_wrapping(as_text(call)) for call in calls]},
+        lambda calls: {"output": {"calls": calls}},
+        lambda calls: {"output": {"content": None, "tool_calls": list(map(in_wrapping, calls))}},
+    ],
+)
+def test_c_133_a_recording_of_perfect_answers_replayed_is_perfect(
+    tmp_path: Path, written: Any
+) -> None:
+    told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS), "--trajectories", tmp_path / "t")
+    lines = []
+    for step in read_lines(tmp_path / "t"):
+        gold = step["gold"]
+        said = written(gold["calls"]) if "calls" in gold else {"output": gold.get("text")}
+        said = {"output": gold["plan"]} if "plan" in gold else said
+        lines.append({"case_id": step["case_id"], "model": "best", **said})
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "recorded.jsonl").write_text(text, encoding="utf-8")
+    document = replayed(tmp_path, "recorded.jsonl")
+    assert set(document["overall_statistics"]["key_metrics"].values()) == {1.0}
+
+
+def test_c_133_exported_runs_are_replayed_with_their_calls(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [HASTY, PERFECT], data=SCENARIOS, repeats=2)
+    told("run", path, "--json", tmp_path / "run.json", "--export", tmp_path / "out")
+    ran = read_json(tmp_path / "run.json")["orchestration"]
+    for name, folder in (("p", "out/p"), ("lab/hasty", "out/lab_hasty/EN")):
+        again = replayed(tmp_path, folder, repeats=2)
+        assert again["overall_statistics"] == ran[name]["overall_statistics"]
+    assert ran["p"]["overall_statistics"]["key_metrics"]["FC"] == 1.0
+    one = replayed(tmp_path, "out/p/EN/*_out.json")
+    assert one["overall_statistics"]["key_metrics"]["FC"] == 1.0
+
+
+def test_bundled_recordings_replay_as_they_are_scored(tmp_path: Path) -> None:
+    """In our own form, too."""
+    folder = SAMPLES / "orchestration" / "outputs" / "sample-small" / "EN"
+    told(
+        *("orchestration", "score", folder, "--cards", CARDS),
+        *("--json", tmp_path / "score.json"),
+    )
+    again = replayed(tmp_path, str(folder))
+    assert again["overall_statistics"] == read_json(tmp_path / "score.json")["overall_statistics"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("o.jsonl", '{"case_id": "EN/1#4", "model": "a", "tool_calls": 1}', "o.jsonl:1"),
+        ("1_out.json", "nothing", "1_out.json: not JSON"),
+        ("1_out.json", '{"history": 1}', "1_out.json: field history: no runs"),
+    ],
+)
+def test_a_recording_that_is_none_is_refused(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    model = {"name": "again", "provider": "replay", "outputs": name}
+    assert words in refused("run", eval_file(tmp_path, [model], data=SCENARIOS))
+
+
+def test_two_recordings_of_one_scenario_are_refused(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "1_out.json").write_text("{}")
+    model = {"name": "again", "provider": "replay", "outputs": ["a", "b"]}
+    path = eval_file(tmp_path, [model], data=SCENARIOS)
+    assert "are outputs of one scenario" in refused("run", path)

@@ -35,6 +35,7 @@ from callscore.evalfile.scenarios import (
     scenario_data,
     scenario_settings,
 )
+from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, read_yaml
 from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
@@ -243,6 +244,18 @@ def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple
     return tuple(dict.fromkeys(found))
 
 
+def _recorded_files(document: Document, part: str, entries: str | Sequence[str]) -> list[Path]:
+    """Files as everywhere, and all recorded runs of scenarios in a folder."""
+    found: list[Path] = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        folder = document.path.parent / entry
+        if entry and folder.is_dir():
+            found += output_files(folder)
+        else:
+            found += _files(document, part, entry)
+    return list(dict.fromkeys(found))
+
+
 def _matches(folder: Path, entry: str) -> list[Path]:
     path = folder / entry
     if not any(letter in entry for letter in "*?["):
@@ -260,7 +273,7 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
     found = {}
     for number, model in enumerate(models):
         part = f"models[{number}].outputs"
-        files = _files(document, part, model.outputs)
+        files = tuple(_recorded_files(document, part, model.outputs))
         if model.provider == "replay" and not files:
             raise document.error(part, "missing; expected the files with the recorded outputs")
         if model.provider != "replay" and files:
