@@ -386,3 +386,81 @@ def test_two_recordings_of_one_scenario_are_refused(tmp_path: Path) -> None:
     model = {"name": "again", "provider": "replay", "outputs": ["a", "b"]}
     path = eval_file(tmp_path, [model], data=SCENARIOS)
     assert "are outputs of one scenario" in refused("run", path)
+
+
+def test_free_runs_stand_beside_the_score_and_never_in_it(tmp_path: Path) -> None:
+    told("run", eval_file(tmp_path, [HASTY], data=SCENARIOS), "--json", tmp_path / "gold.json")
+    path = eval_file(tmp_path, [HASTY], data=scenarios(history="own"))
+    shown = told(
+        *("run", path, "--json", tmp_path / "own.json", "--results", tmp_path / "r.jsonl"),
+        *("--trajectories", tmp_path / "t.jsonl"),
+    )
+    gold, own = read_json(tmp_path / "gold.json"), read_json(tmp_path / "own.json")
+    assert own["overall_statistics"] == gold["overall_statistics"]
+    assert own["x_extension"]["usage"] == gold["x_extension"]["usage"]
+    free = own["x_extension"]["free_running"]
+    assert free["scenarios"] == 6
+    assert free["forced"]["Plan"] == gold["overall_statistics"]["key_metrics"]["Plan"]
+    assert free["free"]["step_success"] < free["forced"]["step_success"] < 1
+    assert free["not_reached"] > 0
+    assert sum(each["steps"] for each in free["by_position"]) == free["steps"] == STEPS
+    assert "Free-running · lab/hasty · EN · 6 scenarios" in shown
+    assert len(read_lines(tmp_path / "r.jsonl")) == STEPS
+    histories = [line["history"] for line in read_lines(tmp_path / "t.jsonl")]
+    assert histories.count("gold") == STEPS
+    assert histories.count("own") == STEPS - free["not_reached"]
+
+
+def test_a_perfect_model_loses_nothing_by_its_own_history(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, [PERFECT], data=scenarios(history="own"), repeats=2)
+    told("run", path, "--json", tmp_path / "own.json")
+    free = read_json(tmp_path / "own.json")["x_extension"]["free_running"]
+    assert free["free"] == free["forced"]
+    assert (free["propagated"], free["not_reached"]) == (0, 0)
+    assert "42/42" not in told("runs", path)
+    assert "84/84" in told("runs", path)
+
+
+def test_free_runs_go_on_where_a_budget_ended_them_and_pay_nothing_twice(tmp_path: Path) -> None:
+    with serving(tool_calling) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(history="own"))
+        told("run", path, "--no-preflight", "--store", tmp_path / "a.db", "--json", tmp_path / "a")
+        whole = len(stub.requests)
+    assert STEPS < whole < 2 * STEPS, "a first plan sees the same history, and is asked once"
+    with serving(tool_calling) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(history="own"))
+        go_on = ("run", path, "--no-preflight", "--store", tmp_path / "b.db", "--resume")
+        spent = read_json(tmp_path / "a")["x_extension"]["usage"]["cost_usd"]
+        for budget in (spent / 2, spent + 0.005, 10):
+            told(*go_on, "--budget", f"{budget:.6f}", "--json", tmp_path / "b")
+        assert len(stub.requests) == whole
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_an_outage_leaves_a_free_run_out_and_says_where(tmp_path: Path) -> None:
+    def failing(request: Request) -> Behaviour:
+        if b"NO_RECORDED_RESULT" in request.body:
+            return Answer({"error": {"message": "gone"}}, 400)
+        return tool_calling(request)
+
+    with serving(failing) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=scenarios(history="own"))
+        shown = told("run", path, "--json", tmp_path / "r.json", "--require-complete")
+    free = read_json(tmp_path / "r.json")["x_extension"]["free_running"]
+    assert 0 < len(free["left_out"]) == 6 - free["scenarios"]
+    assert "left out: EN/" in shown
+
+
+def test_recorded_answers_to_gold_history_are_no_free_run(tmp_path: Path) -> None:
+    told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS), "--export", tmp_path / "out")
+    model = {"name": "again", "provider": "replay", "outputs": "out/p"}
+    path = eval_file(tmp_path, [model], data=scenarios(history="own"))
+    told("run", path, "--json", tmp_path / "r.json")
+    document = read_json(tmp_path / "r.json")
+    assert document["overall_statistics"]["key_metrics"]["Average"] == 1.0
+    assert document["x_extension"]["free_running"]["scenarios"] == 0
+
+
+def test_the_public_protocol_has_no_free_runs(tmp_path: Path) -> None:
+    data = scenarios(protocol="public", history="own")
+    assert "gold history alone" in refused("run", eval_file(tmp_path, [PERFECT], data=data))

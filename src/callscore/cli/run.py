@@ -165,6 +165,8 @@ def _show_estimate(prepared: Prepared) -> None:
         click.echo(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         click.echo("The budget holds for models and judges together.")
+    if prepared.config.scenario_settings.history == "own":
+        click.echo("history: own asks at most as many steps of scenarios again; not counted here.")
     if prepared.options.preflight:
         click.echo("Before that, one small request each shows whether models and judges answer.")
 
@@ -172,6 +174,7 @@ def _show_estimate(prepared: Prepared) -> None:
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.cli import output
     from callscore.cli.run_text import summary_lines
+    from callscore.report.free_running_terminal import free_running_lines
     from callscore.report.orchestration_models import side_by_side
     from callscore.report.orchestration_terminal import render
     from callscore.running.document import run_document
@@ -189,6 +192,8 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
         click.echo(render(score.document))
+        for line in free_running_lines(score.document):
+            click.echo(line)
     for line in side_by_side({name: score.document for name, score in ran.orchestration.items()}):
         click.echo(line)
     for note in ran.notes if ran.card is None else ():

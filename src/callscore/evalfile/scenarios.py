@@ -83,6 +83,10 @@ def scenario_settings(
             "the temperature and the repeats of the public protocol hold for the whole file; "
             "expected scenarios alone, and the calls in an eval file of their own",
         )
+    if entry.protocol == "public" and entry.history == "own":
+        raise document.error(
+            f"{PART}.history", "the public runner knows gold history alone; expected gold"
+        )
     prompts = document.path.parent / entry.prompts if entry.prompts is not None else None
     if prompts is not None and entry.protocol != "public":
         raise document.error(f"{PART}.prompts", "only `protocol: public` has prompts of its own")

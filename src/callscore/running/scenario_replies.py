@@ -36,7 +36,7 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
     def missing(self) -> str:
         """Why the answers are not all there; empty where they are."""
         for step in self.steps:
-            if (error := _answer(step.found).error) != "":
+            if (error := answer_of(step.found).error) != "":
                 return f"{step.case.id}, run {step.run}: {error}"
         return ""
 
@@ -47,7 +47,7 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         steps: dict[int, dict[int, Answer]] = {run: {} for run in runs}
         for step in self.steps:
             kept = plans if step.case.is_plan else steps
-            kept[step.run][step.case.step_id] = _answer(step.found)
+            kept[step.run][step.case.step_id] = answer_of(step.found)
         return Recording(
             self.scenario.id,
             tuple(Run(run, plans[run], steps[run]) for run in runs),
@@ -78,7 +78,7 @@ def asked_and_answered(
             yield StepReply(case, run, found.get(run))
 
 
-def _answer(found: Reply | Failed | None) -> Answer:
+def answer_of(found: Reply | Failed | None) -> Answer:
     """What came back; an outage stays one, so that it never counts against the model."""
     if found is None:
         return Answer(error=NOT_RUN)

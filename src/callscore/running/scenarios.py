@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -46,7 +46,11 @@ from callscore.suites.orchestration.scenario.protocol import (
 )
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
 from callscore.suites.orchestration.scenario.values import AgentStep, Scenario
+from callscore.suites.orchestration.settings import History
 from callscore.suites.orchestration.standard import Evaluated, OpenStep, evaluate, open_steps
+
+if TYPE_CHECKING:
+    from callscore.running.free_scores import FreeScoring
 
 TASK = "orchestration"
 READ_BY_DOCUMENT = "standard_reading"
@@ -55,6 +59,7 @@ READ_BY_DOCUMENT = "standard_reading"
 StoredAnswers = Callable[[str, str], Mapping[int, Reply | Failed]]
 """What was stored of a model for a case id, by run."""
 OnResult = Callable[[CaseResult], None]
+OnScenario = Callable[[ScenarioReplies, Sequence[StepRecord]], None]
 
 
 class ScenarioScore(msgspec.Struct, frozen=True):
@@ -151,6 +156,7 @@ class ScenarioAnswers(msgspec.Struct, frozen=True):
     verdicts: StepVerdicts = StepVerdicts()
     """What the files of the run say about values that code cannot compare."""
     mode: Mode = "standard"
+    history: History = "gold"
     notes: Sequence[str] = ()
     """What a reader of every result must know about the way of asking."""
 
@@ -166,7 +172,9 @@ class Listeners(NamedTuple):
     """Who is told of every step's result, and of every scenario with its records."""
 
     on_result: OnResult
-    on_scenario: Callable[[ScenarioReplies, Sequence[StepRecord]], None] | None = None
+    on_scenario: OnScenario | None = None
+    on_free: OnScenario | None = None
+    """Of scenarios in the pass with the model's own history."""
 
 
 Judged = Mapping[tuple[str, Path], JudgedSteps]
@@ -236,12 +244,15 @@ class _Scoring:
     def outcome(self, listeners: Listeners) -> Outcome:
         """The result of every scenario; each is let go when it is scored."""
         part, shown = self._part, shown_path(self._part.folder)
+        free = self._free_scoring()
         for scenario in part.scenarios():
             replies = self._given.replies(self._model, part, scenario)
             records = self._score(replies, f"{shown}/{scenario.id}", listeners.on_result)
             self._used[scenario.id] = replies.usage()
             if listeners.on_scenario is not None:
                 listeners.on_scenario(replies, records)
+            if free is not None:
+                free.add(replies, listeners.on_free)
         about = About(
             shown,
             part.lang,
@@ -251,9 +262,17 @@ class _Scoring:
             __version__,
             protocol=part.protocol.signature,
             usage=usage_of_scenarios(self._used),
+            free_running=None if free is None else free.document(),
         )
         about = about if self._judged is None else self._judged.told(about)
         return with_unused(self._outcome(about), self._recorded)
+
+    def _free_scoring(self) -> FreeScoring | None:
+        if self._given.history != "own":
+            return None
+        from callscore.running.free_scores import FreeScoring
+
+        return FreeScoring(self._given, self._model, self._part)
 
     def _outcome(self, about: About) -> Outcome:
         if self._given.mode == "compat":

@@ -273,13 +273,18 @@ class RunScoring:
                     self._outlets.on_verdict(record)
         on_result = _labelling(self._outlets.on_result, self._source.labels)
         answers = self._scenario_answers(self._source.counted_of_model)
-        return score_scenarios(answers, self._judged, Listeners(on_result, self._on_scenario))
+        listeners = Listeners(on_result, self._on_scenario, self._on_free)
+        return score_scenarios(answers, self._judged, listeners)
 
     def _on_scenario(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
         if self.exported is not None:
             self.exported.write(replies)
         if self._trajectories is not None:
             self._trajectories.write(replies, records)
+
+    def _on_free(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
+        if self._trajectories is not None:
+            self._trajectories.write(replies, records, "own")
 
     def _scenario_answers(self, of_model: StoredAnswers) -> ScenarioAnswers:
         from callscore.running.scenarios import ScenarioAnswers
@@ -293,6 +298,7 @@ class RunScoring:
             self._source.answered_by,
             self._step_verdicts,
             prepared.config.scenario_settings.mode,
+            prepared.config.scenario_settings.history,
             prepared.departures,
         )
 

@@ -19,6 +19,7 @@ from callscore.store.migrations import migrate
 from callscore.store.run_records import (
     RunHeader,
     RunRecord,
+    add_work,
     all_runs,
     charge_preflight,
     end_run,
@@ -121,6 +122,11 @@ class Journal:
         """Write down what a run has paid to see whether the models answer."""
         with told_plainly(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
+
+    def add_work(self, run_id: int, pieces: int) -> None:
+        """Count work that was not known when the run began."""
+        with told_plainly(self.path), transaction(self._connection):
+            add_work(self._connection, run_id, pieces)
 
     def end_run(self, run_id: int, status: RunStatus) -> None:
         """Write down how a run ended, and let it go."""

@@ -114,6 +114,11 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
     )
 
 
+def add_work(connection: sqlite3.Connection, run_id: int, pieces: int) -> None:
+    """Count work that was not known when the run began."""
+    connection.execute("UPDATE runs SET total = total + ? WHERE id = ?", (pieces, run_id))
+
+
 def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) -> None:
     """Add what a run has paid to see whether the models answer."""
     connection.execute(

@@ -7,27 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.protocol import bundled
-from callscore.suites.orchestration.scenario.reading import Place, read_scenario
-from callscore.suites.orchestration.scenario.values import Scenario
-from orchestration_data import SCENARIOS, cards_of, needs_fixtures
+from orchestration_data import cards_of, needs_fixtures, scenarios_of
 
 RECORDED = {
     "EN": (317, 919, "7ec711cf30f6d3e43615cf8938a663a13c78c899d8bccfcee320951733797fc7"),
     "KO": (323, 944, "2bbce6d4e7ed15ccefdcd0969230279f18dfdafe4b8de80d13a3a9b496f74076"),
 }
-
-
-def scenarios(lang: str) -> Iterator[Scenario]:
-    folder = SCENARIOS / lang / "scenario_data"
-    for path in sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem)):
-        text = path.read_text(encoding="utf-8")
-        yield read_scenario(text, Place(lang, path.stem), cards_of(lang))
 
 
 def request(case: StepCase) -> str:
@@ -46,7 +36,7 @@ def test_c_133_every_request_is_that_of_the_public_runner(lang: str) -> None:
     plans, calls, recorded = RECORDED[lang]
     cases = [
         case
-        for scenario in scenarios(lang)
+        for scenario in scenarios_of(lang)
         for case in step_cases(scenario, cards_of(lang), bundled("public"))
     ]
     assert sum(case.is_plan for case in cases) == plans
@@ -60,7 +50,7 @@ def test_c_133_every_request_is_that_of_the_public_runner(lang: str) -> None:
 @needs_fixtures
 @pytest.mark.parametrize("lang", ["EN", "KO"])
 def test_c_133_no_planned_query_stands_behind_a_later_reply_of_the_user(lang: str) -> None:
-    for scenario in scenarios(lang):
+    for scenario in scenarios_of(lang):
         for case in step_cases(scenario, cards_of(lang)):
             if case.is_plan:
                 continue
@@ -79,6 +69,6 @@ def test_c_133_no_planned_query_stands_behind_a_later_reply_of_the_user(lang: st
 
 @needs_fixtures
 def test_c_133_a_corrected_amount_is_the_last_thing_that_the_model_sees() -> None:
-    scenario = next(each for each in scenarios("EN") if each.id == "46")
+    scenario = next(each for each in scenarios_of("EN") if each.id == "46")
     case = next(case for case in step_cases(scenario, cards_of("EN")) if case.step_id == 16)
     assert "$600" in case.prompt.messages[-1].content

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from callscore.suites.orchestration.plan.values import Plan
 from callscore.suites.orchestration.scenario.public_label import is_plan
-from callscore.suites.orchestration.scenario.values import AgentStep, CallsDue, Scenario
+from callscore.suites.orchestration.scenario.values import CallsDue, Scenario
 from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
 Binding = Literal["progress", "public"]
@@ -36,7 +36,7 @@ class _Turn(NamedTuple):
     is_open: bool
 
 
-class _Progress:
+class Progress:
     """How far the agents have come with the plan then valid."""
 
     def __init__(self) -> None:
@@ -53,18 +53,29 @@ class _Progress:
                 turn = _Turn(flow.name, index, step.query, step.status not in _OVER)
                 self._turns.setdefault(step.agent, []).append(turn)
 
-    def take(self, step: AgentStep, workflow: str) -> str:
-        """The query of this agent's turn; a rejection does not end the turn        Q20"""
-        turn = self._turn_of(step.agent, workflow)
+    def has(self, agent: str) -> bool:
+        """Whether the plan then valid names this agent."""
+        return agent in self._turns
+
+    def take(self, agent: str, workflow: str) -> str:
+        """The query of this agent's turn; empty where the plan has none for it."""
+        turn = self._turn_of(agent, workflow)
         if turn is None:
+            self._last.pop(agent, None)
             return ""
-        self._last[step.agent] = turn
-        if isinstance(step.due, CallsDue):
-            self._done.add(turn)
-            self._waiting.pop(step.agent, None)
-        else:
-            self._waiting[step.agent] = turn
+        self._last[agent] = turn
         return turn.query
+
+    def settle(self, agent: str, *, called: bool) -> None:
+        """How the agent's turn went: a rejection does not end it        Q20"""
+        turn = self._last.get(agent)
+        if turn is None:
+            return
+        if called:
+            self._done.add(turn)
+            self._waiting.pop(agent, None)
+        else:
+            self._waiting[agent] = turn
 
     def _turn_of(self, agent: str, workflow: str) -> _Turn | None:
         turns = self._turns.get(agent, [])
@@ -83,13 +94,14 @@ class _Progress:
 def _by_progress(scenario: Scenario) -> Iterator[tuple[int, Query]]:
     """The step of the plan then valid whose turn it is; later plans are not looked at   Q20"""
     workflows = {raw.step_id: raw.workflow for raw in scenario.raw}
-    progress = _Progress()
+    progress = Progress()
     plans, planned_at = list(scenario.plans), 0
     for step in scenario.agent_steps:
         while plans and plans[0].step_id < step.step_id:
             planned_at = plans[0].step_id
             progress.adopt(plans.pop(0).gold)
-        text = progress.take(step, workflows.get(step.step_id, ""))
+        text = progress.take(step.agent, workflows.get(step.step_id, ""))
+        progress.settle(step.agent, called=isinstance(step.due, CallsDue))
         yield step.step_id, Query(text, planned_at)
 
 
