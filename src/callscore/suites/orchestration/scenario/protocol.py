@@ -68,7 +68,7 @@ def with_public_prompts(text: str) -> Protocol:
     """
     try:
         config = read_public(text)
-    except (YamlFault, ValueError) as error:
+    except (YamlFault, ValueError, RecursionError) as error:
         raise DataError(f"{error}; expected a config file of the public runner") from None
     digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
     return Protocol("public", _prompt(config, "general"), _prompt(config, "select_tools"), digest)

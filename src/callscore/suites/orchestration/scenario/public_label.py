@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from callscore.core.case import Message
@@ -30,6 +31,12 @@ def label_of(steps: Sequence[RawStep]) -> Label:
 
     The public runner gives calls random ids; here they are the same in every export (C-134).
     """
+    return dict(_label(tuple(steps)))
+
+
+@lru_cache(maxsize=4)
+def _label(steps: tuple[RawStep, ...]) -> Label:
+    """Kept for a moment: runs of a scenario share one, and YAML takes most of the time."""
     label: Label = {}
     for step in steps:
         label |= _entries(step)
@@ -55,7 +62,7 @@ def _call_entries(step: RawStep) -> Label:
         result = value.get("tool_call_result", "")
         functions = _functions(value)
         name = functions[0]["name"]
-    except (YamlFault, ValueError, AttributeError, TypeError, LookupError):
+    except (YamlFault, ValueError, AttributeError, TypeError, LookupError, RecursionError):
         return {asked: said | {"content": step.content}}
     call_id = f"call_{step.step_id}"
     calls = [{"type": "function", "id": call_id, "function": function} for function in functions]

@@ -126,7 +126,7 @@ def _public_workflows(content: str) -> dict[str, list[tuple[str, str]]]:
     """Agent and query of every step, by workflow; nothing of a plan that is no YAML."""
     try:
         plan = read_public(content)
-    except (YamlFault, ValueError):
+    except (YamlFault, ValueError, RecursionError):
         return {}
     found = {}
     for name, flow in plan.items() if isinstance(plan, Mapping) else ():
