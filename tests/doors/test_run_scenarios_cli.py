@@ -242,6 +242,16 @@ def test_several_models_stand_side_by_side(tmp_path: Path) -> None:
     assert "side by side" not in told("run", eval_file(tmp_path, [PERFECT], data=SCENARIOS))
 
 
+def test_tokens_that_nobody_counted_are_unknown_not_none(tmp_path: Path) -> None:
+    folder = SAMPLES / "orchestration" / "outputs" / "sample-small"
+    model = {"name": "old", "provider": "replay", "outputs": str(folder)}
+    path = eval_file(tmp_path, [model, PERFECT], data=SCENARIOS)
+    row = told("run", path, "--json", tmp_path / "r.json").split("\nold ")[1].splitlines()[0]
+    assert row.split()[-2:] == ["unknown", "unknown"]
+    usage = read_json(tmp_path / "r.json")["orchestration"]["old"]["x_extension"]["usage"]
+    assert (usage["answers"], usage["input_tokens"], usage["cost_usd"]) == (STEPS, None, None)
+
+
 HOSTILE = "```\n# not a heading\n<script>alert(1)</script>\n````\n[x](javascript:1)"
 
 

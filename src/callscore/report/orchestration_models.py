@@ -65,6 +65,9 @@ def _usage(used: Sequence[Json | None]) -> tuple[str, str]:
     known = [usage for usage in used if usage is not None]
     if len(known) < len(used):
         return "unknown", "unknown"
-    tokens = sum(usage["input_tokens"] + usage["output_tokens"] for usage in known)
+    tokens = [usage[key] for usage in known for key in ("input_tokens", "output_tokens")]
     costs = [usage["cost_usd"] for usage in known]
-    return f"{tokens:,}", "unknown" if None in costs else show_money(math.fsum(costs))
+    return (
+        "unknown" if None in tokens else f"{sum(tokens):,}",
+        "unknown" if None in costs else show_money(math.fsum(costs)),
+    )

@@ -25,9 +25,9 @@ def public_output(replies: ScenarioReplies) -> dict[str, Any]:
         **public_form(replies.recording()),
         "usage": {
             "total_calls": used.answers,
-            "total_input_tokens": used.input_tokens,
-            "total_output_tokens": used.output_tokens,
-            "total_tokens": used.input_tokens + used.output_tokens,
+            "total_input_tokens": used.known_input,
+            "total_output_tokens": used.known_output,
+            "total_tokens": used.known_input + used.known_output,
             "total_cost": used.known_usd,
         },
     }

@@ -97,8 +97,10 @@ class Usage(msgspec.Struct, frozen=True):
     """Tokens and dollars of some answers; what nobody knows is counted, never taken for 0."""
 
     answers: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
+    known_input: int = 0
+    known_output: int = 0
+    uncounted: int = 0
+    """Answers whose tokens nobody counted."""
     known_usd: float = 0.0
     unpriced: int = 0
 
@@ -110,6 +112,7 @@ class Usage(msgspec.Struct, frozen=True):
             len(replies),
             sum(reply.input_tokens or 0 for reply in replies),
             sum(reply.output_tokens or 0 for reply in replies),
+            sum(None in (reply.input_tokens, reply.output_tokens) for reply in replies),
             math.fsum(reply.cost_usd or 0.0 for reply in replies),
             sum(reply.cost_usd is None for reply in replies),
         )
@@ -123,8 +126,8 @@ class Usage(msgspec.Struct, frozen=True):
         """As results write it."""
         return {
             "answers": self.answers,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
+            "input_tokens": None if self.uncounted else self.known_input,
+            "output_tokens": None if self.uncounted else self.known_output,
             "cost_usd": self.cost_usd,
         }
 
@@ -133,8 +136,9 @@ def usage_of_scenarios(used: Mapping[str, Usage]) -> dict[str, Any]:
     """Tokens and cost of one model: all together, and by scenario."""
     everything = Usage(
         sum(usage.answers for usage in used.values()),
-        sum(usage.input_tokens for usage in used.values()),
-        sum(usage.output_tokens for usage in used.values()),
+        sum(usage.known_input for usage in used.values()),
+        sum(usage.known_output for usage in used.values()),
+        sum(usage.uncounted for usage in used.values()),
         math.fsum(usage.known_usd for usage in used.values()),
         sum(usage.unpriced for usage in used.values()),
     )
