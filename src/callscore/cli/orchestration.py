@@ -152,12 +152,18 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
 
-def show_samples() -> None:
-    """Print the bundled sample runs, as `callscore demo` does."""
+def show_samples() -> str:
+    """Print the bundled sample runs, as `callscore demo` does; their averages in words."""
     from callscore.app_orchestration import result_document, score_orchestration
     from callscore.demo.orchestration import sample_runs
 
+    averages: list[str] = []
     with sample_runs() as jobs:
         for job in jobs:
             click.echo("\nSAMPLE DATA: made-up scenarios, models and verdicts")
-            show(result_document(score_orchestration(job)), None)
+            document = result_document(score_orchestration(job))
+            show(document, None)
+            averages.append(
+                f"{job.model} {document['overall_statistics']['key_metrics']['Average']}"
+            )
+    return ", ".join(averages)
