@@ -33,6 +33,7 @@ from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
+from callscore.suites.orchestration.call.questions import Unanswered
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.headline import Headline
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
@@ -309,8 +310,9 @@ class _Scoring:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
         prefix = f"{part.lang}/{scenario.id}"
-        data = public_output(replies)
-        self._public_rows.append(evaluate_file(data, path, schemas, self._known, prefix))
+        known = self._known if self._given.verdicts.records else Unanswered()
+        row = evaluate_file(public_output(replies), path, schemas, known, prefix)
+        self._public_rows.append(row)
         return evaluated
 
 
