@@ -48,15 +48,18 @@ def test_c_133_the_public_protocol_asks_three_times_at_its_temperature(tmp_path:
 
 def test_what_departs_from_the_public_protocol_is_said(tmp_path: Path) -> None:
     with serving(tool_calling) as stub:
-        model = remote(stub.url, params={"temperature": 0.9})
-        path = eval_file(tmp_path, [model], data=scenarios(protocol="public"), repeats=1)
-        told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
-        assert {request.json["temperature"] for request in stub.requests} == {0.9}
-    warnings = read_json(tmp_path / "r.json")["x_extension"]["warnings"]
-    assert [warning for warning in warnings if "public protocol" in warning] == [
-        "repeats: 1, where the public protocol has 3",
-        "m: temperature 0.9, where the public protocol has 0.2",
-    ]
+        models = [remote(stub.url, params={"temperature": 0.9}), remote(stub.url, "n")]
+        path = eval_file(tmp_path, models, data=scenarios(protocol="public"), repeats=1)
+        shown = told("run", path, "--no-preflight", "--json", tmp_path / "r.json")
+        assert {request.json["temperature"] for request in stub.requests} == {0.9, 0.2}
+    warnings = {
+        model: [w for w in document["x_extension"]["warnings"] if "public protocol" in w]
+        for model, document in read_json(tmp_path / "r.json")["orchestration"].items()
+    }
+    repeats = "repeats: 1, where the public protocol has 3"
+    temperature = "m: temperature 0.9, where the public protocol has 0.2"
+    assert warnings == {"m": [repeats, temperature], "n": [repeats]}
+    assert temperature in shown
 
 
 def test_a_model_without_temperatures_is_asked_as_the_public_runner_asks_it(tmp_path: Path) -> None:
@@ -228,6 +231,7 @@ def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_p
     )
     tokens = [line["metrics"]["orchestration.input_tokens"] for line in lines]
     assert sum(tokens) == usage["input_tokens"] > 0
+    assert all(line["metrics"]["orchestration.latency_ms"] > 0 for line in lines)
     answered = [line for line in read_lines(log) if line["event"] == "answered"]
     assert all(line["latency_ms"] > 0 for line in answered)
     assert "latency" not in (tmp_path / "a.json").read_text()

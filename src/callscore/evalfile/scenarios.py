@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import msgspec
 
@@ -112,18 +112,30 @@ def as_the_protocol_asks(model: ModelSpec, settings: ScenarioSettings) -> ModelS
     return msgspec.structs.replace(model, params={**stated, **model.params})
 
 
+class Departure(NamedTuple):
+    """One way in which a run that is called public asks otherwise: a reader must know."""
+
+    what: str
+    model: str | None = None
+    """Of which model; None: of all."""
+
+    def __str__(self) -> str:
+        return self.what if self.model is None else f"{self.model}: {self.what}"
+
+
 def departures(
-    file_repeats: int, models: Sequence[ModelSpec], settings: ScenarioSettings
-) -> list[str]:
-    """Where a run is called public and asks otherwise: a reader of its numbers must know."""
+    repeats: int, models: Sequence[ModelSpec], settings: ScenarioSettings
+) -> list[Departure]:
+    """Where the file, not the protocol, says how models are asked."""
     if not settings.is_public:
         return []
     public, found = spec().public_protocol, []
-    if file_repeats != public.repeats:
-        found.append(f"repeats: {file_repeats}, where the public protocol has {public.repeats}")
+    if repeats != public.repeats:
+        what = f"repeats: {repeats}, where the public protocol has {public.repeats}"
+        found.append(Departure(what))
     for model in models:
         temperature = model.params.get("temperature", public.temperature)
         if model.provider not in OFFLINE and temperature != public.temperature:
-            stated = f"temperature {temperature}, where the public protocol has"
-            found.append(f"{model.name}: {stated} {public.temperature}")
+            what = f"temperature {temperature}, where the public protocol has {public.temperature}"
+            found.append(Departure(what, model.name))
     return found

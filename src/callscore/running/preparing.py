@@ -11,7 +11,7 @@ import msgspec
 from callscore.app import Targets
 from callscore.core.errors import UsageError
 from callscore.evalfile.config import EvalConfig
-from callscore.evalfile.scenarios import departures
+from callscore.evalfile.scenarios import Departure, departures
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.store.files import check_targets
@@ -98,10 +98,10 @@ class Prepared(msgspec.Struct, frozen=True):
             for model in self.models
             if not model.online
         ]
-        return [*offline, *self.departures]
+        return [*offline, *map(str, self.departures)]
 
     @property
-    def departures(self) -> list[str]:
+    def departures(self) -> list[Departure]:
         """Where a run that is called public asks otherwise."""
         config = self.config
         return departures(config.repeats, config.models, config.scenario_settings)

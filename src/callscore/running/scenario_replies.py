@@ -93,6 +93,11 @@ def text_of(reply: Reply) -> str:
     return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
 
 
+def latency_of(reply: Reply) -> float | None:
+    """How long an answer took, to a tenth of a millisecond; of this run or the one that paid."""
+    return None if reply.latency_ms is None else round(reply.latency_ms, 1)
+
+
 class Usage(msgspec.Struct, frozen=True):
     """Tokens and dollars of some answers; what nobody knows is counted, never taken for 0."""
 

@@ -15,7 +15,7 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
 from callscore.core.version import __version__
-from callscore.evalfile.scenarios import ScenarioData, ScenarioSettings
+from callscore.evalfile.scenarios import Departure, ScenarioData, ScenarioSettings
 from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
 from callscore.running.scenario_outputs import public_output
@@ -24,6 +24,7 @@ from callscore.running.scenario_replies import (
     ScenarioReplies,
     Usage,
     asked_and_answered,
+    latency_of,
     usage_of_scenarios,
 )
 from callscore.running.step_gold import gold_of
@@ -158,8 +159,8 @@ class ScenarioAnswers(msgspec.Struct, frozen=True):
     """What the files of the run say about values that code cannot compare."""
     mode: Mode = "standard"
     history: History = "gold"
-    notes: Sequence[str] = ()
-    """What a reader of every result must know about the way of asking."""
+    departures: Sequence[Departure] = ()
+    """Where models were not asked as the protocol has it."""
 
     def replies(self, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
         """The answers of one model to one scenario."""
@@ -224,7 +225,8 @@ def _named(outcome: Outcome, given: ScenarioAnswers) -> Outcome:
     """The result, with the names under which the model answered where it was asked by another."""
     model = outcome.about.model
     about = msgspec.structs.replace(outcome.about, answered_by=given.answered_by.identity(model))
-    warnings = (*outcome.warnings, *given.notes, *given.answered_by.notes_on(model))
+    asked_otherwise = [str(each) for each in given.departures if each.model in (None, model)]
+    warnings = (*outcome.warnings, *asked_otherwise, *given.answered_by.notes_on(model))
     return msgspec.structs.replace(outcome, about=about, warnings=warnings)
 
 
@@ -344,6 +346,7 @@ def _result(
             "orchestration.input_tokens": reply.input_tokens,
             "orchestration.output_tokens": reply.output_tokens,
             "orchestration.cost_usd": reply.cost_usd,
+            "orchestration.latency_ms": latency_of(reply),
         }
     return CaseResult(
         record.case_id,

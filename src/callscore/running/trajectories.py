@@ -11,7 +11,13 @@ import msgspec
 
 from callscore.core.case import Failed, Prompt, Reply
 from callscore.report.trajectory_markdown import heading, step_markdown
-from callscore.running.scenario_replies import NOT_RUN, ScenarioReplies, StepReply, text_of
+from callscore.running.scenario_replies import (
+    NOT_RUN,
+    ScenarioReplies,
+    StepReply,
+    latency_of,
+    text_of,
+)
 from callscore.running.step_gold import gold_of
 from callscore.store.files import written_whole
 from callscore.suites.orchestration.records import StepRecord
@@ -95,7 +101,7 @@ def _reply(reply: Reply) -> Json:
         "input_tokens": reply.input_tokens,
         "output_tokens": reply.output_tokens,
         "cost_usd": reply.cost_usd,
-        "latency_ms": None if reply.latency_ms is None else round(reply.latency_ms, 1),
+        "latency_ms": latency_of(reply),
     }
 
 
