@@ -335,6 +335,7 @@ def as_text(call: dict[str, Any]) -> dict[str, Any]:
         lambda calls: {"output": None, "tool_calls": [as_text(call) for call in calls]},
         lambda calls: {"tool_calls": [in_wrapping(as_text(call)) for call in calls]},
         lambda calls: {"output": {"calls": calls}},
+        lambda calls: {"output": calls if len(calls) > 1 else calls[0]},
         lambda calls: {"output": {"content": None, "tool_calls": list(map(in_wrapping, calls))}},
     ],
 )

@@ -28,19 +28,34 @@ def _call(entry: Any) -> ToolCall:
 
 
 def with_calls_of_object(reply: Reply) -> Reply:
-    """The answer to a step, its calls taken out of an object that holds them."""
+    """The answer to a step, its calls taken out of the object, list or call that was recorded."""
     if not isinstance(reply.text, bytes) or reply.tool_calls:
         return reply
     try:
         value = msgspec.json.decode(reply.text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return reply
-    key = next((k for k in _KEYS if isinstance(value, dict) and k in value), None)
-    if key is None or not isinstance(value[key], list):
+    calls = _calls_in(value)
+    if calls is None:
         return reply
-    text = value.get("content", value.get("text"))
-    return msgspec.structs.replace(
-        reply,
-        text=text if isinstance(text, str) else "",
-        tool_calls=recorded_calls(value[key]),
+    text = value.get("content", value.get("text")) if isinstance(value, dict) else None
+    said = text if isinstance(text, str) else ""
+    return msgspec.structs.replace(reply, text=said, tool_calls=recorded_calls(calls))
+
+
+def _calls_in(value: Any) -> list[Any] | None:
+    """The list of calls in a recorded value; None where it holds none, as a plan does."""
+    if isinstance(value, list):
+        return value if value and all(map(_is_call, value)) else None
+    if not isinstance(value, dict):
+        return None
+    if _is_call(value):
+        return [value]
+    found = next((value[key] for key in _KEYS if key in value), None)
+    return found if isinstance(found, list) else None
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and (
+        "function" in value or {"name", "arguments"} <= value.keys()
     )
