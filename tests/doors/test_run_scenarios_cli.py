@@ -187,6 +187,22 @@ def test_exported_files_have_the_public_form(tmp_path: Path) -> None:
     )
 
 
+def test_names_that_are_no_part_of_a_path_are_exported_safely_or_not_at_all(tmp_path: Path) -> None:
+    for name in ("a b.yaml", "a_b.yaml"):
+        text = (SAMPLES / "orchestration" / "scenarios" / "EN" / "1.yaml").read_bytes()
+        (tmp_path / "EN").mkdir(exist_ok=True)
+        (tmp_path / "EN" / name).write_bytes(text)
+    data = scenarios(scenarios="EN")
+    path = eval_file(tmp_path, [{**PERFECT, "name": "../.."}], data=data)
+    assert "two scenarios would be exported to" in refused("run", path, "--export", tmp_path / "x")
+    told("run", path, "--limit", 1, "--export", tmp_path / "out")
+    (file,) = (tmp_path / "out").rglob("*_out.json")
+    assert file.relative_to(tmp_path / "out") == Path("_..", "EN", "a_b_out.json")
+    twins = [{**PERFECT, "name": name} for name in ("a/b", "a_b")]
+    path = eval_file(tmp_path, twins, data=data)
+    assert "two models would be" in refused("run", path, "--export", tmp_path / "y")
+
+
 def test_a_folder_with_something_in_it_is_not_exported_to(tmp_path: Path) -> None:
     path = eval_file(tmp_path, [PERFECT], data=SCENARIOS)
     assert "expected a new or an empty folder" in refused("run", path, "--export", tmp_path)

@@ -45,6 +45,7 @@ class OutputFolder:
                 raise UsageError(f"{folder}: expected a new or an empty folder to export to")
         except OSError as error:
             raise StoreError(f"{folder}: cannot be read: {error.strerror}") from None
+        self._written: set[Path] = set()
         self.left_out: list[str] = []
         """Scenarios without a file, and why: a missing answer would count for nothing (Q18)."""
 
@@ -57,12 +58,18 @@ class OutputFolder:
             )
             return
         folder = self._folder / self._names[replies.model] / _safe(scenario.lang)
+        file_name = folder / f"{_safe(scenario.id)}_out.json"
+        if file_name in self._written:
+            raise UsageError(
+                f"two scenarios would be exported to {file_name}; expected other names"
+            )
+        self._written.add(file_name)
         text = json.dumps(public_output(replies), indent=2, ensure_ascii=False, default=str)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{folder}: cannot be written: {error.strerror}") from None
-        with written_whole(folder / f"{_safe(scenario.id)}_out.json") as file:
+        with written_whole(file_name) as file:
             file.write(text.encode("utf-8", "backslashreplace"))
 
 
