@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Prompt
-from callscore.evalfile.config import ScenarioData
+from callscore.evalfile.scenarios import ScenarioData
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
 from callscore.providers.dialect import Dialect

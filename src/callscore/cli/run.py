@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from callscore.evalfile.config import EvalConfig
     from callscore.running.preparing import Prepared, RunOptions
     from callscore.running.runner import Ran
+    from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
 
@@ -46,6 +47,19 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
 )
+@click.option(
+    "--mode",
+    type=click.Choice(["standard", "compat"]),
+    help="Score scenarios by the document, or as the public evaluator, whatever the file says.",
+)
+@click.option(
+    "--export", type=FILE, metavar="DIR", help="Write answers to scenarios as public *_out.json."
+)
+@click.option(
+    "--trajectories",
+    type=FILE,
+    help="Write every step of scenarios: JSON lines, or Markdown (.md).",
+)
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
@@ -65,6 +79,9 @@ def run(
     records: Path | None,
     save_verdicts: Path | None,
     open_items: Path | None,
+    mode: Mode | None,
+    export: Path | None,
+    trajectories: Path | None,
     store: Path | None,
     log: Path | None,
     no_preflight: bool,
@@ -97,6 +114,9 @@ def run(
         card=output.a_file(json_file),
         log=log,
         open_items=open_items,
+        mode=mode,
+        export=export,
+        trajectories=trajectories,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
@@ -191,12 +211,16 @@ def _show_estimate(prepared: Prepared) -> None:
         say(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
         say("The budget holds for models and judges together.")
+    if prepared.config.scenario_settings.history == "own":
+        say("history: own asks at most as many steps of scenarios again; not counted here.")
     if prepared.options.preflight:
         say("Before that, one small request each shows whether models and judges answer.")
 
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.cli import output
+    from callscore.report.free_running_terminal import free_running_lines
+    from callscore.report.orchestration_models import side_by_side
     from callscore.report.orchestration_terminal import render
     from callscore.running.document import run_document
     from callscore.store.files import written_whole
@@ -212,6 +236,10 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
         say(render(score.document))
+        for line in free_running_lines(score.document):
+            say(line)
+    for line in side_by_side({name: score.document for name, score in ran.orchestration.items()}):
+        say(line)
     for note in ran.notes if ran.card is None else ():
         say(note)
 

@@ -184,6 +184,15 @@ class ModelSummary(msgspec.Struct, frozen=True):
         """What is left for a resumed run, failures apart."""
         return self.total - self.answered - self.failed
 
+    def followed_by(self, later: ModelSummary) -> ModelSummary:
+        """This part of a run and the one after it, as one."""
+        counted = {
+            field: getattr(self, field) + getattr(later, field)
+            for field in self.__struct_fields__
+            if field not in ("model", "stopped")
+        }
+        return ModelSummary(self.model, stopped=self.stopped or later.stopped, **counted)
+
 
 class RunSummary(msgspec.Struct, frozen=True):
     """What a run came to."""
@@ -191,6 +200,14 @@ class RunSummary(msgspec.Struct, frozen=True):
     status: RunStatus
     models: Mapping[str, ModelSummary]
     judges: Mapping[str, ModelSummary] = {}
+
+    def followed_by(self, later: RunSummary) -> RunSummary:
+        """This session of a run and the one after it, as one."""
+        models = {
+            name: model.followed_by(later.models[name]) if name in later.models else model
+            for name, model in self.models.items()
+        }
+        return RunSummary(later.status, models, self.judges)
 
     @property
     def spend_usd(self) -> float:

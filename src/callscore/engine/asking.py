@@ -111,12 +111,14 @@ class Asker:
         task = asyncio.current_task()
         self.sending.add(task)
         spent = uncertain = most
+        began = self._loop.time()
         try:
             result = await self._attempt(lane, call)
             if isinstance(result, Answered):
                 cost = lane.cost_usd(result.reply)
                 spent, uncertain = most if cost is None else cost, 0.0
-                reply = msgspec.structs.replace(result.reply, cost_usd=cost)
+                latency_ms = (self._loop.time() - began) * 1000
+                reply = msgspec.structs.replace(result.reply, cost_usd=cost, latency_ms=latency_ms)
                 lane.count_paid(reply)
                 return msgspec.structs.replace(result, reply=reply)
             if result.kind not in MAY_BE_BILLED:

@@ -20,6 +20,11 @@ class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     scenarios: str | list[str]
     cards: str | list[str]
+    protocol: str = "callscore"
+    mode: str = "standard"
+    history: str = "gold"
+    prompts: str | None = None
+    """Public protocol only: a config file of the public runner, for its prompts."""
 
 
 class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

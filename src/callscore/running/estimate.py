@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from callscore.core.calling import CaseProvider
 from callscore.core.case import Case
 from callscore.core.framework import DOCUMENT, judged_metrics
 from callscore.core.run_words import ModelSpec
 from callscore.core.transcript import turns
 from callscore.judges.prompt import MOST_ITEMS
-from callscore.running.asked import Asked, Subjects
+from callscore.running.asked import Asked, Subjects, call_of
 from callscore.running.models import Reached
 from callscore.suites.calls.asking import MOST_STATED
 from callscore.suites.calls.benchmarks.instructions import instructions_of
@@ -207,13 +206,9 @@ class _Count:
         self._input = self._expected = self._most = 0
 
     def add(self, model: Reached, asked: Asked, run: int, expected: int, is_paid: IsPaid) -> None:
-        provider = model.provider
-        if isinstance(provider, CaseProvider):
-            call = provider.call_for(asked.case, asked.prompt, run)
-            if call is None:
-                return
-        else:
-            call = provider.call(asked.prompt, run)
+        call = call_of(model.provider, asked, run)
+        if call is None:
+            return
         self._calls += 1
         if is_paid(call.key):
             self._paid += 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run_words import (
     Event,
@@ -143,7 +144,8 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
                 plan = _counting(plan, journal.run(ledger.id).spent_usd)
                 first = _first(prepared, journal, calls) if prepared.options.preflight else []
                 told = _also_scored(ledger, scoring, on_event)
-                beside = Beside(scoring.catch_up, scoring.judging)
+                following = _following(prepared, journal, ledger.id)
+                beside = Beside(scoring.catch_up, scoring.judging, following)
                 preflights, summary = ask_all(plan, ledger, first, told, beside)
                 summary = _noticing_silence(summary)
                 ran = Ran(ledger.id, summary, preflights, failures=journal.failures(ledger.id))
@@ -163,6 +165,38 @@ def _noticing_silence(summary: RunSummary) -> RunSummary:
     if summary.status != "complete" or not silent:
         return summary
     return msgspec.structs.replace(summary, status="unanswered")
+
+
+def _following(
+    prepared: Prepared, journal: Journal, run_id: int
+) -> Callable[[RunSummary], Plan | None] | None:
+    """Round after round of the pass in which models see their own history, where one is wanted."""
+    if prepared.config.scenario_settings.history != "own" or not prepared.sets:
+        return None
+    from callscore.running.free_runs import FreeRuns
+
+    def stored(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        return journal.answers_to(run_id, case_id).get(model, {})
+
+    free = FreeRuns(prepared.sets, prepared.models, prepared.config.repeats, stored)
+
+    def next_round(summary: RunSummary) -> Plan | None:
+        stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
+        works = free.next_round(stopped)
+        if not works:
+            return None
+        journal.add_work(run_id, sum(map(len, works.values())))
+        plan = Plan(
+            {
+                model.spec.name: PlannedModel(model.spec, model.provider, found, len(found))
+                for model in prepared.models
+                if (found := works.get(model.spec.name))
+            },
+            _plan_options(prepared),
+        )
+        return _counting(plan, journal.run(run_id).spent_usd)
+
+    return next_round
 
 
 class _Held:
@@ -256,11 +290,13 @@ def _engine_options(prepared: Prepared) -> EngineOptions:
     )
 
 
+def _plan_options(prepared: Prepared) -> EngineOptions:
+    return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
+
+
 def _plan(prepared: Prepared) -> Plan:
     repeats = prepared.config.repeats
-    options = msgspec.structs.replace(
-        _engine_options(prepared), budget_usd=prepared.model_budget_usd
-    )
+    options = _plan_options(prepared)
     shared = SharedStream(prepared.subjects)
     return Plan(
         {

@@ -39,6 +39,8 @@ class Beside(NamedTuple):
     meanwhile: Callable[[], None]
     """Called now and then: short work for the time that answers take."""
     judging: Judging | None = None
+    following: Callable[[RunSummary], Plan | None] | None = None
+    """What is asked when all that is planned has been: a plan after the other, until None."""
 
 
 def ask_all(
@@ -73,6 +75,8 @@ async def _ask_all(session: _Session, first: Sequence[Trial], beside: Beside) ->
         if stop.asked:
             return preflights, RunSummary("interrupted", {})
         summary = await _generate_and_judge(session._replace(plan=plan), beside.judging)
+        if beside.following is not None:
+            summary = await _go_on(session, summary, beside.following)
         if helper.done():
             helper.result()  # raises what went wrong beside: something is not scored
         return preflights, summary
@@ -82,6 +86,16 @@ async def _ask_all(session: _Session, first: Sequence[Trial], beside: Beside) ->
         tried = [trial.provider for trial in first]
         for provider in dict.fromkeys([*planned, *tried]):
             await provider.close()
+
+
+async def _go_on(
+    session: _Session, summary: RunSummary, following: Callable[[RunSummary], Plan | None]
+) -> RunSummary:
+    """Carry out the plans that depend on what was answered before."""
+    while summary.status == "complete" and (plan := following(summary)) is not None:
+        later = await generate(plan, session.ledger, session.on_event, session.stop)
+        summary = summary.followed_by(later)
+    return summary
 
 
 async def _generate_and_judge(session: _Session, judging: Judging | None) -> RunSummary:

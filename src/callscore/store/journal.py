@@ -33,6 +33,7 @@ from callscore.store.run_records import (
     Failure,
     RunHeader,
     RunRecord,
+    add_work,
     all_runs,
     charge_preflight,
     drop_run,
@@ -207,6 +208,11 @@ class Journal:
         """Forget a run that has come to nothing."""
         with told_plainly(self.path), transaction(self._connection):
             drop_run(self._connection, run_id)
+
+    def add_work(self, run_id: int, pieces: int) -> None:
+        """Count work that was not known when the run began."""
+        with told_plainly(self.path), transaction(self._connection):
+            add_work(self._connection, run_id, pieces)
 
     def end_run(self, run_id: int, status: RunStatus) -> None:
         """Write down how a run ended, and let it go."""

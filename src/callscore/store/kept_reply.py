@@ -24,6 +24,7 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     tool_calls: tuple[ToolCall, ...] = ()
     model: str | None = None
     asked_as: str | None = None
+    latency_ms: float | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -42,6 +43,7 @@ def to_bytes(reply: Reply) -> bytes:
             tuple(reply.tool_calls),
             reply.model,
             reply.asked_as,
+            reply.latency_ms,
         )
     )
 
@@ -64,6 +66,7 @@ def from_bytes(raw: bytes) -> Reply:
         kept.tool_calls,
         kept.model,
         kept.asked_as,
+        kept.latency_ms,
     )
 
 

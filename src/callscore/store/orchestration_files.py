@@ -8,6 +8,7 @@ from pathlib import Path
 from callscore.core.errors import DataError, UsageError
 
 MAX_FILE_BYTES = 64_000_000
+OUTPUT_SUFFIX = "_out.json"
 
 
 def output_files(folder: Path) -> list[Path]:

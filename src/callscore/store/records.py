@@ -13,6 +13,7 @@ from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
 from callscore.core.framework import DOCUMENT, WHOLE
 from callscore.core.nearest import instead_of, nearest
+from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, numbered
 
 T = TypeVar("T")
@@ -62,6 +63,8 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     latency_ms: float | None = None
     finish_reason: str | None = None
     error: Any = None
+    tool_calls: Any = None
+    """Calls of tools beside or instead of `output`: steps of scenarios."""
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
@@ -215,7 +218,9 @@ def read_output(line: Line) -> OutputRecord:
         raise _at(
             line, DataError(f"{cost} is {what}; expected 0 or more dollars", field="cost_usd")
         )
-    if not record.output and not record.error:
+    if not isinstance(record.tool_calls, list | None):
+        raise _at(line, DataError("expected a list of calls", field="tool_calls"))
+    if not record.output and not record.error and record.tool_calls is None:
         raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
     return record
 
@@ -296,13 +301,14 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
         why = record.error if isinstance(record.error, str) else msgspec.json.encode(record.error)
         why = why if isinstance(why, str) else why.decode()
         return Failed("model", why, record.cost_usd)
-    raw, usage = bytes(record.output), record.usage
+    raw, usage = bytes(record.output) or b"null", record.usage
     return Reply(
         _text(raw) if raw[0] == QUOTE or raw == b"null" else raw,
         record.finish_reason,
         usage.input_tokens if usage is not None else None,
         usage.output_tokens if usage is not None else None,
         record.cost_usd,
+        () if record.tool_calls is None else recorded_calls(record.tool_calls),
     )
 
 

@@ -161,6 +161,11 @@ def failures_of(connection: sqlite3.Connection, run_id: int) -> list[Failure]:
     return [found[model] for model in sorted(found)]
 
 
+def add_work(connection: sqlite3.Connection, run_id: int, pieces: int) -> None:
+    """Count work that was not known when the run began."""
+    connection.execute("UPDATE runs SET total = total + ? WHERE id = ?", (pieces, run_id))
+
+
 def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) -> None:
     """Add what a run has paid to see whether the models answer."""
     connection.execute(

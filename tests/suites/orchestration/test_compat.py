@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from callscore.core.judging import Question, Verdict
 from callscore.suites.orchestration.call.questions import Answers, Unanswered
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
-from callscore.suites.orchestration.compat.our_form import label_of
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
 from callscore.suites.orchestration.compat.plan_text import extract
 from callscore.suites.orchestration.rows import Row
+from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import steps_of_label
 from orchestration_data import load, needs_fixtures, output_files
 
@@ -230,7 +230,7 @@ def test_hostile_text_costs_linear_time(text: str) -> None:
 def test_our_labels_are_those_of_the_public_runner(lang: str) -> None:
     for path in output_files("perfect_prompt", lang):
         label = load(path)["history"]["run #1"]["label"]
-        theirs = {key: _calls(entry) for key, entry in label.items() if not key.endswith("-2")}
+        theirs = {key: _calls(entry) for key, entry in label.items()}
         ours = {key: _calls(entry) for key, entry in label_of(steps_of_label(label)).items()}
         assert ours == theirs, path.name
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import comb
 from statistics import fmean
 from typing import Any
@@ -89,7 +89,25 @@ def repeated_runs(records: Sequence[StepRecord]) -> Json:
         "scenario_success": mean_or_none(won for runs in outcomes.values() for won in runs),
         "pass_hat_k": pass_hat_k(list(outcomes.values())),
         "flip_rate": flip_rate(list(by_step.values())),
+        "progress_rate": progress_rate(records),
     }
+
+
+def progress_rate(records: Sequence[StepRecord]) -> float | None:
+    """Steps before the first wrong one / steps, in order; mean over scenarios and runs"""
+    by_run: dict[tuple[str, int], dict[int, bool]] = defaultdict(dict)
+    for record in records:
+        by_run[record.scenario, record.run][_step_of(record)] = record.success
+    return mean_or_none(_progress(steps) for steps in by_run.values())
+
+
+def _progress(success: Mapping[int, bool]) -> float:
+    in_order = [success[step] for step in sorted(success)]
+    return (in_order.index(False) if False in in_order else len(in_order)) / len(in_order)
+
+
+def _step_of(record: StepRecord) -> int:
+    return int(record.case_id.rpartition("#")[2])
 
 
 def pass_hat_k(outcomes: Sequence[Sequence[bool]]) -> dict[str, float]:

@@ -48,6 +48,13 @@ class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decimals: int
 
 
+class PublicProtocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the public runner asks (C-133)."""
+
+    temperature: float
+    repeats: int
+
+
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`spec.toml` as values."""
 
@@ -58,6 +65,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits
     foreign: ForeignSpec
     compat: CompatSpec
+    public_protocol: PublicProtocol
 
 
 @cache
