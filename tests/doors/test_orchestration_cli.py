@@ -133,9 +133,9 @@ def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
     recording["runs"][0]["answers"][1] = {"step": 4, "error": "503 after five tries"}
     (folder / "4_out.json").write_text(json.dumps(recording), encoding="utf-8")
     found = result(folder, "--cards", CARDS)
-    assert found["x_extension"]["failed_evaluations"] == [
-        {"file_path": "model/EN/4_out.json", "error": "error: 503 after five tries"}
-    ]
+    (failed,) = found["x_extension"]["failed_evaluations"]
+    assert Path(failed["file_path"]).name == "4_out.json"
+    assert failed["error"] == "error: 503 after five tries"
     confusion = found["overall_statistics"]["score_details"]["raw_confusion_matrix"]
     assert confusion["total_true_positive_reject"] == 2
 
@@ -167,12 +167,15 @@ def test_a_broken_card_is_a_data_error_with_its_file(tmp_path: Path) -> None:
     assert "a.json" in done.stderr
 
 
-def test_a_path_of_this_machine_does_not_enter_the_result(tmp_path: Path) -> None:
+def test_c_121_paths_are_relative_and_name_what_exists(tmp_path: Path) -> None:
     found = result(LARGE, "--cards", CARDS, cwd=tmp_path)
-    assert found["directory"] == "sample-large/EN"
-    assert found["detailed_results"][0]["file_path"] == "sample-large/EN/1_out.json"
+    assert not Path(found["directory"]).is_absolute()
+    assert (tmp_path / found["directory"]).resolve() == LARGE.resolve()
+    for row in found["detailed_results"]:
+        assert (tmp_path / row["file_path"]).is_file()
     relative = result("EN", "--cards", CARDS, cwd=LARGE.parent)
     assert relative["directory"] == "EN"
+    assert relative["detailed_results"][0]["file_path"] == "EN/1_out.json"
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +24,7 @@ from callscore.scoring.step_verdicts import StepVerdicts, with_unused
 from callscore.store.orchestration_files import read_text, scenario_files
 from callscore.suites.orchestration import outcome as outcomes
 from callscore.suites.orchestration.headline import Headline
+from callscore.suites.orchestration.identity import scenarios_hash
 from callscore.suites.orchestration.outcome import About, Outcome
 from callscore.suites.orchestration.plan.values import Plan
 from callscore.suites.orchestration.records import StepRecord
@@ -69,11 +69,14 @@ class ScenarioSet:
                 raise error.located(str(path)) from None
 
     def digest(self) -> str:
-        """Hash of cards and scenarios."""
-        digest = hashlib.sha256(self._cards_hash.encode())
-        for path in self._paths:
-            digest.update(path.read_bytes())
-        return digest.hexdigest()[:12]
+        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
+        steps = ((scenario.id, scenario.raw) for scenario in self.scenarios())
+        return scenarios_hash(self._cards_hash, steps)
+
+    def shown_path(self, scenario_id: str) -> str:
+        """The scenario's file as results name it        C-121"""
+        found = (path for path in self._paths if path.stem == scenario_id)
+        return shown_path(next(found, self.folder))
 
 
 class ScenarioSubjects:
@@ -251,7 +254,7 @@ def _score(given: _Part, on_result: OnResult) -> Outcome:
     evaluated: list[Evaluated] = []
     failed: list[FailedRow] = []
     for scenario in part.scenarios():
-        path = f"{shown}/{scenario.id}"
+        path = part.shown_path(scenario.id)
         recording = answers.recording(scenario, part.cards)
         try:
             place = Place(part.lang, scenario.id)
