@@ -24,7 +24,7 @@ from callscore.store.orchestration_files import (
     scenario_files,
 )
 from callscore.suites.orchestration import outcome as outcomes
-from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.call.questions import Answers, Unanswered
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.identity import (
     canonical_hash,
@@ -282,7 +282,9 @@ def _score(
     job: OrchestrationJob, language: _Language, given: StepVerdicts, judged: JudgedSteps | None
 ) -> Outcome:
     recorded = given.of(language.model, language.name)
-    answers = recorded if judged is None else judged.after(recorded)
+    answers: Answers = recorded if judged is None else judged.after(recorded)
+    if job.mode == "compat" and not given.records:
+        answers = Unanswered()  # the public evaluator orders its results otherwise with a judge
     directory = shown_path(language.folder)
     found = _in_order(output_files(language.folder))
     _refuse_two_of_a_scenario(found)
