@@ -187,6 +187,25 @@ def result_document(scored: Sequence[Outcome]) -> dict[str, Any]:
     return outcomes.together(scored)
 
 
+def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Path, Any]:
+    """One file of document 001 a model and language, to stand beside the joint file   C-121
+
+    The public consumer of results reads no other form, and shows zeros for what it cannot read.
+    """
+    single = [
+        part
+        for document in documents
+        for part in (document["languages"].values() if "languages" in document else [document])
+    ]
+    return {_beside(joint, part["x_extension"]): part for part in single}
+
+
+def _beside(joint: Path, about: Mapping[str, str]) -> Path:
+    """`<joint>.<model>.<language>.json`; what is no letter, digit, dot or dash becomes `_`."""
+    name = re.sub(r"[^\w.-]", "_", f"{joint.stem}.{about['model']}.{about['language']}")
+    return joint.with_name(f"{name}.json")
+
+
 def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> ScenarioCheck:
     """Read every scenario as a run would, without stopping at the first problem."""
     scenarios: list[Scenario] = []
@@ -237,11 +256,12 @@ def _languages(job: OrchestrationJob) -> list[_Language]:
     for given in job.languages:
         if not _LANGUAGE.fullmatch(given):
             raise UsageError(f"{given!r}; expected a language tag such as EN or pt-BR")
+    shared = len(job.cards) < len(job.outputs)
     names = job.languages * len(pairs) if len(job.languages) == 1 else job.languages
     found = []
     for place, (folder, cards) in enumerate(pairs):
         known, digest = read_cards(cards)
-        name = names[place] if names else _named_language(folder, cards, shared=len(job.cards) == 1)
+        name = names[place] if names else _named_language(folder, cards, shared=shared)
         found.append(_Language(folder, name, job.model or _model_name(folder), known, digest))
     return found
 
