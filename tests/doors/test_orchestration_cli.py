@@ -11,6 +11,9 @@ import pytest
 
 import callscore
 import commands
+from callscore.app_orchestration import read_cards
+from callscore.evalfile.config import ScenarioData
+from callscore.running.scenarios import ScenarioSet
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
 
@@ -386,3 +389,30 @@ def test_compat_through_the_door_is_the_public_result() -> None:
     )
     theirs = {row["file_path"] for row in reference["detailed_results"]}
     assert {row["file_path"] for row in found["detailed_results"]} == theirs
+
+
+def _data_hash(signature: str) -> str:
+    return dict(part.split(":", 1) for part in signature.split("|")[1:])["data"]
+
+
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_c_134_run_and_score_hash_the_same_scenarios_alike(mode: str) -> None:
+    asked = ScenarioSet(ScenarioData(SAMPLES / "scenarios" / "EN", CARDS)).digest()
+    scored = result(LARGE, "--cards", CARDS, "--mode", mode)["x_extension"]["signature"]
+    assert _data_hash(scored) == asked
+
+
+@needs_fixtures
+def test_c_134_the_public_data_has_one_hash_whoever_holds_it() -> None:
+    data = SCENARIOS / "EN"
+    asked = ScenarioSet(ScenarioData(data, data / "multiagent_cards")).digest()
+    outputs = PARITY / "perfect_label" / "outputs" / "EN"
+    scored = result(outputs, "--cards", data / "multiagent_cards", "--mode", "compat")
+    assert _data_hash(scored["x_extension"]["signature"]) == asked
+
+
+def test_c_132_cards_are_hashed_by_content(tmp_path: Path) -> None:
+    for path in sorted(CARDS.glob("*.json")):
+        text = json.dumps(load(path), indent=3, ensure_ascii=True, sort_keys=True)
+        (tmp_path / f"other-{path.name}").write_text(text, encoding="utf-8")
+    assert read_cards(tmp_path)[1] == read_cards(CARDS)[1]
