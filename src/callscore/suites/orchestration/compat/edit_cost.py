@@ -24,6 +24,7 @@ from callscore.suites.orchestration.compat.assignment import least_assignment
 
 NONE = -1
 TOLERANCE = 1e-9
+TYPICAL_NODES, MOST_NODES = 16, 64
 
 
 class PublicCost(NamedTuple):
@@ -71,8 +72,14 @@ def public_cost(
     """Least cost in the public search tree that lies below `most`, else `most`        Q6
 
     `most` is the exact cost, which no tree exceeds: in the public tree every map has a path, and
-    no path costs more than its map does. `budget` is the number of tree nodes to open.
+    no path costs more than its map does. `budget` is the number of tree nodes to open where the
+    graphs have 16 nodes together; of larger ones fewer, since each takes longer, and above 64 none.
     """
+    nodes = len(first.labels) + len(second.labels)
+    if nodes > MOST_NODES:
+        return PublicCost(most, complete=False, opened=0)
+    if nodes > TYPICAL_NODES:
+        budget = budget * TYPICAL_NODES**3 // nodes**3
     search = _Search(first, second, substitution)
     if max(len(first.labels), len(second.labels)) == 1:  # one pair: no edge is ever settled
         alone = not first.labels or not second.labels
