@@ -110,5 +110,10 @@ def test_q6_the_search_stops_at_its_budget_and_says_so() -> None:
     exact = edit_distance(first, second, free_cost).cost
     found = public_cost(first, second, free_cost, exact, 50)
     assert not found.complete
-    assert found.opened == 50
+    assert found.opened == 50 * 16**3 // 20**3
     assert found == public_cost(first, second, free_cost, exact, 50)
+
+
+def test_q6_graphs_that_are_too_large_keep_the_exact_cost() -> None:
+    many = Graph(tuple(range(40)), frozenset({(0, 0)}))
+    assert public_cost(many, many, free_cost, 7.0, BUDGET) == (7.0, False, 0)

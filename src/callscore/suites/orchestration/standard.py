@@ -22,7 +22,7 @@ from callscore.suites.orchestration.choice.reading import (
     read_answer,
 )
 from callscore.suites.orchestration.plan.measures import PlanMeasured, measure_plan
-from callscore.suites.orchestration.plan.reading import read_plan
+from callscore.suites.orchestration.plan.reading import READING_REPAIRS, read_plan
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -144,7 +144,7 @@ def _plan_record(step: PlanStep, run: Run, scenario: Scenario) -> StepRecord:
         record,
         plan=measured,
         success=measured.exact_plan,
-        flags=measured.flags,
+        flags=(*measured.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
         differences=_plan_differences(measured),
     )
 
