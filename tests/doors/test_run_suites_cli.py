@@ -53,13 +53,28 @@ def test_the_bundled_file_runs_offline_and_ranks_as_it_should(
     assert models["rules"]["cost"]["status"] == "zero"
 
 
+def test_the_first_eval_file_ends_in_a_rank_labelled_as_an_estimate(
+    sample_run: tuple[Path, str],
+) -> None:
+    folder, shown = sample_run
+    ranking = {entry["model"]: entry for entry in read_json(folder / "card.json")["ranking"]}
+    assert (ranking["thrifty"]["rank"], ranking["careful"]["rank"]) == (1, 2)
+    assert ranking["thrifty"]["estimate"] and ranking["careful"]["estimate"]
+    assert shown.startswith("offline estimate")
+    assert "\nESTIMATE  thrifty: best value. Final" in shown
+    assert "Not official: built-in rules stand in for a judge." in shown
+
+
 def test_a_model_that_is_none_is_labelled_everywhere(sample_run: tuple[Path, str]) -> None:
     folder, shown = sample_run
     notes = read_json(folder / "card.json")["notes"]
     assert any(note.startswith("careful: simulated") for note in notes)
     assert any(note.startswith("rules: baseline") for note in notes)
     assert "careful: simulated" in shown
-    labels = {"careful": "simulated", "hasty": "simulated", "rules": "baseline"}
+    labels = {
+        **dict.fromkeys(("careful", "thrifty", "hasty"), "simulated"),
+        "rules": "baseline",
+    }
     for line in read_lines(folder / "results.jsonl"):
         assert labels[line["model"]] in line["flags"]
 

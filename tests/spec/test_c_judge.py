@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,14 @@ from builders import (
     text_outcome,
     translation_case,
 )
+from callscore.core.case import Message
+from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
+from callscore.judges.document import DocumentJudge
+from callscore.judges.literal import Entry, Seen, SeenItem
+from callscore.judges.llm import LLMJudge, Sender
+from callscore.judges.scripted import LiteralModel
+from judge_cases import WritingModel
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 
 EVIDENCE = "qa.evidence_backed_reasoning"
@@ -61,6 +69,130 @@ def test_c100_items_are_judged_and_the_score_is_computed_by_code(tmp_path: Path)
     found = records(tmp_path, judge=judge)
     assert found[EVIDENCE]["score"] == pytest.approx(2 / 3)
     assert "4 of 6" in found[EVIDENCE]["reason"]
+
+
+class Adding(LiteralModel):
+    """Finds all but the third reason in the call, and adds a score of its own."""
+
+    def answer(self, messages: Sequence[Message]) -> str:
+        return super().answer(messages).replace("{", '{"score": 1.0, ', 1)
+
+    def entry(self, item: SeenItem, seen: Seen) -> Entry:
+        if item.text.startswith(REASON):
+            word = "vague" if item.text.endswith("(3)") else "as_described"
+            return Entry(
+                "Good morning" if word != "vague" else "",
+                "turn 1" if word != "vague" else "none",
+                word,
+            )
+        return super().entry(item, seen)
+
+
+def test_c100_items_yes_yes_no_and_a_score_of_1_are_two_thirds(tmp_path: Path) -> None:
+    found = records(tmp_path, judge=LLMJudge(Adding()))
+    assert found[EVIDENCE]["score"] == pytest.approx(0.6667, abs=5e-5)
+
+
+def test_c100_a_record_holds_the_relevant_value_and_observation(tmp_path: Path) -> None:
+    found = records(tmp_path, judge=LLMJudge(Adding()))
+    reference = found[EVIDENCE]["expected_outcome_reference"]
+    assert "the human's words" in reference and "max_score" not in reference
+    assert found[EVIDENCE]["model_output_observed"].startswith("questions[")
+    path = tmp_path / "r.jsonl"
+    wrong = form(*(question(f"Q{n}", score=5 if n != 2 else 0) for n in (1, 2, 3)))
+    callscore.score([qa_case(THREE)], [output("c1", wrong)], records=path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    accuracy = next(line for line in lines if line["metric"] == "qa.question_score_accuracy")
+    assert json.loads(accuracy["expected_outcome_reference"]) == [{"question_id": "Q2", "score": 5}]
+    assert json.loads(accuracy["model_output_observed"]) == [{"question_id": "Q2", "score": 0}]
+
+
+def document_judge(*texts: str) -> DocumentJudge:
+    return DocumentJudge([Sender(WritingModel(*texts))])
+
+
+def intent_record(score: float, **more: Any) -> Json:
+    return {
+        "metric": "Call Intent Match",
+        "score": score,
+        "expected_outcome_reference": text_outcome()["summary"]["call_purpose"],
+        "model_output_observed": "Customer wants the second payment back",
+        "reason": "the same goal",
+        **more,
+    }
+
+
+@pytest.mark.parametrize(("score_given", "value"), [(0.5, 0.5), (0.7, None)])
+def test_c100_the_documents_judge_is_believed_only_at_its_steps(
+    tmp_path: Path, score_given: float, value: float | None
+) -> None:
+    judge = document_judge(json.dumps(intent_record(score_given)))
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
+    assert found.results[0]["metrics"]["text.call_intent"] == value
+    metric = found.task("text").metrics["text.call_intent"]
+    assert value is not None or (metric.why or "").startswith("failed")
+    assert value is not None or "none of 0, 0.5, 1" in " ".join(found.results[0]["flags"])
+    assert "judge:document(" in found.card.signature
+
+
+def test_c100_five_key_records_are_verdicts(tmp_path: Path) -> None:
+    given = [intent_record(0.5, case_id="c1", model="m")]
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, given)
+    assert found.value("text.call_intent") == 0.5
+    assert "judge:document|" in found.card.signature
+
+
+def test_c100_a_record_that_cites_what_is_not_there_is_flagged(tmp_path: Path) -> None:
+    right = intent_record(0.5, case_id="c1", model="m")
+    wrong = {**right, "model_output_observed": "Customer sells a boat"}
+    flag = "citation_not_found: text.call_intent"
+    for given, flagged in ((right, False), (wrong, True)):
+        found = score([text_case()], [output("c1", other_summary())], tmp_path, [given])
+        assert (flag in found.results[0]["flags"]) is flagged
+
+
+def test_c17_a_record_between_the_steps_is_refused(tmp_path: Path) -> None:
+    given = [intent_record(0.7, case_id="c1", model="m")]
+    with pytest.raises(DataError, match="0.7 is none of 0, 0.5, 1"):
+        score([text_case()], [output("c1", other_summary())], tmp_path, given)
+
+
+def test_c100_records_of_a_run_score_it_again(tmp_path: Path) -> None:
+    judged_once = score(
+        [text_case()],
+        [output("c1", other_summary())],
+        tmp_path,
+        judge=ScriptedJudge(),
+        records=tmp_path / "r.jsonl",
+    )
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    again = score([text_case()], [output("c1", other_summary())], tmp_path, lines)
+    assert again.results[0]["metrics"] == judged_once.results[0]["metrics"]
+    assert any("metrics that code computes" in note for note in again.card.notes)
+
+
+@pytest.mark.parametrize("with_judge", [True, False])
+def test_c100_the_documents_scores_are_never_mixed_with_words(
+    tmp_path: Path, with_judge: bool
+) -> None:
+    given = [intent_record(0.5, case_id="c1", model="m")]
+    word = {"case_id": "c1", "metric": "text.highlight_recall", "item": "expected_highlights[0]"}
+    options: dict[str, Any] = {"judge": ScriptedJudge()} if with_judge else {}
+    given += [] if with_judge else [word | {"verdict": "stated"}]
+    with pytest.raises(UsageError, match="cannot be mixed"):
+        score([text_case()], [output("c1", other_summary())], tmp_path, given, **options)
+
+
+def test_c100_fabrication_scored_as_a_whole_makes_the_hallucination_rate(tmp_path: Path) -> None:
+    given = [
+        {**intent_record(0.985, case_id="c1", model="m"), "metric": "text.fabrication_free"},
+        {**intent_record(1, case_id="c1", model="m"), "metric": "bench.hallucination_rate"},
+    ]
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, given)
+    metrics = found.results[0]["metrics"]
+    assert metrics["text.fabrication_free"] == 0.985
+    assert metrics["text.hallucination_rate"] == pytest.approx(1.5)
+    assert metrics["bench.hallucination_rate"] == 0.0
 
 
 def test_c100_every_metric_has_its_five_keys(tmp_path: Path) -> None:
@@ -110,7 +242,8 @@ def test_c102_one_failed_answer_leaves_the_others_judged(tmp_path: Path) -> None
     answers = [output("c1", ANSWERED), output("c2", ANSWERED)]
     found = score(cases, answers, tmp_path, judge=SometimesFailing())
     assert [line["status"] for line in found.results] == ["error", "valid"]
-    assert (found.task().status, found.value(EVIDENCE)) == ("incomplete", 1.0)
+    metric = found.task().metrics[EVIDENCE]
+    assert (found.task().status, metric.value, metric.provisional) == ("incomplete", None, 1.0)
 
 
 def test_c102_a_failed_embedder_is_no_similarity_of_zero(tmp_path: Path) -> None:
@@ -223,11 +356,13 @@ def test_c125_an_estimate_neither_triggers_nor_clears_a_judged_gate(
 
     estimate = ScriptedJudge(answer, approximate=True)
     found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=estimate)
-    assert found.task("text").status == "incomplete"
-    assert "text.fabrication_free" in found.task("text").reasons
-    assert found.task("text").ungated_score is not None
+    task = found.task("text")
+    assert (task.status, task.official) == ("valid", False)
+    assert task.undecided_gates == ["text.call_intent", "text.fabrication_free"]
+    assert task.metrics["text.fabrication_free"].gate_value is None
     assert found.model.blockers == []
-    assert found.results[0]["status"] == "incomplete"
+    assert (found.results[0]["status"], found.results[0]["reasons"]) == ("valid", [])
+    assert "estimate" in found.results[0]["flags"]
 
 
 def test_c125_a_gate_that_code_decides_still_blocks_beside_estimates(tmp_path: Path) -> None:
@@ -287,3 +422,48 @@ def test_the_card_says_where_an_embedder_is_weak(tmp_path: Path, target: str, no
     answer = output("c1", one_translated("Good morning", "Guten Tag"))
     found = score([case], [answer], tmp_path, embedder="muse")
     assert len([note for note in found.card.notes if "mUSE is weak in German" in note]) == noted
+
+
+def test_c137_a_row_over_some_of_the_calls_has_no_value(tmp_path: Path) -> None:
+    """Six reasons are the human's own; the judge fails on all the others."""
+    cases = [qa_case(THREE, f"c{i}") for i in range(60)]
+    own = {"questions": THREE}
+    answers = [output(f"c{i}", own if i < 6 else ANSWERED) for i in range(60)]
+    found = score(cases, answers, tmp_path, judge=ScriptedJudge(fails="unusable"))
+    metric, task = found.task().metrics[EVIDENCE], found.task()
+    assert (metric.value, metric.rating, metric.meets_threshold) == (None, None, None)
+    assert (metric.provisional, metric.n, metric.failed) == (1.0, 6, 54)
+    assert metric.why == "failed: 6 of 60 calls decided; 54 could not be judged"
+    assert (task.status, task.score, task.zeroed_score) == ("incomplete", None, None)
+    assert task.reasons == [EVIDENCE]
+
+
+def test_c137_a_case_is_decided_only_where_all_its_runs_are(tmp_path: Path) -> None:
+    own = {"questions": THREE}
+    answers = [output("c1", own), output("c1", ANSWERED, run=2), output("c2", own)]
+    found = score([qa_case(THREE, "c1"), qa_case(THREE, "c2")], answers, tmp_path)
+    metric = found.task().metrics[EVIDENCE]
+    assert (metric.value, metric.n) == (None, 1)
+    assert metric.why == "not_run: 1 of 2 calls decided; 1 await a verdict"
+
+
+def test_c137_a_sub_score_is_not_valid_over_some_of_its_calls(tmp_path: Path) -> None:
+    cases = [text_case(case_id="c1"), text_case(case_id="c2")]
+    answers = [output("c1", text_outcome()), output("c2", other_summary())]
+    found = score(cases, answers, tmp_path).task("text")
+    assert (found.subscores["summary"].status, found.subscores["summary"].score) == (
+        "incomplete",
+        None,
+    )
+    assert found.subscores["summary"].n == 1
+    assert found.subscores["sentiment"].status == "valid"
+
+
+def test_c137_a_proven_breach_of_a_call_gate_counts_among_undecided_calls(tmp_path: Path) -> None:
+    silent = other_summary()
+    silent["summary"] = {**silent["summary"], "call_purpose": ""}
+    cases = [text_case(case_id="c1"), text_case(case_id="c2")]
+    answers = [output("c1", silent), output("c2", other_summary())]
+    found = score(cases, answers, tmp_path).task("text")
+    assert (found.status, found.reasons) == ("invalid", ["text.call_intent"])
+    assert found.zeroed_score is None

@@ -23,6 +23,10 @@ _LIMITS = "engine/test_limits.py"
 _HTTP = "providers/test_http.py"
 _ADDRESSES = "providers/test_addresses.py"
 _REDACTION = "providers/test_redaction.py"
+_HOSTILE = "providers/test_hostile_replies.py"
+_WAYS = "providers/test_ways.py"
+_NEARBY = "engine/test_nearby.py"
+_STRICT = "doors/test_strict_apis_cli.py"
 _DOOR = "doors/test_run_cli.py"
 _ANSWERS = "doors/test_run_answers_cli.py"
 _SCORE = "doors/test_score_cli.py"
@@ -107,7 +111,10 @@ PROOFS: Mapping[str, Proof] = {
     "S-11": Proof(
         {
             _SOURCES: ("test_s11_no_pattern_is_slow_on_any_flood",),
-            _REDACTION: ("test_hostile_bodies_take_no_time",),
+            _REDACTION: (
+                "test_hostile_bodies_take_no_time",
+                "test_s11_a_flood_that_resembles_a_secret_takes_no_time",
+            ),
             "judges/test_judge_injection.py": ("test_no_text_takes_long_to_look_at",),
             "judges/test_offline_judge.py": ("test_nobody_can_make_it_read_without_end",),
             "suites/orchestration/test_compat.py": ("test_hostile_text_costs_linear_time",),
@@ -117,7 +124,12 @@ PROOFS: Mapping[str, Proof] = {
         {
             _DOOR: ("test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way",),
             _HTTP: ("test_the_key_travels_in_a_header_and_nowhere_else",),
-            _REDACTION: ("test_keys_of_every_shape_are_gone",),
+            _REDACTION: (
+                "test_keys_of_every_shape_are_gone",
+                "test_s12_a_secret_is_found_however_it_is_written",
+                "test_s12_a_successful_answer_that_echoes_the_key_is_redacted",
+            ),
+            _STRICT: ("test_s12_a_key_in_a_successful_answer_is_stored_and_shown_nowhere",),
             "providers/test_catalog.py": ("test_a_key_file_that_others_may_read_is_refused",),
             "test_eval_config.py": ("test_a_secret_in_the_file_is_refused_and_not_repeated",),
         }
@@ -284,6 +296,18 @@ PROOFS: Mapping[str, Proof] = {
             _RUN: (
                 "test_a_bad_request_is_never_repeated",
                 "test_a_model_that_cannot_work_is_stopped_at_once",
+                "test_r08_a_key_that_is_refused_is_not_copied_to_another_entry",
+            ),
+            "scoring/test_judge_calls.py": (
+                "test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone",
+            ),
+            _WAYS: (
+                "test_r08_current_apis_answer_every_kind_of_request",
+                "test_a_form_that_was_refused_is_not_tried_again_and_the_answer_says_so",
+                "test_where_every_form_is_refused_the_call_fails_and_nothing_is_remembered",
+            ),
+            _STRICT: (
+                "test_r08_current_apis_answer_every_case_and_the_card_says_how_they_were_asked",
             ),
             _DOOR: (
                 "test_a_wrong_key_shows_before_anything_is_spent",
@@ -298,7 +322,15 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_hang_ends_at_the_deadline",
                 "test_a_slow_drip_ends_at_the_deadline_and_leaves_no_half_answer",
                 "test_tls_with_a_server_that_speaks_none_is_a_connection_failure",
-            )
+            ),
+            _NEARBY: (
+                "test_r09_a_server_that_takes_20_s_a_call_answers_24_cases_each_asked_once",
+                "test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none",
+                "test_a_timeout_lowers_the_number_of_calls_at_once_and_is_told",
+            ),
+            "doors/test_slow_server_cli.py": (
+                "test_r09_every_case_is_answered_and_none_is_asked_twice",
+            ),
         }
     ),
     "R-10": Proof(
@@ -308,6 +340,18 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_key_in_an_error_body_is_redacted",
             ),
             "providers/test_openai.py": ("test_no_bytes_make_the_reader_raise",),
+            _HOSTILE: (
+                "test_r10_no_reply_is_beyond_reading_and_keeping",
+                "test_r10_a_count_that_cannot_be_is_unknown",
+                "test_r10_a_reply_of_twenty_megabytes_is_read_or_fails",
+                "test_r10_hostile_replies_end_no_run",
+                "test_r10_ten_thousand_hostile_replies_end_no_run",
+                "test_r10_a_hostile_judge_ends_no_run",
+                "test_r10_a_hostile_embedder_gives_finite_vectors_or_a_failure",
+            ),
+            "scoring/test_judge_calls.py": (
+                "test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call",
+            ),
         }
     ),
     "R-11": Proof(

@@ -8,19 +8,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from callscore.core.run_words import Event, Progress
-from callscore.report.numbers import show_money
+from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
 PLAIN_SECONDS = 10.0
+_HEADINGS = ("model", "done", "failed", "cached", "a second", "at once", "spend", "left")
 
 
 class LiveView:
     """Shows the newest progress of every model; closed before anything else is printed."""
 
-    def __init__(self) -> None:
+    def __init__(self, plain_seconds: float = PLAIN_SECONDS) -> None:
         self._newest: dict[str, Progress] = {}
         self._live: Any = None
-        self._next = time.monotonic() + PLAIN_SECONDS
+        self._seconds = plain_seconds
+        self._next = time.monotonic() + plain_seconds
         self._terminal = sys.stderr.isatty()
 
     def __call__(self, event: Event) -> None:
@@ -31,7 +33,7 @@ class LiveView:
         if self._terminal:
             self._draw()
         elif time.monotonic() >= self._next:
-            self._next = time.monotonic() + PLAIN_SECONDS
+            self._next = time.monotonic() + self._seconds
             for progress in self._newest.values():
                 sys.stderr.write(_line(progress) + "\n")
 
@@ -56,7 +58,8 @@ def _table(newest: Mapping[str, Progress]) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("model", "done", "failed", "cached", "a second", "at once", "spend", "left"):
+    late = any(progress.timeouts for progress in newest.values())
+    for heading in _HEADINGS + ("timed out",) * late:
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for progress in newest.values():
         table.add_row(
@@ -68,6 +71,7 @@ def _table(newest: Mapping[str, Progress]) -> Any:
             str(progress.concurrency),
             _spend(progress),
             progress.stopped and "stopped" or _time_left(progress),
+            *(str(progress.timeouts),) * late,
         )
     return table
 
@@ -81,6 +85,9 @@ def _line(progress: Progress) -> str:
         _spend(progress),
         f"{_time_left(progress)} left",
     ]
+    if progress.timeouts:
+        attempts = show_count(progress.timeouts, "attempt")
+        parts.append(f"{attempts} timed out, {progress.concurrency} at once now")
     return ", ".join(parts)
 
 

@@ -86,10 +86,10 @@ def score(
         result_files,
         score_orchestration,
     )
-    from callscore.cli.choices import judge_choice
     from callscore.cli.output import a_file
     from callscore.config import DEFAULT_STORE
     from callscore.core.errors import Inconclusive, UsageError
+    from callscore.evalfile.choices import judge_choice
     from callscore.store.files import check_targets
 
     job = OrchestrationJob(
@@ -188,12 +188,18 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
 
-def show_samples() -> None:
-    """Print the bundled sample runs, as `callscore demo` does."""
+def show_samples() -> str:
+    """Print the bundled sample runs, as `callscore demo` does; their averages in words."""
     from callscore.app_orchestration import result_document, score_orchestration
     from callscore.demo.orchestration import sample_runs
 
+    averages: list[str] = []
     with sample_runs() as jobs:
         for job in jobs:
             click.echo("\nSAMPLE DATA: made-up scenarios, models and verdicts")
-            show(result_document(score_orchestration(job)), None)
+            document = result_document(score_orchestration(job))
+            show(document, None)
+            averages.append(
+                f"{job.model} {document['overall_statistics']['key_metrics']['Average']}"
+            )
+    return ", ".join(averages)

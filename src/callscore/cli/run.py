@@ -39,6 +39,9 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
 )
+@click.option(
+    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
+)
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
@@ -55,6 +58,7 @@ def run(
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
+    open_items: Path | None,
     store: Path | None,
     log: Path | None,
     no_preflight: bool,
@@ -84,6 +88,7 @@ def run(
         save_verdicts=save_verdicts,
         card=output.a_file(json_file),
         log=log,
+        open_items=open_items,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:

@@ -47,6 +47,10 @@ class ModelSpec(msgspec.Struct, frozen=True):
     price: Price | None = None
     limits: Limits = Limits()
     allow_http: bool = False
+    style: Literal["items", "document"] = "items"
+    """How a judge is asked: item by item, or by the framework's own prompt (C-100)."""
+    api: str | None = None
+    """Which API of the provider, or which version of it; None: the usual one."""
 
     @property
     def account(self) -> tuple[str, str, str]:
@@ -129,6 +133,8 @@ class Progress(msgspec.Struct, frozen=True):
     concurrency: int
     """Calls at once that the model is trusted with now."""
     stopped: str | None = None
+    timeouts: int = 0
+    """Attempts that brought no complete answer in their time."""
 
 
 Event = Progress | Outcome | Retry

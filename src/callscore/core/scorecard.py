@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,8 +36,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     unit: str
     rating: str | None
     meets_threshold: bool | None
+    macro: float | None
+    """The mean over calls; the value itself, unless the metric is pooled (C-06)."""
     micro: float | None
+    """Σ numerators / Σ denominators; the value of a pooled metric."""
     n: int
+    """The number of calls behind the value, or behind `provisional`."""
     ci95: tuple[float, float] | None
     approximate: bool
     vacuous: bool
@@ -48,8 +52,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     secondary: Mapping[str, float | None] | None = None
     resolution: float | None = None
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
+    provisional: float | None = None
+    """The value over what is decided, where something is not; it enters no score (C-137)."""
     failed: int = 0
-    """Answers that a judge or an embedder could not decide: the value rests on the others."""
+    """Calls that a judge or an embedder could not decide."""
+    awaiting: int = 0
+    """Listed facts that await a verdict (C-75)."""
     facts: int | None = None
     """How many facts are behind a rate of facts (C-61)."""
 
@@ -68,6 +76,7 @@ class TaskScore(msgspec.Struct, frozen=True):
     status: Status
     score: float | None
     ungated_score: float | None
+    """formula(rows) × the share of calls that could be read: no gate applied (C-03)."""
     reasons: Sequence[str]
     n: int
     cases: int
@@ -76,6 +85,18 @@ class TaskScore(msgspec.Struct, frozen=True):
     blocked_calls: int
     subscores: Mapping[str, SubScore]
     metrics: Mapping[str, MetricScore]
+    zeroed_score: float | None = None
+    """formula(rows) × `unblocked_share` of an invalid task; never official (C-129)."""
+    unblocked_share: float | None = None
+    """The share of calls that no call gate blocks (C-03)."""
+    blocked_share_ci95: tuple[float, float] | None = None
+    """The interval of the other calls' share, where there is one or the task is invalid."""
+    answers: int = 0
+    """Answers that were evaluated: calls times runs."""
+    malformed: Mapping[str, int] = {}
+    """Answers that could not be read, by cause (`truncated`, `prose_around_json`)."""
+    undecided_gates: Sequence[str] = ()
+    """Blocker rows that are neither breached nor cleared: not judged, or only estimated (C-87)."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
@@ -118,16 +139,29 @@ class FinalScore(msgspec.Struct, frozen=True):
     b: float | None
     reasons: Sequence[str]
     weights: Mapping[str, float]
+    zeroed_final: float | None = None
+    """The formula over official or zeroed task scores: never official (C-129)."""
+    zeroed_tasks: Sequence[str] = ()
+    """The tasks that `zeroed_final` is made of; weights are scaled up where some were not run."""
+
+
+CostStatus = Literal["known", "zero", "unknown", "given"]
 
 
 class Cost(msgspec.Struct, frozen=True):
     """What the evaluated model cost; judge and embedder are never in it (C-83)."""
 
-    status: Literal["known", "zero", "unknown", "given"]
+    status: CostStatus
     currency: str
     per_1000_calls: float | None
+    """Of 1000 telephone calls, each through every task as often as `workload` says."""
     total: float | None
     calls: int
+    """Answers that were paid for or free: requests, not telephone calls."""
+    per_1000_requests: Mapping[str, float | None] = {}
+    """By task."""
+    workload: Mapping[str, float] = {}
+    """The share of telephone calls that need a task."""
 
 
 class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -140,6 +174,8 @@ class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     cases: Sequence[str]
     share_of_runs: float | None = None
     """Where calls were run more than once: in how many of all runs a call gate was breached."""
+    gating: bool = True
+    """Whether it makes the task invalid; not where `gates: formula_only` leaves it out (C-87)."""
 
 
 class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -173,6 +209,20 @@ class Ranked(msgspec.Struct, frozen=True):
     reason: str | None
 
 
+class Zeroed(msgspec.Struct, frozen=True):
+    """One line of the second ranking, in which a blocked call counts 0; never official (C-129)."""
+
+    model: str
+    rank: int | None
+    zeroed_final: float | None
+    cost_per_1000_calls: float | None
+    tasks: Sequence[str]
+    """The tasks that the score is made of."""
+    estimate: bool
+    obstacles: Sequence[str]
+    """What keeps the model from an official score."""
+
+
 RowKind = Literal[
     "section",
     "metric",
@@ -198,6 +248,8 @@ class TemplateRow(msgspec.Struct, frozen=True):
     is_blocker: bool = False
     bands: tuple[Band, ...] = ()
     """The limits that a shown value must not seem to meet (C-09)."""
+    is_detail: bool = False
+    """Shown on request only: the template of the framework does without it."""
     remark: str = ""
     """What must be said about the row wherever it has a value."""
 
@@ -238,6 +290,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     signature: str
     models: Sequence[ModelScore]
     ranking: Sequence[Ranked]
+    zeroed_ranking: Sequence[Zeroed] = ()
+    """Filled where a model is invalid: who is closest, and what keeps it from passing (C-129)."""
     notes: Sequence[str] = ()
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
@@ -247,3 +301,61 @@ class Scorecard(msgspec.Struct, frozen=True):
     def skipped_cases(self) -> int:
         """How many cases were unusable and left out        C-20"""
         return sum(note.startswith(SKIPPED) for note in self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as dicts, lists, texts and numbers: what `--json` writes."""
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return found
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One flat dict a model and value, for a table: `pandas.DataFrame(card.to_rows())`.
+
+        Keys: model, task, metric, value, unit, rating, meets_threshold, n, status, approximate,
+        why. A task's own score has the metric `score`, as have `benchmarks` and `final`.
+        """
+        return [row for model in self.models for row in _rows_of(model)]
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows."""
+        return _draw_html[0](self) if _draw_html else None
+
+
+_draw_html: list[Callable[[Scorecard], str]] = []
+
+
+def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
+    """Let notebooks show cards so: what a card looks like is known upstairs."""
+    _draw_html[:] = [draw]
+
+
+def _rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
+    for name, task in model.tasks.items():
+        of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
+        yield _row(model, name, "score", value=task.score, **of_task)
+        for part, sub in task.subscores.items():
+            yield _row(model, name, part, value=sub.score, n=sub.n, status=sub.status)
+        for slug, metric in task.metrics.items():
+            own = {key: getattr(metric, key) for key in _OF_A_METRIC}
+            yield _row(model, name, slug, **own)
+    bench = model.benchmarks
+    for slug, criterion in bench.criteria.items():
+        own = {key: getattr(criterion, key) for key in ("value", "unit", "n", "approximate", "why")}
+        yield _row(model, "benchmarks", slug, **own)
+    yield _row(model, "benchmarks", "score", value=bench.score, status=bench.status)
+    final, cost = model.final, model.cost
+    yield _row(model, "final", "score", value=final.score, status=final.status)
+    yield _row(model, "cost", "per_1000_calls", value=cost.per_1000_calls, unit=cost.currency)
+
+
+_OF_A_METRIC = ("value", "unit", "rating", "meets_threshold", "n", "approximate", "why")
+_COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approximate", "why")
+
+
+def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
+    """A row with every column, so that all rows have the same"""
+    return {
+        "model": model.model,
+        "task": task,
+        "metric": metric,
+        **{column: own.get(column) for column in _COLUMNS},
+    }

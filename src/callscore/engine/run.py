@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import CallscoreError, StoreError
+from callscore.core.errors import StoreError
 from callscore.core.run_words import (
     Item,
     Ledger,
@@ -35,7 +35,10 @@ async def generate(
     """
     plan.check()
     commons = commons or Commons.of(plan.options)
-    lanes = [Lane(planned, commons.pause(planned.spec)) for planned in plan.models.values()]
+    attempt_s = plan.options.attempt_s
+    lanes = [
+        Lane(planned, commons.pause(planned.spec), attempt_s) for planned in plan.models.values()
+    ]
     asker = Asker(plan.options, commons.budget, stop, on_event)
     run = _Run(plan.options, ledger, asker, on_event, stop)
     await run.carry_out(lanes)
@@ -59,7 +62,8 @@ class _Run:
         self._asker = asker
         self._on_event = on_event
         self._stop = stop
-        self._asked: dict[bytes, asyncio.Future[Settled]] = {}
+        self._asked: dict[bytes, tuple[Lane, asyncio.Future[Settled]]] = {}
+        """Who is asking under a key, and what will come of it."""
 
     async def carry_out(self, lanes: Sequence[Lane]) -> None:
         """As many workers a model as calls may be under way; they are the only queue."""
@@ -117,8 +121,12 @@ class _Run:
             await self._note(lane, Outcome(work, stored.reply, cached=True))
         elif key in self._asked:
             # The same request is under way: it is paid for once, and answers both.
-            answer = await asyncio.shield(self._asked[key])
-            if answer is not None:
+            asking, under_way = self._asked[key]
+            answer = await asyncio.shield(under_way)
+            if isinstance(answer, Failed) and asking.spec.account != lane.spec.account:
+                # A key that is refused says nothing about another key.
+                await self._settle(lane, work)
+            elif answer is not None:
                 await self._note(lane, Outcome(work, answer, cached=True))
         elif lane.stopped is not None:
             await self._note(lane, Outcome(work, stopped(lane)))
@@ -130,10 +138,10 @@ class _Run:
     async def _ask(self, lane: Lane, work: Work) -> None:
         key = work.call.key
         settled: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        self._asked[key] = settled
+        self._asked[key] = lane, settled
         answer: Settled = None
         try:
-            result = await self._guarded(lane, work)
+            result = await self._asker.ask(lane, work)
             if isinstance(result, Stored):
                 await self._ledger.keep(_item(work, paid=True), result)
                 answer = result.reply
@@ -144,16 +152,6 @@ class _Run:
         finally:
             del self._asked[key]
             settled.set_result(answer)
-
-    async def _guarded(self, lane: Lane, work: Work) -> Stored | Failed | None:
-        try:
-            return await self._asker.ask(lane, work)
-        except CallscoreError:
-            raise
-        except Exception as error:
-            # A fault of an adapter, not of the world. Its text might hold anything: unsaid.
-            kind = type(error).__name__
-            return Failed("model", f"the adapter of {lane.spec.provider} failed: {kind}")
 
     async def _note(self, lane: Lane, outcome: Outcome) -> None:
         """Settle work that cost nothing, and let others have their turn."""

@@ -41,6 +41,7 @@ def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec
         price=entry.price,
         limits=entry.limits,
         allow_http=entry.allow_http,
+        api=entry.api,
     )
 
 

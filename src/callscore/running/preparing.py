@@ -14,6 +14,7 @@ from callscore.evalfile.config import EvalConfig
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.store.files import check_targets
+from callscore.store.worklists import check_worklist
 
 if TYPE_CHECKING:
     from callscore.running.scenarios import ScenarioSet
@@ -31,15 +32,18 @@ class RunOptions(msgspec.Struct, frozen=True):
     save_verdicts: Path | None = None
     card: Path | None = None
     log: Path | None = None
+    open_items: Path | None = None
 
     @property
     def targets(self) -> Targets:
         """The files that the run writes."""
-        return Targets(self.results, self.records, self.save_verdicts, self.card)
+        return Targets(self.results, self.records, self.save_verdicts, self.card, self.open_items)
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse what cannot be written, or would be written into something else of the run."""
         check_targets((*self.targets.files, self.log), config.files)
+        if self.open_items is not None:
+            check_worklist(self.open_items)
 
 
 class Prepared(msgspec.Struct, frozen=True):

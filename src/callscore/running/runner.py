@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary
+from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary, Work
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.providers.nearness import is_nearby
 from callscore.running.asked import work_of
-from callscore.running.estimate import Estimate, estimate, estimate_judging
+from callscore.running.estimate import Estimate, JudgedAnswers, estimate, estimate_judging
 from callscore.running.models import Reached, price_of
-from callscore.running.preflight import Preflight
+from callscore.running.preflight import JUDGED, Preflight, Trial, small_prompt
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
 from callscore.running.session import Beside, ask_all, judge_all
@@ -59,9 +60,12 @@ def _estimate(prepared: Prepared, journal: Journal | None) -> list[Estimate]:
     )
     judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
     if isinstance(judge, tuple):
-        first = msgspec.structs.replace(judge[0], price=price_of(judge[0]))
-        answers = len(prepared.models) * config.repeats
-        found.append(estimate_judging(first, answers, subjects, benchmarks=benchmarks))
+        judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
+        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
+        answers = JudgedAnswers(
+            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
+        )
+        found += estimate_judging(judges, answers, subjects)
     return found
 
 
@@ -92,7 +96,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
             with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
                 calls.check()
                 plan = _counting(plan, journal.run(ledger.id).spent_usd)
-                first = _first(prepared, journal, calls) if prepared.options.preflight else {}
+                first = _first(prepared, journal, calls) if prepared.options.preflight else []
                 told = _also_scored(ledger, scoring, on_event)
                 beside = Beside(scoring.catch_up, scoring.judging)
                 preflights, summary = ask_all(plan, ledger, first, told, beside)
@@ -196,6 +200,7 @@ def _plan(prepared: Prepared) -> Plan:
                 model.provider,
                 work_of(model.spec.name, model.provider, shared.reader(), repeats),
                 _total(prepared, model),
+                is_nearby(model.spec),
             )
             for model in prepared.models
         },
@@ -213,16 +218,22 @@ def _total(prepared: Prepared, model: Reached) -> int:
     )
 
 
-def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> dict[str, Reached]:
+def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> list[Trial]:
     """Who is asked before anything is spent: online models with work left, and then judges."""
-    wanting = [model for model in prepared.models if _has_work(prepared, journal, model)]
-    judges = [Reached(seat.planned.spec, seat.planned.provider) for seat in calls.seats]
-    first = [model for model in wanting if model.online] + (judges if wanting else [])
-    return {model.spec.name: model for model in first}
+    wanting = [(model, _open_work(prepared, journal, model)) for model in prepared.models]
+    trials = [
+        Trial(model.spec, model.provider, small_prompt(work.call.prompt))
+        for model, work in wanting
+        if work is not None and model.online
+    ]
+    if any(work is not None for _, work in wanting):
+        planned = [seat.planned for seat in calls.seats]
+        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
+    return trials
 
 
-def _has_work(prepared: Prepared, journal: Journal, model: Reached) -> bool:
-    """Whether something is left to be asked."""
+def _open_work(prepared: Prepared, journal: Journal, model: Reached) -> Work | None:
+    """The first piece of work that is left to be asked."""
     name, repeats = model.spec.name, prepared.config.repeats
     work = work_of(name, model.provider, prepared.subjects.stream(), repeats)
-    return any(journal.stored(piece.call.key) is None for piece in work)
+    return next((piece for piece in work if journal.stored(piece.call.key) is None), None)

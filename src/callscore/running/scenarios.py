@@ -21,7 +21,9 @@ from callscore.scoring.answered_by import AnsweredBy
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
+from callscore.scoring.worklist import open_items
 from callscore.store.orchestration_files import read_text, scenario_files
+from callscore.store.worklists import OpenItem
 from callscore.suites.orchestration import outcome as outcomes
 from callscore.suites.orchestration.headline import Headline
 from callscore.suites.orchestration.identity import scenarios_hash
@@ -164,6 +166,17 @@ async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
         }
     finally:
         await examiner.close()
+
+
+def open_values(given: ScenarioAnswers, judged: Judged) -> Iterator[OpenItem]:
+    """Every value that neither code nor files nor the judge has compared, for people to decide."""
+    for model in given.models:
+        for part in given.sets:
+            said = judged.get((model, part.folder))
+            known = said.verdicts if said is not None else {}
+            for step in _open_steps(part, given.of(model), given.verdicts):
+                left = [q for q in step.questions if (step.case_id, step.run, q.item) not in known]
+                yield from open_items(step.case_id, model, step.run, left)
 
 
 def _open_steps(part: ScenarioSet, answers: _Answers, given: StepVerdicts) -> Iterator[OpenStep]:

@@ -95,7 +95,7 @@ class JournalAnswers:
     def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
         for reply in runs.values():
             if isinstance(reply, Reply):
-                self.answered_by.count(model, reply.model)
+                self.answered_by.count(model, reply.model, reply.asked_as)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
@@ -244,7 +244,7 @@ class RunScoring:
         """The results of the orchestration suite, where the run has scenarios."""
         if not self._prepared.sets:
             return {}
-        from callscore.running.scenarios import score_scenarios
+        from callscore.running.scenarios import open_values, score_scenarios
 
         if self._outlets.on_verdict is not None:
             for (model, _), judged in self._judged.items():
@@ -252,6 +252,9 @@ class RunScoring:
                     self._outlets.on_verdict(record)
         on_result = _labelling(self._outlets.on_result, self._source.labels)
         answers = self._scenario_answers(self._source.counted_of_model)
+        if self._outlets.on_open is not None:
+            for item in open_values(self._scenario_answers(self._source.of_model), self._judged):
+                self._outlets.on_open(item)
         return score_scenarios(answers, self._judged, on_result)
 
     def _scenario_answers(self, of_model: StoredAnswers) -> ScenarioAnswers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,12 +16,10 @@ from callscore.engine.commons import Commons
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
-from callscore.running.models import Reached
-from callscore.running.preflight import PROMPT, Preflight, preflight
+from callscore.running.preflight import Preflight, Trial, preflight
 from callscore.scoring.judge_calls import JudgeCalls
 from callscore.store.journal import OpenRun
 
-PREFLIGHT_TIMEOUT_S = 30.0
 BETWEEN_S = 0.004
 
 Asked = tuple[Sequence[Preflight], RunSummary]
@@ -46,7 +44,7 @@ class Beside(NamedTuple):
 def ask_all(
     plan: Plan,
     ledger: OpenRun,
-    first: Mapping[str, Reached],
+    first: Sequence[Trial],
     on_event: OnEvent,
     beside: Beside,
 ) -> Asked:
@@ -61,14 +59,15 @@ class _Session(NamedTuple):
     stop: Stop
 
 
-async def _ask_all(session: _Session, first: Mapping[str, Reached], beside: Beside) -> Asked:
+async def _ask_all(session: _Session, first: Sequence[Trial], beside: Beside) -> Asked:
     plan, ledger, _, stop = session
     helper = asyncio.create_task(_now_and_then(beside.meanwhile))
     try:
-        timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
-        providers = {name: model.provider for name, model in _affordable(plan, first)}
-        found = await _unless_stopped(preflight(providers, timeout), stop)
-        preflights = [one.priced(first[one.model].spec.price) for one in found]
+        trials = list(_affordable(plan, first))
+        found = await _unless_stopped(preflight(trials, plan.options.attempt_s), stop)
+        preflights = [
+            one.priced(trial.spec.price) for one, trial in zip(found, trials, strict=False)
+        ]
         plan = _charged(plan, ledger, preflights)
         _refuse(preflights)
         if stop.asked:
@@ -80,7 +79,7 @@ async def _ask_all(session: _Session, first: Mapping[str, Reached], beside: Besi
     finally:
         await _ended(helper)
         planned = [model.provider for model in plan.models.values()]
-        tried = [model.provider for model in first.values()]
+        tried = [trial.provider for trial in first]
         for provider in dict.fromkeys([*planned, *tried]):
             await provider.close()
 
@@ -153,17 +152,17 @@ async def _ended(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _affordable(plan: Plan, first: Mapping[str, Reached]) -> Iterator[tuple[str, Reached]]:
+def _affordable(plan: Plan, first: Sequence[Trial]) -> Iterator[Trial]:
     """The models whose small request fits into what is left of the budget, whatever it costs."""
     budget, spent = plan.options.budget_usd, plan.options.already_spent_usd
-    for name, model in first.items():
-        price = model.spec.price
+    for trial in first:
+        price = trial.spec.price
         if budget is not None and price is not None:
-            call = model.provider.call(PROMPT, 1)
+            call = trial.provider.call(trial.prompt, 1)
             spent += price.of(call.input_tokens, call.max_output_tokens)
             if spent > budget:
                 return
-        yield name, model
+        yield trial
 
 
 def _charged(plan: Plan, ledger: OpenRun, preflights: Sequence[Preflight]) -> Plan:

@@ -21,6 +21,7 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     cost_usd: float | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     model: str | None = None
+    asked_as: str | None = None
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -38,6 +39,7 @@ def to_bytes(reply: Reply) -> bytes:
             reply.cost_usd,
             tuple(reply.tool_calls),
             reply.model,
+            reply.asked_as,
         )
     )
 
@@ -53,6 +55,7 @@ def from_bytes(raw: bytes) -> Reply:
         kept.cost_usd,
         kept.tool_calls,
         kept.model,
+        kept.asked_as,
     )
 
 

@@ -21,6 +21,7 @@ from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
+from callscore.suites.calls.text.answer_schema import answer_schema
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
 from callscore.suites.calls.text.form import FORM
@@ -77,7 +78,8 @@ class TextTask:
 
     def prompt(self, case: Case) -> Prompt:
         """The sentences, the wanted fields and the transcript."""
-        return build_prompt("text", case)
+        prompt = build_prompt("text", case)
+        return msgspec.structs.replace(prompt, schema=answer_schema(case))
 
     def read(self, reference: TextReference, reply: Reply) -> TextOutput | Malformed:
         """The model's answer in its parts, or why it cannot be scored."""
@@ -107,7 +109,11 @@ class TextTask:
         return [
             *_ask_intent(reference, output),
             *_ask_about(
-                HIGHLIGHT_RECALL, reference.highlights, summary.captured(reference, given), told
+                HIGHLIGHT_RECALL,
+                reference.highlights,
+                summary.captured(reference, given),
+                told,
+                "model_output.summary.highlights",
             ),
             *_ask_about(
                 HIGHLIGHT_CORRECTNESS,
@@ -163,11 +169,15 @@ def highlights_of(reference: TextReference, output: TextOutput, flags: set[str])
 
 
 def _ask_about(
-    metric: str, statements: Sequence[Claim], found: Sequence[bool | None], beside: str = ""
+    metric: str,
+    statements: Sequence[Claim],
+    found: Sequence[bool | None],
+    beside: str = "",
+    place: str = "",
 ) -> list[Question]:
     """A question for every statement that code left open."""
     return [
-        Question(metric, statement.item, statement.text, beside, OFFERED[metric])
+        Question(metric, statement.item, statement.text, beside, OFFERED[metric], place)
         for statement, stands in zip(statements, found, strict=True)
         if stands is None
     ]
