@@ -15,5 +15,4 @@ PENDING: Mapping[str, str] = {
     **dict.fromkeys(
         ("C-130", "C-131", "C-135", "C-136"), "step 5: what is asked is what is scored"
     ),
-    "C-134": "step 6: the hash of scenarios",
 }

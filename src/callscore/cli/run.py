@@ -228,6 +228,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     if (file_name := output.a_file(json_file)) is not None:
         with written_whole(file_name) as file:
             file.write(run_document(ran))
+        _write_beside(ran, file_name)
     _say_what_is_kept(ran)
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
@@ -242,6 +243,19 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         say(line)
     for note in ran.notes if ran.card is None else ():
         say(note)
+
+
+def _write_beside(ran: Ran, joint: Path) -> None:
+    """One file a model and language, where the file of the run is not just that."""
+    if not ran.orchestration:
+        return
+    from callscore.app_orchestration import result_files
+    from callscore.cli.orchestration import write
+
+    parts = result_files(joint, [score.document for score in ran.orchestration.values()])
+    if len(parts) > 1 or ran.card is not None:
+        for path, document in parts.items():
+            write(document, path)
 
 
 def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
