@@ -19,6 +19,8 @@ def read(raw: Any) -> Any:
     """The JSON object of a reply; None where it is no such thing."""
     if not isinstance(raw, str):
         return raw
+    if raw.strip().startswith("<think>"):
+        raw = raw.partition("</think>")[2]
     try:
         value = json.loads(raw, object_pairs_hook=_unique)
     except ValueError:

@@ -9,4 +9,12 @@ from collections.abc import Mapping
 
 _COMPARISON = "step 5: comparison of runs"
 
-PENDING: Mapping[str, str] = {"C-68": _COMPARISON, "C-126": _COMPARISON}
+_SECOND_READING = "step 5: second reading"
+
+PENDING: Mapping[str, str] = {
+    "C-68": _COMPARISON,
+    "C-126": _COMPARISON,
+    **dict.fromkeys(
+        ("C-129", "C-130", "C-131", "C-132", "C-133", "C-134", "C-135", "C-137"), _SECOND_READING
+    ),
+}

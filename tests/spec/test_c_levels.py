@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from builders import (
+    Json,
     entity_case,
     entity_output,
     evidence,
@@ -72,12 +73,20 @@ def test_c02_one_case_gives_the_model_the_result_of_the_case(tmp_path: Path) -> 
     assert {slug: metric.value for slug, metric in task.metrics.items()} == case["metrics"]
 
 
+def outcome_of_many_facts() -> Json:
+    """An outcome that states so much that no claim of these tests is padding (C-136)."""
+    outcome = text_outcome()
+    fields = outcome["summary"]["call_extracted_info"]
+    fields |= {f"detail {number}": f"value {number}" for number in range(10)}
+    return outcome
+
+
 def test_c03_one_fabricated_fact_in_two_thousand_blocks_the_call_alone(tmp_path: Path) -> None:
     ids = [f"c{i}" for i in range(100)]
     verdicts = [v for i, cid in enumerate(ids) for v in claims(cid, 20, fabricated=int(i == 0))]
     scored = score(
-        [text_case(case_id=cid) for cid in ids],
-        [output(cid, text_outcome()) for cid in ids],
+        [text_case(outcome_of_many_facts(), cid) for cid in ids],
+        [output(cid, outcome_of_many_facts()) for cid in ids],
         tmp_path,
         verdicts,
     )
@@ -197,8 +206,8 @@ def test_c61_the_card_says_how_many_facts_are_behind_a_rate(tmp_path: Path) -> N
     ids = ["a", "b"]
     verdicts = [verdict for case_id in ids for verdict in claims(case_id, 20, fabricated=0)]
     scored = score(
-        [text_case(case_id=case_id) for case_id in ids],
-        [output(case_id, text_outcome()) for case_id in ids],
+        [text_case(outcome_of_many_facts(), case_id) for case_id in ids],
+        [output(case_id, outcome_of_many_facts()) for case_id in ids],
         tmp_path,
         verdicts,
     )

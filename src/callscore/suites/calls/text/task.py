@@ -206,9 +206,12 @@ def _supported(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> Sequence[bool | None]:
     known = reference.claim_forms
+    found: Sequence[bool | None]
     if verdicts:
-        return fabrication.supported(claims(output.summary), known, verdicts, flags)
-    return [True if form in known else None for form in claim_forms(output.summary)]
+        found = fabrication.supported(claims(output.summary), known, verdicts, flags)
+    else:
+        found = [True if form in known else None for form in claim_forms(output.summary)]
+    return fabrication.without_padding(found, len(known), flags)
 
 
 def _highlight_measures(
