@@ -15,6 +15,6 @@ PENDING: Mapping[str, str] = {
     "C-68": _COMPARISON,
     "C-126": _COMPARISON,
     **dict.fromkeys(
-        ("C-129", "C-130", "C-131", "C-132", "C-133", "C-134", "C-135", "C-137"), _SECOND_READING
+        ("C-129", "C-131", "C-132", "C-133", "C-134", "C-135", "C-137"), _SECOND_READING
     ),
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +13,13 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
-from callscore.store.records import read_case, read_case_id, read_case_ids, read_checked_case
+from callscore.store.records import (
+    read_case,
+    read_case_id,
+    read_case_ids,
+    read_checked_case,
+    read_emotion_names,
+)
 from callscore.suites import catalog
 
 
@@ -53,6 +60,27 @@ def open_case(
         ) from None
     except DataError as error:
         raise error.located(line.place, case.id) from None
+
+
+class NamedEmotions:
+    """The emotions that any reference of some files names; the files are read when it is asked.
+
+    Scoring seldom asks: only where an answer has other emotions than its own reference.
+    """
+
+    def __init__(self, cases: Sequence[Path]) -> None:
+        self._cases = cases
+        self._found: Sequence[str] | None = None
+
+    def __call__(self) -> Sequence[str]:
+        """Read all files once, however few of their cases are wanted: prompts stay the same."""
+        if self._found is None:
+            found: dict[str, None] = {}
+            for block in blocks_of(self._cases):
+                for line in block.lines:
+                    found.update(dict.fromkeys(read_emotion_names(line)))
+            self._found = tuple(found)
+        return self._found
 
 
 def duplicate_id(case_id: str, line: Line) -> DataError:
@@ -97,7 +125,7 @@ class WantedCases:
         self._config = config
         self._positions = positions
         self._for_scoring = for_scoring
-        self._tasks = catalog.tasks(config.checked_settings())
+        self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
         self.skipped: list[str] = []
 
     def __iter__(self) -> Iterator[Placed]:

@@ -12,7 +12,7 @@ from callscore.core.case import Prompt, Reply, ToolCall
 from callscore.providers.baseline import calls, steps
 
 LABEL = "baseline"
-VERSION = 1
+VERSION = 2
 """Part of the key: raised whenever a rule changes, so that old answers are not taken for new."""
 KEY_BYTES = 32
 

@@ -50,14 +50,14 @@ def read_shaped(
     sources = structure.sources
     form = sources.form if not sources.absent and _is_finished(reply) else None
     if form is not None:
-        documented = read_documented(reply.text, structure.expected, form)
+        documented = read_documented(reply.text, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented)
     body = _body(reply, parse)
     if isinstance(body, Malformed):
         return body
     if form is not None and body.flags:
-        documented = read_documented(body.raw, structure.expected, form)
+        documented = read_documented(body.raw, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented, body.flags)
     parsed = _decode(body)
