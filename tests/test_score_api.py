@@ -61,11 +61,12 @@ def test_runs_without_an_answer_are_noted(second: dict[str, str] | None) -> None
     assert callscore.score(CASES, outputs[:2]).notes == []
 
 
-def test_answers_that_wait_are_counted_among_answers() -> None:
+def test_calls_that_wait_are_counted_once_whatever_their_runs() -> None:
     given = form(question(reason="The agent greeted"))
     outputs = [output(name, given, run=run) for name in "ab" for run in (1, 2, 3)]
     metric = callscore.score(CASES, outputs).models[0].tasks["qa"].metrics
-    assert metric["qa.evidence_backed_reasoning"].why == "not_run: 6 of 6 answers await a verdict"
+    why = metric["qa.evidence_backed_reasoning"].why
+    assert why == "not_run: 0 of 2 calls decided; 2 await a verdict"
 
 
 def test_the_order_of_weights_is_no_other_series() -> None:

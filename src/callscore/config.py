@@ -34,6 +34,8 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     """Where the answers of judging models are kept, so that none is paid for twice."""
     settings: Mapping[str, Any] = {}
     weights: Mapping[str, float] = {}
+    workload: Mapping[str, float] = {}
+    """The share of telephone calls that need a task, by task; 1 where it is not said (C-83)."""
     cost_per_1000: Mapping[str, float] = {}
     """Prices given by the user, by model; they override the recorded costs (C-83)."""
     allow_bad_cases: bool = False
@@ -64,6 +66,12 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     def check_options(self) -> None:
         """Refuse settings, weights and costs that cannot be."""
         final.option_weights("b", self.checked_settings(), self.weights or None)
+        for task, share in self.workload.items():
+            if task not in spec.load().tasks:
+                known = ", ".join(spec.load().tasks)
+                raise ConfigError(f"workload: unknown task {task!r}; expected one of {known}")
+            if not 0 <= share < float("inf"):
+                raise ConfigError(f"workload: {task} = {share}; expected a number of at least 0")
         for model, cost in self.cost_per_1000.items():
             if not 0 <= cost < float("inf"):
                 raise ConfigError(

@@ -35,7 +35,7 @@ def test_the_large_model_leads_in_quality_and_the_medium_one_in_value(
 def test_final_scores_equal_those_worked_out_by_hand(demo: tuple[str, dict[str, Any]]) -> None:
     finals = {model["model"]: model["final"] for model in demo[1]["models"]}
     assert finals["sample-large"]["score"] == pytest.approx(0.979, abs=5e-4)
-    assert finals["sample-medium"]["score"] == pytest.approx(0.858, abs=5e-4)
+    assert finals["sample-medium"]["score"] == pytest.approx(0.857, abs=5e-4)
     assert (finals["sample-small"]["status"], finals["sample-small"]["score"]) == ("invalid", None)
 
 

@@ -70,7 +70,7 @@ def test_a_model_judges_and_is_never_asked_twice(tmp_path: Path, stub: Stub) -> 
     assert (evidence["value"], evidence["approximate"]) == (1.0, False)
     assert card["judging"]["requests"] == 2
     assert card["judging"]["cost_usd"] > 0
-    assert card["models"][0]["cost"]["per_1000_calls"] == pytest.approx(1.0)
+    assert card["models"][0]["cost"]["per_1000_calls"] == pytest.approx(2.0)
     asked = len(stub.requests)
     second = run(*args, "--store", tmp_path / "kept.db", "--json", "-")
     assert second.stdout == first.stdout

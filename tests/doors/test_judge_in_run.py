@@ -205,8 +205,8 @@ def test_a_gate_does_not_hold_where_the_judge_failed_on_an_answer(tmp_path: Path
         for gate in (judged, missed, code):
             path = eval_file(tmp_path, data(tmp_path), judge=judge, embedder="none", gates=[gate])
             ends.append(run("run", path, "--json", card))
-    assert [end.returncode for end in ends] == [3, 1, 0]
-    assert f"{JUDGED} leaves out 1 of its answers, which could not be judged" in ends[0].stderr
+    assert [end.returncode for end in ends] == [3, 3, 0]
+    assert f"{JUDGED} has no value" in ends[0].stderr
     metrics = read_json(card)["models"][0]["tasks"]["qa"]["metrics"]
     assert (metrics[JUDGED]["n"], metrics[JUDGED]["failed"]) == (CASES - 1, 1)
     assert "failed" not in metrics[code["of"]]

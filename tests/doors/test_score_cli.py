@@ -47,6 +47,7 @@ def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
         "signature",
         "models",
         "ranking",
+        "zeroed_ranking",
         "notes",
         "estimate",
         "judging",
@@ -66,13 +67,15 @@ def test_the_scorecard_has_the_documented_keys(cases: Path, outputs: Path) -> No
     assert {"model", "tasks", "benchmarks", "final", "cost", "blockers"} <= set(model)
     task = model["tasks"]["qa"]
     assert {"status", "score", "ungated_score", "reasons", "n", "official", "coverage"} <= set(task)
+    assert {"zeroed_score", "unblocked_share"} <= set(task)
     assert {"subscores", "metrics"} <= set(task)
     metric = task["metrics"]["qa.question_score_accuracy"]
     assert set(metric) == {
-        *("value", "why", "unit", "rating", "meets_threshold", "micro", "n", "ci95"),
-        *("approximate", "vacuous", "gate_value"),
+        *("value", "why", "unit", "rating", "meets_threshold", "macro", "micro", "n"),
+        *("ci95", "approximate", "vacuous", "gate_value"),
     }
     assert {"option", "status", "score", "floor_score", "official", "a", "b"} <= set(model["final"])
+    assert "zeroed_final" in model["final"]
     assert {"status", "score", "criteria"} <= set(model["benchmarks"])
     assert len(model["benchmarks"]["criteria"]) == 11
 

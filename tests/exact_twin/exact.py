@@ -29,6 +29,11 @@ class Exact(NamedTuple):
     why: Why = ""
     is_estimate: bool = False
 
+    @property
+    def is_agreed(self) -> bool:
+        """A value without counts: of an answer that has nothing to count (C-13)."""
+        return self.value is not None and not self.numerator and not self.denominator
+
 
 Values = dict[str, Exact]
 

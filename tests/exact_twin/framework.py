@@ -95,6 +95,10 @@ GATES: Mapping[str, Gate] = {
 }
 
 
+POOLED = frozenset(slug for slug, gate in GATES.items() if not gate.is_of_call)
+"""The five rate-gated metrics; their percent twins are pooled like them (C-06)."""
+
+
 class Table(NamedTuple):
     """A rating table read from the top, what is left below it, and the printed threshold."""
 

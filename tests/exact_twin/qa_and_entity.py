@@ -129,7 +129,8 @@ def entity(case: Json, answer: Json, words: Words) -> Values:
             values[f"entity.{kind}_{measure}"] = ABSENT if is_absent(case, name) else exact
     total = sum(map(len, found.values()))
     listed_total = sum(len(keys & configured) for keys in found.values())
-    adherence = share(listed_total, total) if total else agreed(1)
+    is_silent = not total and any(wanted.values())
+    adherence = share(listed_total, total) if total else agreed(0 if is_silent else 1)
     values["entity.config_adherence"] = adherence if has_list else ABSENT
     said = n2(spoken(case))
     reported = found["keyword"] | found["topic"]

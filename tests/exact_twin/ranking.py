@@ -17,6 +17,7 @@ class Final(NamedTuple):
     status: str
     score: Fraction | None
     floor: Fraction | None
+    zeroed: Fraction | None
     is_official: bool
     reasons: list[str]
 
@@ -25,20 +26,24 @@ def final(columns: Mapping[str, Column]) -> Final:
     """Σ weight × task score; one invalid task leaves a lower bound only (C-81, C-82)."""
     statuses = {task: columns[task].status if task in columns else "not_run" for task in OPTION_B}
     scores = {task: column.score for task, column in columns.items()}
+    zeroed = weighted(
+        OPTION_B,
+        {task: c.zeroed if c.status == "invalid" else c.score for task, c in columns.items()},
+    )
     invalid = [task for task, status in statuses.items() if status == "invalid"]
     unready = [task for task, status in statuses.items() if status != "valid"]
     if invalid:
         lowest = {task: Fraction(0) if task in invalid else scores.get(task) for task in OPTION_B}
-        return Final("invalid", None, weighted(OPTION_B, lowest), False, invalid)
+        return Final("invalid", None, weighted(OPTION_B, lowest), zeroed, False, invalid)
     if unready:
         all_errors = all(statuses[task] == "error" for task in unready)
-        return Final("error" if all_errors else "incomplete", None, None, False, unready)
+        return Final("error" if all_errors else "incomplete", None, None, zeroed, False, unready)
     is_official = all(column.is_official for column in columns.values())
-    return Final("valid", weighted(OPTION_B, scores), None, is_official, [])
+    return Final("valid", weighted(OPTION_B, scores), None, zeroed, is_official, [])
 
 
 def cost(spend: Mapping[str, Sequence[Fraction | None]]) -> Fraction | None:
-    """1000 × spend / calls, the tasks weighted like the Final Score (C-83); None if unknown."""
+    """1000 × the spend on a telephone call through all its tasks (C-83); None if unknown."""
     paid = {task: prices for task, prices in spend.items() if prices}
     if not paid or any(price is None for prices in paid.values() for price in prices):
         return None
@@ -46,8 +51,7 @@ def cost(spend: Mapping[str, Sequence[Fraction | None]]) -> Fraction | None:
         task: sum((p or Fraction(0) for p in ps), Fraction(0)) / len(ps)
         for task, ps in paid.items()
     }
-    total = sum((OPTION_B[task] for task in means), Fraction(0))
-    return 1000 * sum((OPTION_B[t] * mean for t, mean in means.items()), Fraction(0)) / total
+    return 1000 * sum(means.values(), Fraction(0))
 
 
 class Entry(NamedTuple):

@@ -11,6 +11,7 @@ from exact_twin.framework import (
     COUNTS,
     GATES,
     PERCENT_TWINS,
+    POOLED,
     RATINGS,
     SUBSCORES,
     WEIGHTS,
@@ -62,6 +63,7 @@ def case_result(case: Json, raw: Any, words: Words, settings: Settings) -> Resul
         if slug in GATES
         and (settings.all_gates or GATES[slug].in_formula)
         and (value := values[slug].value) is not None
+        and not values[slug].is_agreed
         and GATES[slug].is_breached(value)
     ]
     ungated = weighted(WEIGHTS[task], {slug: exact.value for slug, exact in values.items()})
@@ -99,8 +101,10 @@ class Metric(NamedTuple):
     """One metric over all calls."""
 
     value: Fraction | None
+    macro: Fraction | None
     micro: Fraction | None
     gate_value: Fraction | None
+    provisional: Fraction | None
     rating: str | None
     meets_threshold: bool | None
     n: int
@@ -113,6 +117,8 @@ class Column(NamedTuple):
     status: str
     score: Fraction | None
     ungated: Fraction | None
+    zeroed: Fraction | None
+    unblocked: Fraction | None
     reasons: list[str]
     n: int
     cases: int
@@ -131,10 +137,10 @@ class Case(NamedTuple):
 
 
 def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
-    """The same formula on the means over calls, with the gates of C-03."""
+    """The same formula on the rows over all calls, times the share not blocked (C-03)."""
     answered = [case for case in cases if case.runs]
     blocked = [c for c in answered if any(run.call_breaches for run in c.runs)]
-    pools = {slug: _pool(slug, answered, blocked) for slug in slugs_of(task)}
+    pools = {slug: _pool(slug, answered) for slug in slugs_of(task)}
     over = bool(answered) and _is_over(len(blocked), len(answered), settings.tolerance)
     breached = [
         slug
@@ -144,24 +150,29 @@ def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
     ]
     metrics = {slug: _metric(slug, pools[slug], breached, settings) for slug in pools}
     values = {slug: metric.value for slug, metric in metrics.items()}
-    ungated = weighted(WEIGHTS[task], values) if answered else None
+    of_rows = weighted(WEIGHTS[task], values) if answered else None
     errors = sum(bool(case.errors) and not case.runs for case in cases)
     not_run = sum(not case.runs and not case.errors for case in cases)
-    is_whole = ungated is not None and not errors and not not_run
+    is_whole = of_rows is not None and not errors and not not_run
     status = "valid" if is_whole else "incomplete"
     if not answered:
         status = "error" if errors else "not_run"
     reasons = breached
     if breached:
         status = "invalid"
-    elif status == "incomplete" and ungated is None:
+    elif status == "incomplete" and of_rows is None:
         reasons = [slug for slug in WEIGHTS[task] if values[slug] is None]
     is_estimate = any(metrics[slug].is_estimate for slug in WEIGHTS[task])
     parts = SUBSCORES if task == "text" else {}
+    unblocked = Fraction(len(answered) - len(blocked), len(answered)) if answered else None
+    product = None if of_rows is None or unblocked is None else of_rows * unblocked
+    readable = values[f"{task}.structure"]
     return Column(
         status=status,
-        score=ungated if status == "valid" else None,
-        ungated=ungated,
+        score=product if status == "valid" else None,
+        ungated=None if of_rows is None or readable is None else of_rows * readable,
+        zeroed=(Fraction(0) if unblocked == 0 else product) if status == "invalid" else None,
+        unblocked=unblocked,
         reasons=reasons,
         n=len(answered),
         cases=len(cases),
@@ -177,50 +188,38 @@ def _is_over(part: int, whole: int, tolerance: Fraction) -> bool:
 
 
 class Pool(NamedTuple):
-    """Case values of one metric: of all calls, and of those that no call gate blocks."""
+    """Case values of one metric, over the calls that could be read."""
 
-    all: list[Exact]
-    unblocked: list[Exact]
+    decided: list[Exact]
     highest: Fraction
-    is_waiting: bool
+    is_open: bool
+    """Whether a call lacks a verdict (C-137)."""
     is_estimate: bool
 
 
-def _pool(slug: str, cases: Sequence[Case], blocked: Sequence[Case]) -> Pool:
-    everything: list[Exact] = []
-    unblocked: list[Exact] = []
-    seen = [_counted(slug, run) for case in cases for run in case.runs]
+def _pool(slug: str, cases: Sequence[Case]) -> Pool:
+    decided: list[Exact] = []
+    seen = [run.values[slug] for case in cases for run in case.runs]
     for case in cases:
-        runs = [e for run in case.runs if (e := _counted(slug, run)).value is not None]
-        if not runs:
+        runs = [run.values[slug] for run in case.runs]
+        values = [exact for exact in runs if exact.value is not None]
+        if not values or any(exact.why == "waiting" for exact in runs):
             continue
-        mean = Exact(
-            sum((run.value or Fraction(0) for run in runs), Fraction(0)) / len(runs),
-            sum((run.numerator for run in runs), Fraction(0)),
-            sum((run.denominator for run in runs), Fraction(0)),
+        share_of_run = Fraction(1, len(values))
+        decided.append(
+            Exact(
+                share_of_run * sum((run.value or Fraction(0) for run in values), Fraction(0)),
+                share_of_run * sum((run.numerator for run in values), Fraction(0)),
+                share_of_run * sum((run.denominator for run in values), Fraction(0)),
+                is_estimate=any(run.is_estimate for run in values),
+            )
         )
-        everything.append(mean)
-        if case not in blocked:
-            unblocked.append(mean)
     return Pool(
-        everything,
-        unblocked,
+        decided,
         max((exact.value for exact in seen if exact.value is not None), default=Fraction(0)),
         any(exact.why == "waiting" for exact in seen),
-        any(exact.is_estimate for exact in seen if exact.value is not None),
+        any(exact.is_estimate for exact in decided),
     )
-
-
-def _counted(slug: str, run: Result) -> Exact:
-    """A call in breach of a call gate contributes 0 to every weighted component (C-03)."""
-    exact = run.values[slug]
-    if not run.call_breaches or exact.why == "absent":
-        return exact
-    if slug in WEIGHTS[slug.partition(".")[0]]:
-        return Exact(Fraction(0), Fraction(0), exact.denominator)
-    if slug in PERCENT_TWINS:
-        return Exact(Fraction(100), exact.denominator, exact.denominator)
-    return exact
 
 
 def _mean(values: Sequence[Exact]) -> Fraction | None:
@@ -234,40 +233,60 @@ def _micro(values: Sequence[Exact]) -> Fraction | None:
     return sum((exact.numerator for exact in values), Fraction(0)) / below if below else None
 
 
-def _of_pool(slug: str, values: Sequence[Exact]) -> Fraction | None:
-    """The mean over calls; False Pass Rate alone is pooled (C-06, C-36)."""
-    if slug == "qa.false_pass_rate":
-        pooled = _micro(values)
-        return None if pooled is None else 100 * pooled
-    return _mean(values)
+def _over_calls(slug: str, values: Sequence[Exact]) -> Fraction | None:
+    """Total of a count, pooled share of the rate-gated ones, else the mean (C-06)."""
+    if not values:
+        return None
+    if slug in COUNTS:
+        return sum((exact.value or Fraction(0) for exact in values), Fraction(0))
+    if PERCENT_TWINS.get(slug, slug) not in POOLED:
+        return _mean(values)
+    counted = [exact for exact in values if not exact.is_agreed]
+    if not counted:
+        agreed_on = [exact.value for exact in values]
+        return agreed_on[0] if len(set(agreed_on)) == 1 else Fraction(0)
+    above = sum((exact.numerator for exact in counted), Fraction(0))
+    below = sum((exact.denominator for exact in counted), Fraction(0))
+    if _is_percent(slug):
+        return 100 * above / (below or 1)
+    return max(Fraction(0), above / below) if below else Fraction(0)
+
+
+def _is_percent(slug: str) -> bool:
+    return slug in PERCENT_TWINS or slug == "qa.false_pass_rate"
 
 
 def _is_breached(slug: str, pool: Pool, cases: Sequence[Case], over_tolerance: bool) -> bool:
     if GATES[slug].is_of_call:
         has_breach = any(slug in run.call_breaches for case in cases for run in case.runs)
         return has_breach and over_tolerance
-    value = None if pool.is_waiting else _of_pool(slug, pool.unblocked)
+    value = _gate_value(slug, pool)
     return value is not None and GATES[slug].is_breached(value)
 
 
+def _gate_value(slug: str, pool: Pool) -> Fraction | None:
+    """The value of the row, where something was counted and nothing is open (C-06, C-137)."""
+    if pool.is_open or all(exact.is_agreed for exact in pool.decided):
+        return None
+    return _over_calls(slug, pool.decided)
+
+
 def _metric(slug: str, pool: Pool, breached: Sequence[str], settings: Settings) -> Metric:
-    is_open = pool.is_waiting or not pool.all
-    value = None if is_open else _of_pool(slug, pool.all)
-    if slug in COUNTS and not is_open:
-        value = sum((exact.value or Fraction(0) for exact in pool.all), Fraction(0))
-    micro = None if is_open or slug in COUNTS else _micro(pool.all)
-    is_percent = slug in PERCENT_TWINS or slug == "qa.false_pass_rate"
+    value = None if pool.is_open else _over_calls(slug, pool.decided)
+    has_means = slug not in COUNTS and not pool.is_open
+    micro = _micro(pool.decided) if has_means else None
     owner = PERCENT_TWINS.get(slug, slug)
-    gate = GATES.get(owner)
-    is_rate = gate is not None and not gate.is_of_call
     threshold = RATINGS[slug].threshold
+    counted = sum(not exact.is_agreed for exact in pool.decided)
     return Metric(
         value=value,
-        micro=100 * micro if micro is not None and is_percent else micro,
-        gate_value=_of_pool(slug, pool.unblocked) if is_rate and value is not None else None,
+        macro=_mean(pool.decided) if has_means else None,
+        micro=100 * micro if micro is not None and _is_percent(slug) else micro,
+        gate_value=_gate_value(slug, pool) if owner in POOLED else None,
+        provisional=_over_calls(slug, pool.decided) if pool.is_open else None,
         rating=_rating(slug, pool.highest if slug in COUNTS else value, value, breached, settings),
         meets_threshold=None if value is None or threshold is None else threshold(value),
-        n=len(pool.all),
+        n=counted if owner in POOLED and counted else len(pool.decided),
         is_estimate=pool.is_estimate,
     )
 
@@ -281,10 +300,10 @@ def _rating(
 ) -> str | None:
     """The first band from the top; only a breached gate blocks (C-03, C-10 … C-12)."""
     owner = PERCENT_TWINS.get(slug, slug)
-    if owner in breached:
-        return "Blocker"
     if value is None or judged is None:
         return None
+    if owner in breached:
+        return "Blocker"
     table = RATINGS[slug]
     rating = next((name for name, holds in table.bands if holds(judged)), table.rest)
     is_active = owner in GATES and (settings.all_gates or GATES[owner].in_formula)

@@ -154,16 +154,14 @@ def _facts(
     case: Json, sentences: dict[str, Json], texts: dict[str, str], words: Words
 ) -> tuple[Exact, Exact]:
     """Lost and added facts, an altered one counting once (C-74, C-75)."""
-    given = [
-        fact if isinstance(fact, str) else fact["expected"]
-        for fact in case["annotations"]["critical_facts"]
-    ]
+    given, is_listed = _expected_facts(case, sentences)
+    is_reference = all(_is_own(sentences[key], texts[key]) for key in sentences)
+    is_estimate = not (is_listed or is_reference)
     said = [n1(given_text).casefold() for given_text in texts.values()]
     stated = [s[key] for s in sentences.values() for key in ("source_text", "translated_text")]
     allowed = set(re.findall(r"\d+", "\n".join((*stated, spoken(case)))))
     added = len(set(re.findall(r"\d+", "\n".join(said))) - allowed)
-    lost = outcomes = 0
-    is_open = False
+    lost = outcomes = awaiting = 0
     for place, fact in enumerate(given, start=1):
         if any(stands_in(fact.casefold(), line) for line in said):
             continue
@@ -171,12 +169,23 @@ def _facts(
             lost += 1
             continue
         lines = words.get(("translation.critical_facts", f"fact:{place}"), ())
-        is_open = is_open or not lines
+        awaiting += not lines
         outcomes += bool(lines) and any(line["verdict"] != "preserved" for line in lines)
     drifted = max(lost, added) + outcomes
+    if awaiting:
+        return WAITING, WAITING
     if not given and not drifted:
-        return agreed(1), agreed(0)
-    total = max(1, len(given))
-    kept = share(max(0, len(given) - drifted), total)._replace(is_estimate=is_open)
-    drift = share(drifted, total)._replace(is_estimate=is_open)
-    return kept, drift._replace(value=100 * Fraction(drifted, total))
+        nothing = agreed(1)._replace(is_estimate=is_estimate)
+        return nothing, nothing._replace(value=Fraction(0))
+    total, share_lost = Fraction(len(given)), Fraction(drifted, max(1, len(given)))
+    kept = Exact(max(Fraction(0), 1 - share_lost), total - drifted, total, "", is_estimate)
+    return kept, Exact(100 * share_lost, Fraction(drifted), total, "", is_estimate)
+
+
+def _expected_facts(case: Json, sentences: dict[str, Json]) -> tuple[list[str], bool]:
+    """Those that the case lists, else the numbers of the reference; and whether it lists them."""
+    listed = case.get("annotations", {}).get("critical_facts")
+    if listed is not None:
+        return [fact if isinstance(fact, str) else fact["expected"] for fact in listed], True
+    written = "\n".join(sentence["translated_text"] for sentence in sentences.values())
+    return list(dict.fromkeys(re.findall(r"\d+", written))), False

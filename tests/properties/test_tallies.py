@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from callscore.suites.calls import spec
+from callscore.suites.calls.formula import task_score
 from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.tally import Answer, TaskTally
 from properties import laws
@@ -98,24 +99,33 @@ def test_a_sum_leaves_its_parts_as_they_were(name: str) -> None:
     assert (card(name, first), card(name, second), card(name, first + second)) == before
 
 
+@over_a_few_calls
+@given(dice=seeded_dice)
+def test_where_nothing_is_pooled_the_task_score_is_the_mean_over_calls(dice: Random) -> None:
+    """Both routes give the same score, an unreadable call counting 0        C-03, C-06"""
+    answers = [answer for _, answer in answers_to("qa", dice)]
+    scores = [0.0 if a.score.call_breaches else a.score.ungated_score for a in answers]
+    known = [score for score in scores if score is not None]
+    absent = any(m.absence == "absent" for a in answers for m in a.measured.measures.values())
+    is_read = any(not answer.score.call_breaches for answer in answers)
+    if len(known) == len(scores) and not absent and is_read:
+        found = card("qa", tallied("qa", list(zip("abcde", answers, strict=False))))[0]
+        assert found["ungated_score"] == pytest.approx(sum(known) / len(known), abs=1e-12)
+
+
 @for_every_task
 @over_a_few_calls
 @given(dice=seeded_dice)
-def test_the_task_score_is_the_mean_of_the_ungated_scores_of_the_calls(
-    name: str, dice: Random
-) -> None:
-    """Both routes give the same scorecard, a blocked call counting 0        C-06"""
-    answers = [answer for _, answer in answers_to(name, dice)]
-    scores = [0.0 if a.score.call_breaches else a.score.ungated_score for a in answers]
-    known = [score for score in scores if score is not None]
-    if len(known) == len(scores) and not _has_absent_parts(name, answers):
-        ungated = card(name, tallied(name, list(zip("abcde", answers, strict=False))))[0]
-        assert ungated["ungated_score"] == pytest.approx(sum(known) / len(known), abs=1e-12)
-
-
-def _has_absent_parts(name: str, answers: list[Answer]) -> bool:
-    weighted = formula(name).weighted
-    return any(a.measured.measures[slug].absence == "absent" for a in answers for slug in weighted)
+def test_a_task_score_can_be_recomputed_from_its_rows(name: str, dice: Random) -> None:
+    """formula(rows) × the share of calls that no call gate blocks        C-02, C-03"""
+    found = card(name, tallied(name, answers_to(name, dice)))[0]
+    values = {slug: metric["value"] for slug, metric in found["metrics"].items()}
+    of_rows = task_score(formula(name).score, values)
+    product = None if of_rows is None else of_rows * found["unblocked_share"]
+    if found["status"] == "valid":
+        assert found["score"] == product
+    elif found["status"] == "invalid":
+        assert found["zeroed_score"] == (0 if found["unblocked_share"] == 0 else product)
 
 
 @for_every_task

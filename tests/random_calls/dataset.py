@@ -146,8 +146,12 @@ def _on_translation(dice: Random, case: Json, answer: Json) -> Iterator[Json]:
         if chance(dice, 0.1):
             word = dice.choice(("same_name", "different_name"))
             yield _said("translation.proper_nouns", entry["entity"], word)
-    for place, fact in enumerate(case["annotations"]["critical_facts"], start=1):
+    for place, fact in enumerate(_listed_facts(case), start=1):
         form: Any = fact["expected"] if isinstance(fact, Mapping) else fact
         if not form.isdigit() and chance(dice, 0.8):
             word = dice.choice(("preserved", "altered", "omitted", "cannot_tell"))
             yield _said("translation.critical_facts", f"fact:{place}", word)
+
+
+def _listed_facts(case: Json) -> list[Any]:
+    return list(case.get("annotations", {}).get("critical_facts", ()))

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 
 _COMPARISON = "step 5: comparison of runs"
 
-_SECOND_READING = "step 5: second reading"
-
 PENDING: Mapping[str, str] = {
     "C-68": _COMPARISON,
     "C-126": _COMPARISON,
-    **dict.fromkeys(
-        ("C-129", "C-131", "C-132", "C-133", "C-134", "C-135", "C-137"), _SECOND_READING
-    ),
+    **dict.fromkeys(("C-131", "C-135"), "step 5: what is asked is what is scored"),
+    "C-132": "step 5: hash of content",
+    **dict.fromkeys(("C-133", "C-134"), "step 6: the runner of scenarios"),
 }

@@ -426,6 +426,15 @@ def test_c98_runs_that_failed_are_not_counted_and_invalid_ones_are_zero(tmp_path
     )
 
 
+def test_c98_three_equal_answers_are_consistent_blocked_or_not(tmp_path: Path) -> None:
+    case = entity_case(["refund"], configured=["refund"])
+    blocked = entity_output(["refund", "boats", "planes", "trains"])
+    outputs = [output("c1", blocked, run=run) for run in (1, 2, 3)]
+    found = score([case], outputs, tmp_path, benchmarks=True)
+    assert {line["status"] for line in found.results} == {"invalid"}
+    assert criterion(found, "bench.consistency").value == 1.0
+
+
 def test_c98_one_run_is_not_run(tmp_path: Path) -> None:
     case = entity_case(["refund"], configured=["refund"])
     found = score([case], [output("c1", entity_output(["refund"]))], tmp_path, benchmarks=True)

@@ -191,8 +191,14 @@ def test_c44_distinct_keywords_and_distinct_topics_are_added() -> None:
     assert found["config_adherence"].denominator == 3
 
 
-def test_c44_nothing_reported_is_one_and_vacuous() -> None:
+def test_c44_silence_earns_nothing_where_something_is_expected() -> None:
     adherence = measures(entity_case(outcome(["refund"])), outcome())["config_adherence"]
+    assert (adherence.value, adherence.vacuous) == (0, True)
+    assert score(entity_case(outcome(["refund"])), outcome()).status == "valid"
+
+
+def test_c44_nothing_reported_where_nothing_is_expected_is_one_and_vacuous() -> None:
+    adherence = measures(entity_case(outcome()), outcome())["config_adherence"]
     assert (adherence.value, adherence.vacuous) == (1, True)
 
 

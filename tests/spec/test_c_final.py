@@ -9,7 +9,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from builders import entity_case, entity_output, form, output, qa_case, question, score
+from builders import (
+    entity_case,
+    entity_output,
+    form,
+    output,
+    qa_case,
+    question,
+    score,
+    text_case,
+    text_outcome,
+)
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.scorecard import (
     BenchmarkScore,
@@ -199,13 +209,41 @@ def test_c83_cost_per_thousand_calls(tmp_path: Path) -> None:
     assert (given.per_1000_calls, given.status) == (9.0, "given")
 
 
-def test_c83_the_tasks_weigh_as_in_the_final_score() -> None:
-    tallies = {
-        "qa": TaskTally(spend=1.0, calls=10),
-        "entity": TaskTally(spend=10.0, calls=1000),
-    }
-    cost = cost_of(tallies, {"qa": 0.35, "entity": 0.30})
-    assert cost.per_1000_calls == pytest.approx(1000 * (0.35 * 0.1 + 0.30 * 0.01) / 0.65)
+FOUR_TASKS = {
+    "qa": TaskTally(spend=1.0, calls=1000),
+    "entity": TaskTally(spend=4.0, calls=2000),
+    "text": TaskTally(spend=1.5, calls=500),
+    "translation": TaskTally(spend=0.4, calls=100),
+}
+"""One, two, three and four dollars for a thousand cases of each."""
+
+
+@pytest.mark.parametrize(("workload", "expected"), [({}, 10), ({"translation": 0.5}, 8)])
+def test_c83_a_telephone_call_goes_through_every_task(
+    workload: dict[str, float], expected: float
+) -> None:
+    cost = cost_of(FOUR_TASKS, workload)
+    assert cost.per_1000_calls == pytest.approx(expected)
+    assert cost.per_1000_requests == {"qa": 1, "entity": 2, "text": 3, "translation": 4}
+    assert cost.workload["qa"] == 1
+    assert cost.total == pytest.approx(6.9)
+
+
+def test_c83_an_unknown_task_in_the_workload_is_refused(tmp_path: Path) -> None:
+    given = [output("c1", form(question()))]
+    with pytest.raises(ConfigError, match="workload: unknown task 'chat'; expected one of qa"):
+        score([qa_case([question()])], given, tmp_path, workload={"chat": 1.0})
+    with pytest.raises(ConfigError, match="workload: qa = -1.0; expected a number of at least 0"):
+        score([qa_case([question()])], given, tmp_path, workload={"qa": -1.0})
+
+
+def test_c83_the_workload_is_part_of_what_may_be_compared(tmp_path: Path) -> None:
+    given = [output("c1", form(question()), cost_usd=0.001)]
+    plain = score([qa_case([question()])], given, tmp_path)
+    half = score([qa_case([question()])], given, tmp_path, workload={"qa": 0.5})
+    assert "workload" not in plain.card.signature
+    assert "|workload:qa=0.5|" in half.card.signature
+    assert half.model.cost.per_1000_calls == pytest.approx(0.5)
 
 
 def test_c84_the_cheapest_model_costs_one() -> None:
@@ -255,11 +293,90 @@ def test_c86_quality_is_ranked_apart_and_the_pareto_front_marked() -> None:
 
 
 def test_c87_blocked_calls_below_the_limit_are_counted_not_triggered(tmp_path: Path) -> None:
-    from callscore.report.cells import rows
-    from callscore.suites.calls.template import template
-
     cases = [qa_case([question(score=0)], f"c{i}") for i in range(50)]
     outputs = [output(f"c{i}", form(question(score=5 if i == 0 else 0))) for i in range(50)]
     scored = score(cases, outputs, tmp_path)
     last = rows(scored.card, template())[-1]
     assert last.cells[0].text == "No (1 call blocked)"
+
+
+def blocker_cell(card: Scorecard) -> str:
+    return rows(card, template())[-1].cells[0].text
+
+
+def test_c87_a_row_that_nobody_judged_leaves_the_question_undecided(tmp_path: Path) -> None:
+    answer = text_outcome()
+    answer["summary"] = {**answer["summary"], "call_purpose": "Refund", "highlights": ["A refund"]}
+    scored = score([text_case()], [output("c1", answer)], tmp_path)
+    assert scored.task("text").undecided_gates == ["text.call_intent", "text.fabrication_free"]
+    assert blocker_cell(scored.card) == "undecided (2 rows not judged)"
+
+
+def test_c87_a_row_without_anything_to_judge_is_decided(tmp_path: Path) -> None:
+    scored = score(
+        [qa_case([question(kind="SCORE")])], [output("c1", form(question(kind="SCORE")))], tmp_path
+    )
+    assert scored.value("qa.false_pass_rate") is None
+    assert blocker_cell(scored.card) == "No"
+
+
+def test_c87_a_breach_that_formula_only_leaves_out_is_shown_as_not_gating(tmp_path: Path) -> None:
+    given = [output("c1", form(question(score=5)))]
+    cases = [qa_case([question(score=0)])]
+    scored = score(cases, given, tmp_path, settings={"gates": "formula_only"})
+    assert scored.task().status == "valid"
+    (blocker,) = scored.model.blockers
+    assert (blocker.metric, blocker.gating, blocker.value) == ("qa.false_pass_rate", False, 100)
+    assert blocker_cell(scored.card) == "Yes (not gating)"
+    assert scored.rating("qa.false_pass_rate") == "Blocker"
+
+
+def thousand_calls(model: str, broken: int) -> list[dict[str, Any]]:
+    """Answers to a thousand calls, some of which are no JSON."""
+    return [
+        output(f"c{i}", "{broken" if i < broken else text_outcome(emotion=EMOTION), model)
+        for i in range(1000)
+    ]
+
+
+EMOTION = {"anger": 40, "neutral": 60}
+"""The wrong emotion: every readable answer scores 0.8."""
+
+
+def test_c129_the_closest_model_is_named_where_none_passes(tmp_path: Path) -> None:
+    cases = [text_case(case_id=f"c{i}") for i in range(1000)]
+    outputs = thousand_calls("B", 40) + thousand_calls("A", 3)
+    scored = score(cases, outputs, tmp_path, weights={"text": 1.0}, cost_per_1000={"A": 1, "B": 2})
+    tasks = {model.model: model.tasks["text"] for model in scored.card.models}
+    assert {name: task.status for name, task in tasks.items()} == {"A": "invalid", "B": "invalid"}
+    assert tasks["A"].zeroed_score == pytest.approx(0.8 * 0.997)
+    low, high = tasks["A"].blocked_share_ci95 or (0, 0)
+    assert 0 < low < 0.003 < high < 0.01
+    assert [entry.rank for entry in scored.card.ranking] == [None, None]
+    first, second = scored.card.zeroed_ranking
+    assert (first.model, first.rank, second.model, second.rank) == ("A", 1, "B", 2)
+    assert second.zeroed_final == pytest.approx(0.8 * 0.96)
+    assert first.obstacles == ["Text: Response Structure Compliance, 3 of 1000 calls"]
+
+
+def test_c129_a_task_that_a_rate_gate_blocks_enters_with_its_ungated_score(tmp_path: Path) -> None:
+    cases = [qa_case([question("Q1", 0), question("Q2")])]
+    given = [output("c1", form(question("Q1", 5), question("Q2")))]
+    scored = score(cases, given, tmp_path, weights={"qa": 1.0})
+    (entry,) = scored.card.zeroed_ranking
+    assert scored.model.final.zeroed_final == scored.task().ungated_score == entry.zeroed_final
+    assert entry.obstacles == ["QA: Compliance False Pass Rate 50 %, above 3"]
+
+
+def test_c129_tasks_that_were_not_run_are_left_out_and_named(tmp_path: Path) -> None:
+    cases = [text_case(case_id=f"c{i}") for i in range(10)]
+    outputs = [output(f"c{i}", "{" if i == 0 else text_outcome()) for i in range(10)]
+    scored = score(cases, outputs, tmp_path)
+    final = scored.model.final
+    assert (final.score, final.zeroed_final, final.zeroed_tasks) == (None, 0.9, ["text"])
+
+
+def test_c129_nothing_is_zeroed_where_every_model_passes(tmp_path: Path) -> None:
+    scored = score([qa_case([question()])], [output("c1", form(question()))], tmp_path)
+    assert scored.card.zeroed_ranking == []
+    assert scored.task().zeroed_score is None

@@ -110,7 +110,8 @@ def test_c102_one_failed_answer_leaves_the_others_judged(tmp_path: Path) -> None
     answers = [output("c1", ANSWERED), output("c2", ANSWERED)]
     found = score(cases, answers, tmp_path, judge=SometimesFailing())
     assert [line["status"] for line in found.results] == ["error", "valid"]
-    assert (found.task().status, found.value(EVIDENCE)) == ("incomplete", 1.0)
+    metric = found.task().metrics[EVIDENCE]
+    assert (found.task().status, metric.value, metric.provisional) == ("incomplete", None, 1.0)
 
 
 def test_c102_a_failed_embedder_is_no_similarity_of_zero(tmp_path: Path) -> None:
@@ -223,11 +224,13 @@ def test_c125_an_estimate_neither_triggers_nor_clears_a_judged_gate(
 
     estimate = ScriptedJudge(answer, approximate=True)
     found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=estimate)
-    assert found.task("text").status == "incomplete"
-    assert "text.fabrication_free" in found.task("text").reasons
-    assert found.task("text").ungated_score is not None
+    task = found.task("text")
+    assert (task.status, task.official) == ("valid", False)
+    assert task.undecided_gates == ["text.call_intent", "text.fabrication_free"]
+    assert task.metrics["text.fabrication_free"].gate_value is None
     assert found.model.blockers == []
-    assert found.results[0]["status"] == "incomplete"
+    assert (found.results[0]["status"], found.results[0]["reasons"]) == ("valid", [])
+    assert "estimate" in found.results[0]["flags"]
 
 
 def test_c125_a_gate_that_code_decides_still_blocks_beside_estimates(tmp_path: Path) -> None:
@@ -287,3 +290,48 @@ def test_the_card_says_where_an_embedder_is_weak(tmp_path: Path, target: str, no
     answer = output("c1", one_translated("Good morning", "Guten Tag"))
     found = score([case], [answer], tmp_path, embedder="muse")
     assert len([note for note in found.card.notes if "mUSE is weak in German" in note]) == noted
+
+
+def test_c137_a_row_over_some_of_the_calls_has_no_value(tmp_path: Path) -> None:
+    """Six reasons are the human's own; the judge fails on all the others."""
+    cases = [qa_case(THREE, f"c{i}") for i in range(60)]
+    own = {"questions": THREE}
+    answers = [output(f"c{i}", own if i < 6 else ANSWERED) for i in range(60)]
+    found = score(cases, answers, tmp_path, judge=ScriptedJudge(fails="unusable"))
+    metric, task = found.task().metrics[EVIDENCE], found.task()
+    assert (metric.value, metric.rating, metric.meets_threshold) == (None, None, None)
+    assert (metric.provisional, metric.n, metric.failed) == (1.0, 6, 54)
+    assert metric.why == "failed: 6 of 60 calls decided; 54 could not be judged"
+    assert (task.status, task.score, task.zeroed_score) == ("incomplete", None, None)
+    assert task.reasons == [EVIDENCE]
+
+
+def test_c137_a_case_is_decided_only_where_all_its_runs_are(tmp_path: Path) -> None:
+    own = {"questions": THREE}
+    answers = [output("c1", own), output("c1", ANSWERED, run=2), output("c2", own)]
+    found = score([qa_case(THREE, "c1"), qa_case(THREE, "c2")], answers, tmp_path)
+    metric = found.task().metrics[EVIDENCE]
+    assert (metric.value, metric.n) == (None, 1)
+    assert metric.why == "not_run: 1 of 2 calls decided; 1 await a verdict"
+
+
+def test_c137_a_sub_score_is_not_valid_over_some_of_its_calls(tmp_path: Path) -> None:
+    cases = [text_case(case_id="c1"), text_case(case_id="c2")]
+    answers = [output("c1", text_outcome()), output("c2", other_summary())]
+    found = score(cases, answers, tmp_path).task("text")
+    assert (found.subscores["summary"].status, found.subscores["summary"].score) == (
+        "incomplete",
+        None,
+    )
+    assert found.subscores["summary"].n == 1
+    assert found.subscores["sentiment"].status == "valid"
+
+
+def test_c137_a_proven_breach_of_a_call_gate_counts_among_undecided_calls(tmp_path: Path) -> None:
+    silent = other_summary()
+    silent["summary"] = {**silent["summary"], "call_purpose": ""}
+    cases = [text_case(case_id="c1"), text_case(case_id="c2")]
+    answers = [output("c1", silent), output("c2", other_summary())]
+    found = score(cases, answers, tmp_path).task("text")
+    assert (found.status, found.reasons) == ("invalid", ["text.call_intent"])
+    assert found.zeroed_score is None

@@ -13,12 +13,14 @@ from builders import (
     entity_output,
     evidence,
     form,
+    one_translated,
     output,
     qa_case,
     question,
     score,
     text_case,
     text_outcome,
+    translation_case,
 )
 from callscore.core.errors import DataError
 from callscore.core.rating import Band, Rating, holds, rate
@@ -98,7 +100,9 @@ def test_c03_one_fabricated_fact_in_two_thousand_blocks_the_call_alone(tmp_path:
 
 
 @pytest.mark.parametrize(("tolerance", "status"), [(0, "invalid"), (0.02, "valid")])
-def test_c03_one_broken_json_counts_as_zero(tmp_path: Path, tolerance: float, status: str) -> None:
+def test_c03_one_broken_json_leaves_the_rows_and_lowers_the_score(
+    tmp_path: Path, tolerance: float, status: str
+) -> None:
     ids = [f"c{i}" for i in range(100)]
     outputs = [output(cid, text_outcome() if cid != "c7" else "{broken") for cid in ids]
     scored = score(
@@ -109,10 +113,61 @@ def test_c03_one_broken_json_counts_as_zero(tmp_path: Path, tolerance: float, st
     )
     task = scored.task("text")
     assert task.status == status
-    assert task.metrics["text.sentiment_accuracy"].value == pytest.approx(0.99)
-    assert task.metrics["text.fabrication_free"].value == pytest.approx(0.99)
-    assert task.metrics["text.fabrication_free"].gate_value == pytest.approx(1)
+    rows = {slug: (m.value, m.n) for slug, m in task.metrics.items() if m.unit != "count"}
+    assert rows.pop("text.structure") == (0.99, 100)
+    assert rows.pop("text.hallucination_rate") == (0, 99)
+    assert set(rows.values()) == {(1.0, 99)}
+    assert task.metrics["text.fabrication_free"].gate_value == 1
     assert task.ungated_score == pytest.approx(0.99)
+    assert task.unblocked_share == pytest.approx(0.99)
+    official, unofficial = (task.score, task.zeroed_score)[:: 1 if tolerance else -1]
+    assert (official, unofficial) == (0.99, None)
+    assert task.metrics["text.structure"].rating == ("Fail" if tolerance else "Blocker")
+
+
+def test_c03_three_missing_labels_block_the_call_and_change_no_row(tmp_path: Path) -> None:
+    outcome = text_outcome()
+    outcome["sentiment"] = [
+        {"sentence_id": i, "text": f"sentence {i}", "label": "neutral"} for i in range(50)
+    ]
+    given = {**outcome, "sentiment": outcome["sentiment"][:47]}
+    scored = score([text_case(outcome)], [output("c1", given)], tmp_path)
+    assert scored.task("text").status == "invalid"
+    assert scored.task("text").reasons == ["text.missing_labels"]
+    assert scored.value("text.sentiment_accuracy") == 0.94
+    assert scored.rating("text.missing_labels") == "Blocker"
+    assert scored.value("text.fabrication_free") == 1
+    assert scored.value("text.dominant_emotion") == 1
+    assert scored.task("text").zeroed_score == 0
+
+
+def test_c03_a_wrong_intent_leaves_the_sentiment_of_its_call_alone(tmp_path: Path) -> None:
+    wrong = text_outcome()
+    wrong["summary"] = {**wrong["summary"], "call_purpose": ""}
+    ids = [f"c{i}" for i in range(10)]
+    outputs = [output(cid, wrong if cid == "c3" else text_outcome()) for cid in ids]
+    scored = score([text_case(case_id=cid) for cid in ids], outputs, tmp_path)
+    assert scored.value("text.sentiment_accuracy") == 1.0
+    assert scored.value("text.call_intent") == 0.9
+    assert scored.task("text").reasons == ["text.call_intent"]
+
+
+def test_c03_a_call_that_breaches_several_gates_is_listed_under_each(tmp_path: Path) -> None:
+    given = entity_output(["boats", "planes", "trains"])
+    case = entity_case(["refund"], configured=["refund"])
+    scored = score([case], [output("c1", given)], tmp_path)
+    breached = {blocker.metric: list(blocker.cases) for blocker in scored.model.blockers}
+    assert breached == {"entity.fabricated_count": ["c1"], "entity.config_adherence": ["c1"]}
+    adherence = scored.task("entity").metrics["entity.config_adherence"]
+    assert (adherence.value, adherence.gate_value, adherence.rating) == (0.0, 0.0, "Blocker")
+    assert [b.value for b in scored.model.blockers if b.metric == "entity.config_adherence"] == [0]
+
+
+def test_c03_one_case_in_breach_of_a_call_gate_equals_the_model(tmp_path: Path) -> None:
+    scored = score([text_case()], [output("c1", "{broken")], tmp_path)
+    task, case = scored.task("text"), scored.results[0]
+    assert (task.status, task.ungated_score) == (case["status"], case["ungated_score"])
+    assert (task.ungated_score, task.zeroed_score, task.unblocked_share) == (None, 0, 0)
 
 
 def test_c03_a_rate_that_is_half_judged_proves_no_breach(tmp_path: Path) -> None:
@@ -168,8 +223,58 @@ def test_c06_the_mean_over_calls_is_official_and_the_pooled_value_stands_beside_
     accuracy = scored.task().metrics["qa.question_score_accuracy"]
     assert accuracy.value == pytest.approx(0.70)
     assert accuracy.micro == pytest.approx(10 / 12)
+    assert accuracy.macro == accuracy.value
     means = [result["ungated_score"] for result in scored.results]
     assert scored.task().ungated_score == pytest.approx(sum(means) / 2)
+
+
+def test_c06_calls_with_nothing_to_count_do_not_dilute_a_pooled_rate(tmp_path: Path) -> None:
+    plain, term = ("c1 source", "uno"), ("the KYC", "el KYC")
+
+    def case(case_id: str, source: str, target: str, terms: list[dict[str, str]]) -> Any:
+        expected = one_translated(source, target) | {"domain_terms_handled": terms}
+        return translation_case(source, target) | {"id": case_id, "expected_outcome": expected}
+
+    cases = [case(f"c{i}", *plain, []) for i in range(9)]
+    cases.append(case("c9", *term, [{"term": "KYC", "handled_as": "KYC"}]))
+    outputs = [output(c["id"], c["expected_outcome"]) for c in cases[:9]]
+    wrong = one_translated("the KYC", "el control") | {
+        "domain_terms_handled": [{"term": "KYC", "handled_as": "KYC"}]
+    }
+    scored = score(cases, [*outputs, output("c9", wrong)], tmp_path)
+    terms = scored.task("translation").metrics["translation.domain_terms"]
+    assert (terms.value, terms.micro, terms.macro) == (0.0, 0.0, 0.9)
+    assert (terms.rating, terms.gate_value, terms.n) == ("Blocker", 0.0, 1)
+    assert "translation.domain_terms" in scored.task("translation").reasons
+    clean = score(cases[:9], outputs, tmp_path).task("translation")
+    untouched = clean.metrics["translation.domain_terms"]
+    assert (untouched.value, untouched.vacuous, untouched.gate_value) == (1.0, True, None)
+
+
+@pytest.mark.parametrize("where", range(5))
+def test_c06_a_fabricated_fact_weighs_the_same_in_every_call(tmp_path: Path, where: int) -> None:
+    ids = [f"c{i}" for i in range(5)]
+    verdicts = [v for i, cid in enumerate(ids) for v in claims(cid, 20, fabricated=int(i == where))]
+    scored = score(
+        [text_case(outcome_of_many_facts(), cid) for cid in ids],
+        [output(cid, outcome_of_many_facts()) for cid in ids],
+        tmp_path,
+        verdicts,
+    )
+    assert scored.value("text.fabrication_free") == 0.99
+    assert scored.value("text.hallucination_rate") == 1.0
+
+
+def test_c06_two_valid_calls_give_their_mean(tmp_path: Path) -> None:
+    def of(case_id: str, right: int) -> tuple[dict[str, object], dict[str, object]]:
+        expected = [question(f"Q{i}", reason="") for i in range(10)]
+        given = [question(f"Q{i}", 5 if i < right else 0, reason="") for i in range(10)]
+        return qa_case(expected, case_id), output(case_id, form(*given))
+
+    pairs = [of("a", 8), of("b", 6)]
+    scored = score([case for case, _ in pairs], [given for _, given in pairs], tmp_path)
+    first, second = (result["ungated_score"] for result in scored.results)
+    assert scored.task().score == pytest.approx((first + second) / 2)
 
 
 def test_c07_runs_are_averaged_within_the_case_first(tmp_path: Path) -> None:
@@ -193,6 +298,33 @@ def test_c07_runs_are_averaged_within_the_case_first(tmp_path: Path) -> None:
         ("B", 1),
         ("B", 2),
     ]
+
+
+def test_c07_the_counts_of_runs_are_pooled_with_equal_weights(tmp_path: Path) -> None:
+    """Case a: 1 of 10 false passes in one of two runs; case b: none of 10, run once."""
+    ten = [question(f"Q{i}", 0) for i in range(10)]
+    wrong = form(question("Q0", 5), *ten[1:])
+    outputs = [output("a", form(*ten)), output("a", wrong, run=2), output("b", form(*ten))]
+    scored = score([qa_case(ten, "a"), qa_case(ten, "b")], outputs, tmp_path)
+    rate = scored.task().metrics["qa.false_pass_rate"]
+    assert rate.value == pytest.approx(100 * 0.5 / 20)
+    assert rate.resolution == pytest.approx(5)
+
+
+def test_c07_a_case_is_blocked_where_any_of_its_runs_is(tmp_path: Path) -> None:
+    outputs = [
+        output("a", text_outcome(), run=1),
+        output("a", "{broken", run=2),
+        output("b", text_outcome(), run=1),
+        output("b", text_outcome(), run=2),
+    ]
+    scored = score([text_case(case_id=c) for c in "ab"], outputs, tmp_path)
+    task = scored.task("text")
+    assert task.unblocked_share == 0.5
+    assert task.metrics["text.structure"].value == 0.75
+    (blocker,) = scored.model.blockers
+    assert (blocker.metric, blocker.share_of_runs) == ("text.structure", 0.25)
+    assert (task.zeroed_score, task.ungated_score) == (0.5, 0.75)
 
 
 def test_c08_comparisons_forgive_the_last_digits_of_floats() -> None:

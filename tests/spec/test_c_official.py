@@ -34,7 +34,6 @@ def test_c125_an_estimate_is_unofficial_and_not_ranked_with_official_results(
         "transcript": "Agent: source 1",
         "config": {"target_language": "es"},
         "expected_outcome": expected,
-        "annotations": {"critical_facts": [{"fact": "told", "expected": "avisó al supervisor"}]},
     }
     reworded = translation_outcome(["el agente informó a su superior"])
     judged = {"case_id": "c1", "model": "guess", "item": "1"}

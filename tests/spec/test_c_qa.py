@@ -282,7 +282,7 @@ def test_c38_reasons_nobody_judged_are_not_run_and_the_task_is_incomplete(tmp_pa
     scored = one(question(), question(reason="Agent greeted with 'Good morning'"), tmp_path)
     metric = scored.task().metrics["qa.evidence_backed_reasoning"]
     assert metric.value is None
-    assert metric.why == "not_run: 1 of 1 answers await a verdict"
+    assert metric.why == "not_run: 0 of 1 calls decided; 1 await a verdict"
     assert scored.task().status == "incomplete"
     assert scored.task().reasons == ["qa.evidence_backed_reasoning"]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders import output, score
 from callscore.core.case import Case
+from callscore.core.judging import Verdict
 from callscore.core.rating import rate
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import formula_of
@@ -295,12 +298,53 @@ def test_c75_the_rate_stops_at_zero() -> None:
 OUTCOME = {"fact": "Agent escalated to supervisor", "expected": "मामला पर्यवेक्षक को भेजा"}
 
 
-def test_c75_an_outcome_nobody_judged_makes_the_value_approximate_and_never_gates() -> None:
-    case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]), facts=["₹49", OUTCOME])
+def test_c75_a_listed_fact_that_code_cannot_decide_awaits_a_verdict() -> None:
+    listed = ["₹49", OUTCOME, "₹50", "₹51"]
+    case = translation_case(outcome(["₹49, ₹50, ₹51, मामला पर्यवेक्षक को भेजा"]), facts=listed)
+    found = measured(case, outcome(["₹49, ₹50, समस्या हल की"])).measures
+    kept = found["translation.critical_facts"]
+    assert (kept.value, kept.absence, kept.awaiting) == (None, "not_run", 1)
+    assert kept.why == "1 of 4 facts awaits a verdict"
+    assert (kept.numerator, kept.denominator) == (2, 3)
+    assert found["translation.drift"].value is None
+
+
+def test_c75_the_card_says_how_many_facts_await_a_verdict(tmp_path: Path) -> None:
+    expected = outcome(["₹49, मामला पर्यवेक्षक को भेजा"])
+    case = {
+        "id": "c1",
+        "task": "translation",
+        "transcript": "Agent: source 1",
+        "config": {"target_language": "hi"},
+        "expected_outcome": expected,
+        "annotations": {"critical_facts": ["₹49", OUTCOME]},
+    }
+    outputs = [output("c1", outcome(["₹49, समस्या हल की"]))]
+    records = tmp_path / "records.jsonl"
+    scored = score([case], outputs, tmp_path, records=records)
+    metric = scored.task("translation").metrics["translation.critical_facts"]
+    assert (metric.value, metric.provisional, metric.awaiting) == (None, 1.0, 1)
+    assert metric.why == "not_run: 1 of 2 facts awaits a verdict; 0 of 1 calls decided"
+    assert (metric.rating, metric.meets_threshold, metric.gate_value) == (None, None, None)
+    assert "translation.critical_facts" in scored.task("translation").undecided_gates
+    assert "1 of 2 facts awaits a verdict" in records.read_text(encoding="utf-8")
+
+
+def test_c75_an_outcome_that_nobody_looked_for_makes_the_value_approximate() -> None:
+    case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]))
     found = measured(case, outcome(["₹49, समस्या हल की"])).measures
     assert found["translation.critical_facts"].value == 1.0
     assert found["translation.critical_facts"].approximate
+    assert not found["translation.critical_facts"].estimated
     assert found["translation.drift"].approximate
+
+
+def test_c75_an_estimate_of_a_listed_fact_counts_and_no_gate_rests_on_it() -> None:
+    case = translation_case(outcome(["₹49, मामला पर्यवेक्षक को भेजा"]), facts=["₹49", OUTCOME])
+    estimate = Verdict("translation.critical_facts", "fact:2", "omitted", approximate=True)
+    found = measured(case, outcome(["₹49, समस्या हल की"]), [estimate]).measures
+    kept = found["translation.critical_facts"]
+    assert (kept.value, kept.approximate, kept.estimated) == (0.5, True, True)
 
 
 @pytest.mark.parametrize(

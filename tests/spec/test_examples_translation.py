@@ -122,7 +122,7 @@ def test_two_of_four_facts_drifted(expected: float, drift: float) -> None:
 def test_critical_facts_count_lost_and_added_once(
     lost: int, added: int, total: int, expected: float
 ) -> None:
-    assert measures.critical_facts(lost + added, total).value == expected
+    assert measures.critical_facts(measures.FactCount(lost + added, total)).value == expected
 
 
 @pytest.mark.parametrize(

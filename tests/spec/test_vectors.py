@@ -29,6 +29,7 @@ from callscore.suites.calls.spec import load, names, settings
 from callscore.suites.calls.tally import Answer, TaskTally
 from callscore.suites.calls.text import measures as text
 from callscore.suites.calls.translation import measures as translation
+from callscore.suites.calls.translation.measures import FactCount
 from spec.pending import PENDING
 from spec.vectors import VECTORS, Vector
 
@@ -162,7 +163,7 @@ def fluency(given: Given) -> float | None:
 
 def critical_facts(given: Given) -> float | None:
     drifted = given.get("omitted_or_altered", 0) + given["added"]
-    return translation.critical_facts(drifted, given["expected"]).value
+    return translation.critical_facts(FactCount(drifted, given["expected"])).value
 
 
 def final(given: Given, **changed: Any) -> FinalScore:

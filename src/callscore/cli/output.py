@@ -88,5 +88,11 @@ def require_complete(card: Scorecard) -> None:
         for task, score in model.tasks.items()
         if score.status in ("incomplete", "error", "not_run")
     ]
+    unfinished += [
+        f"{model.model}: {task} rests on estimates of {', '.join(score.undecided_gates)}"
+        for model in card.models
+        for task, score in model.tasks.items()
+        if score.status == "valid" and score.undecided_gates
+    ]
     if unfinished:
         raise Inconclusive("not complete: " + "; ".join(unfinished))

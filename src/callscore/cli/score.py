@@ -68,6 +68,11 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
 )
 @click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
+@click.option(
+    "--workload",
+    multiple=True,
+    help="Share of calls that need a task, for the cost of a call, e.g. translation=0.2.",
+)
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
@@ -85,6 +90,7 @@ def score(
     records: Path | None,
     save_verdicts: Path | None,
     weights: tuple[str, ...],
+    workload: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
     allow_bad_cases: bool,
@@ -117,6 +123,7 @@ def score(
         store=store or DEFAULT_STORE,
         settings=_pairs("--set", settings),
         weights=_numbers("--weights", weights),
+        workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
     )

@@ -27,6 +27,10 @@ class Measure(msgspec.Struct, frozen=True, gc=False):
     why: str = ""
     vacuous: bool = False
     approximate: bool = False
+    estimated: bool = False
+    """Rests on an estimated verdict, which neither triggers nor clears a gate (C-125)."""
+    awaiting: int = 0
+    """Items of a measure without a value that await a verdict; the counts are of the others."""
 
     def reason(self) -> str | None:
         """The absence in words, as reports print it; None where there is a value."""

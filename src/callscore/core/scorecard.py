@@ -36,8 +36,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     unit: str
     rating: str | None
     meets_threshold: bool | None
+    macro: float | None
+    """The mean over calls; the value itself, unless the metric is pooled (C-06)."""
     micro: float | None
+    """Σ numerators / Σ denominators; the value of a pooled metric."""
     n: int
+    """The number of calls behind the value, or behind `provisional`."""
     ci95: tuple[float, float] | None
     approximate: bool
     vacuous: bool
@@ -48,8 +52,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     secondary: Mapping[str, float | None] | None = None
     resolution: float | None = None
     """The smallest rate that a pooled metric can show: one question of all (C-36)."""
+    provisional: float | None = None
+    """The value over what is decided, where something is not; it enters no score (C-137)."""
     failed: int = 0
-    """Answers that a judge or an embedder could not decide: the value rests on the others."""
+    """Calls that a judge or an embedder could not decide."""
+    awaiting: int = 0
+    """Listed facts that await a verdict (C-75)."""
     facts: int | None = None
     """How many facts are behind a rate of facts (C-61)."""
 
@@ -68,6 +76,7 @@ class TaskScore(msgspec.Struct, frozen=True):
     status: Status
     score: float | None
     ungated_score: float | None
+    """formula(rows) × the share of calls that could be read: no gate applied (C-03)."""
     reasons: Sequence[str]
     n: int
     cases: int
@@ -76,6 +85,14 @@ class TaskScore(msgspec.Struct, frozen=True):
     blocked_calls: int
     subscores: Mapping[str, SubScore]
     metrics: Mapping[str, MetricScore]
+    zeroed_score: float | None = None
+    """formula(rows) × `unblocked_share` of an invalid task; never official (C-129)."""
+    unblocked_share: float | None = None
+    """The share of calls that no call gate blocks (C-03)."""
+    blocked_share_ci95: tuple[float, float] | None = None
+    """The interval of the other calls' share, where there is one or the task is invalid."""
+    undecided_gates: Sequence[str] = ()
+    """Blocker rows that are neither breached nor cleared: not judged, or only estimated (C-87)."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
@@ -118,16 +135,29 @@ class FinalScore(msgspec.Struct, frozen=True):
     b: float | None
     reasons: Sequence[str]
     weights: Mapping[str, float]
+    zeroed_final: float | None = None
+    """The formula over official or zeroed task scores: never official (C-129)."""
+    zeroed_tasks: Sequence[str] = ()
+    """The tasks that `zeroed_final` is made of; weights are scaled up where some were not run."""
+
+
+CostStatus = Literal["known", "zero", "unknown", "given"]
 
 
 class Cost(msgspec.Struct, frozen=True):
     """What the evaluated model cost; judge and embedder are never in it (C-83)."""
 
-    status: Literal["known", "zero", "unknown", "given"]
+    status: CostStatus
     currency: str
     per_1000_calls: float | None
+    """Of 1000 telephone calls, each through every task as often as `workload` says."""
     total: float | None
     calls: int
+    """Answers that were paid for or free: requests, not telephone calls."""
+    per_1000_requests: Mapping[str, float | None] = {}
+    """By task."""
+    workload: Mapping[str, float] = {}
+    """The share of telephone calls that need a task."""
 
 
 class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -140,6 +170,8 @@ class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     cases: Sequence[str]
     share_of_runs: float | None = None
     """Where calls were run more than once: in how many of all runs a call gate was breached."""
+    gating: bool = True
+    """Whether it makes the task invalid; not where `gates: formula_only` leaves it out (C-87)."""
 
 
 class ModelScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -171,6 +203,20 @@ class Ranked(msgspec.Struct, frozen=True):
     pareto: bool
     estimate: bool
     reason: str | None
+
+
+class Zeroed(msgspec.Struct, frozen=True):
+    """One line of the second ranking, in which a blocked call counts 0; never official (C-129)."""
+
+    model: str
+    rank: int | None
+    zeroed_final: float | None
+    cost_per_1000_calls: float | None
+    tasks: Sequence[str]
+    """The tasks that the score is made of."""
+    estimate: bool
+    obstacles: Sequence[str]
+    """What keeps the model from an official score."""
 
 
 RowKind = Literal[
@@ -238,6 +284,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     signature: str
     models: Sequence[ModelScore]
     ranking: Sequence[Ranked]
+    zeroed_ranking: Sequence[Zeroed] = ()
+    """Filled where a model is invalid: who is closest, and what keeps it from passing (C-129)."""
     notes: Sequence[str] = ()
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""

@@ -90,6 +90,7 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         verdicts=_files(document, "verdicts", file.verdicts),
         settings=file.settings,
         weights=file.weights,
+        workload=file.workload,
         tasks=tuple(file.tasks),
         judge=(judge := judge_of(document, "judge", file.judge)),
         embedder=embedder_of(document, "embedder", file.embedder, judge),
@@ -194,7 +195,8 @@ def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
     try:
         scoring.check_options()
     except ConfigError as error:
-        part = "weights" if str(error).startswith("weights") else "settings"
+        part = str(error).partition(":")[0]
+        part = part if part in ("weights", "workload") else "settings"
         raise document.error(part, str(error).removeprefix(f"{part}: ")) from None
 
 

@@ -80,4 +80,6 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdicts: str | list[str] = []
     settings: dict[str, Any] = {}
     weights: dict[str, float] = {}
+    workload: dict[str, float] = {}
+    """The share of telephone calls that need a task, by task (C-83)."""
     attempts: AttemptsEntry = AttemptsEntry()

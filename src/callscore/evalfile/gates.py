@@ -123,15 +123,25 @@ def _blocked(model: ModelScore, of: str) -> str:
 
 
 def _left_out(model: ModelScore, of: str, share: float) -> str:
+    if of == FINAL:
+        weighed = [model.tasks[name] for name in model.final.weights if name in model.tasks]
+        undecided = [slug for task in weighed for slug in task.undecided_gates]
+        return f"rests on estimates, {_undecided(undecided)}" if undecided else ""
     task = model.tasks.get(of.partition(".")[0])
     if task is None:
         return ""
     if not _covers(task, share):
         return f"rests on {task.n} of {task.cases} cases"
+    if of in model.tasks and task.undecided_gates:
+        return f"rests on estimates, {_undecided(task.undecided_gates)}"
     metric = task.metrics.get(of)
-    if metric is not None and metric.failed:
-        return f"leaves out {metric.failed} of its answers, which could not be judged"
+    if metric is not None and of in task.undecided_gates:
+        return "is an estimate of what only a judge can tell"
     return ""
+
+
+def _undecided(gates: Sequence[str]) -> str:
+    return f"which decide nothing about {', '.join(gates)}"
 
 
 def _covers(task: TaskScore, share: float) -> bool:

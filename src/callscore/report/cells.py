@@ -145,7 +145,10 @@ def _task(task: TaskScore | None) -> Cell:
     if task is None:
         return Cell(NOTHING, "quiet", "this task was not run")
     if task.score is not None:
-        return Cell(show(task.score) if task.official else f"{show(task.score)} (estimate)")
+        marks = [] if task.official else ["estimate"]
+        if task.unblocked_share is not None and task.unblocked_share < 1:
+            marks.append(f"× {show(task.unblocked_share)} of calls not blocked")
+        return Cell(show(task.score) + (f" ({', '.join(marks)})" if marks else ""))
     if task.status == "invalid":
         beside = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
         return Cell(f"invalid{beside}", "blocked", brief="invalid")
@@ -225,9 +228,18 @@ def _rank(entry: Ranked) -> Cell:
 
 
 def _blocker(model: ModelScore) -> Cell:
-    """Yes where a `[!]` row is breached at model level; blocked calls are counted (C-87)."""
-    blocked = f" ({show_count(model.blocked_calls, 'call')} blocked)" if model.blocked_calls else ""
-    word = "Yes" if model.blockers else "No"
-    tone: Tone = "blocked" if model.blockers else "good"
+    """Yes, no or undecided over all `[!]` rows of the model        C-87"""
+    calls = f"{show_count(model.blocked_calls, 'call')} blocked"
+    marks = [calls] if model.blocked_calls else []
+    undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
+    if model.blockers:
+        word, tone = "Yes", TONES["Blocker"]
+        if not any(blocker.gating for blocker in model.blockers):
+            marks.append("not gating")
+    elif undecided:
+        word, tone = "undecided", "middling"
+        marks.insert(0, f"{show_count(undecided, 'row')} not judged")
+    else:
+        word, tone = "No", "good"
     brief = f"{word} ({model.blocked_calls})" if model.blocked_calls else word
-    return Cell(f"{word}{blocked}", tone, brief=brief)
+    return Cell(f"{word} ({', '.join(marks)})" if marks else word, tone, brief=brief)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from callscore.core.scorecard import (
     Blocker,
     Judging,
-    ModelScore,
     Ranked,
     Scorecard,
     TemplateRow,
@@ -162,9 +161,8 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
         for blocker in model.blockers:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
-            told = (
-                f"{blocker.metric} is {_breach(blocker, model)}; "
-                f"calls: {cases or 'none alone'}" + (f" and {more} more" if more > 0 else "")
+            told = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
+                f" and {more} more" if more > 0 else ""
             )
             name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
             yield from paragraph([name, Piece(told)], width)
@@ -172,11 +170,9 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
         yield []
 
 
-def _breach(blocker: Blocker, model: ModelScore) -> str:
-    """The value that breached a gate, whose calls it is of, and the limit."""
-    metric = model.tasks[blocker.task].metrics[blocker.metric]
-    is_partial = metric.gate_value is not None and metric.gate_value != metric.value
-    calls = " over the calls that no other gate blocks" if is_partial else ""
+def _breach(blocker: Blocker) -> str:
+    """The value that breached a gate, and the limit."""
+    calls = ""
     if blocker.share_of_runs is not None:
         calls = f" in {show(100 * blocker.share_of_runs, 'percent')} of all runs"
     limit = "blocked at" if blocker.value == blocker.limit else "the limit is"

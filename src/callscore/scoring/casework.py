@@ -387,6 +387,8 @@ def _known(given: GivenVerdicts, model: str, run: int) -> Verdicts:
 def _as_found(measured: Measured, verdicts: Verdicts, found: Examined) -> Measured:
     """The measures, marked where they rest on estimates or nobody could be asked."""
     measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
-    causes = (f"unjudged: {why}" for why in found.failures.values())
+    causes = [f"unjudged: {why}" for why in found.failures.values()]
+    if any(measure.estimated for measure in measures.values()):
+        causes.append("estimate")
     flags = sorted({*measured.flags, *found.flags, *causes})
     return Measured(measures, flags, measured.secondary)

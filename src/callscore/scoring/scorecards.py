@@ -15,9 +15,9 @@ from callscore.scoring.pipeline import Tallied
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks.score import score_benchmarks
-from callscore.suites.calls.final import final_score, option_weights
+from callscore.suites.calls.final import final_score
 from callscore.suites.calls.model_score import score_task
-from callscore.suites.calls.ranking import cost_of, rank
+from callscore.suites.calls.ranking import cost_of, rank, rank_zeroed
 from callscore.suites.calls.tally import TaskTally
 
 
@@ -32,6 +32,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         signature=_signature(config, tallied, settings, examiner),
         models=models,
         ranking=rank(models),
+        zeroed_ranking=rank_zeroed(models),
         notes=[*_own(config), *_notes(tallied, examiner), *_overlaps(tallied, examiner)],
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
@@ -53,13 +54,12 @@ def _model_score(
         is_covered=_is_covered(tallies, settings),
     )
     final = final_score(tasks, benchmarks, settings, config.weights or None)
-    cost_weights = option_weights("b", settings, config.weights or None)
     return ModelScore(
         model=model,
         tasks=tasks,
         benchmarks=benchmarks,
         final=final,
-        cost=cost_of(tallies, cost_weights, config.cost_per_1000.get(model)),
+        cost=cost_of(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         blocked_calls=sum(task.blocked_calls for task in tasks.values()),
     )
@@ -130,7 +130,6 @@ def _signature(
         for key, value in msgspec.to_builtins(settings).items()
         if value != msgspec.to_builtins(spec.load().settings)[key]
     }
-    weights = ",".join(f"{task}={weight:g}" for task, weight in sorted(config.weights.items()))
     parts = {
         "suite": "calls",
         "framework": spec.load().framework,
@@ -139,10 +138,15 @@ def _signature(
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
-        "weights": weights or settings.weights,
+        "weights": _named(config.weights) or settings.weights,
+        **({"workload": _named(config.workload)} if config.workload else {}),
         "callscore": __version__,
     }
     return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _named(numbers: Mapping[str, float]) -> str:
+    return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
 
 
 def _repeats(tallied: Tallied) -> str:

@@ -37,13 +37,16 @@ RELIES_ON: Mapping[str, frozenset[str]] = {
 def mark_approximate(measures: Mapping[str, Measure], verdicts: Verdicts) -> dict[str, Measure]:
     """The same measures; those that an approximate verdict entered say so.
 
-    A judge is asked only what code and files left open, so each of its verdicts was counted.
+    A judge is asked only what code and files left open, so each of its verdicts was counted. Of
+    critical facts an estimate decides some and not others: that measure says so itself.
     """
     metrics = {item.metric for item, given in verdicts.items() if any(v.approximate for v in given)}
     if not metrics:
         return dict(measures)
     return {
-        slug: msgspec.structs.replace(measure, approximate=True)
+        slug: msgspec.structs.replace(
+            measure, approximate=True, estimated=measure.estimated or slug not in _FACTS
+        )
         if measure.value is not None and not metrics.isdisjoint(RELIES_ON.get(slug, {slug}))
         else measure
         for slug, measure in measures.items()

@@ -33,23 +33,25 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
     for slug, measure in measures.items():
         values[slug] = measure.value
     breached: list[ActiveGate] = []
-    undecided: list[str] = []
     for gate in formula.gates:
         value = values[gate.slug]
-        if value is None:
+        if value is None or gate.clear_from <= value <= gate.clear_to:
             continue
-        if gate.judged and measures[gate.slug].approximate:
-            undecided.append(gate.slug)
-        elif not gate.clear_from <= value <= gate.clear_to and gate.rule.breached(value):
+        if gate.rule.breached(value) and _is_gated(measures[gate.slug]):
             breached.append(gate)
     ungated = task_score(formula.score, values)
     if breached:
         return _invalid(ungated, breached, values)
     if ungated is None:
         return _unfinished(formula, measures, values)
-    if undecided:
-        return CaseScore("incomplete", None, ungated, undecided, (), values)
     return CaseScore("valid", ungated, ungated, (), (), values)
+
+
+def _is_gated(measure: Measure) -> bool:
+    """Whether a gate may look at a value: not at an estimate (C-125), nor at one agreed for an
+    answer with nothing to count (C-13)
+    """
+    return not (measure.estimated or measure.vacuous)
 
 
 def _invalid(

@@ -57,11 +57,14 @@ def final_score(
     option = "a" if "a" in scores and (custom or benchmarks.status == "valid") else "b"
     weights = option_weights(option, settings, custom)
     status, reasons = _status(weights, tasks, benchmarks)
+    zeroed, zeroed_tasks = _zeroed(weights, tasks, benchmarks)
     return FinalScore(
         option=option.upper(),
         status=status,
         score=scores[option],
         floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,
+        zeroed_final=zeroed,
+        zeroed_tasks=zeroed_tasks,
         official=status == "valid" and _are_official(weights, tasks, benchmarks),
         a=scores.get("a"),
         b=scores.get("b"),
@@ -132,3 +135,26 @@ def _floor(
         status, score = _score_of(name, tasks, benchmarks)
         terms.append((weight, 0.0 if status == "invalid" or not weight else score))
     return weighted_sum(terms)
+
+
+def _zeroed(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> tuple[float | None, list[str]]:
+    """Σ weight × official or zeroed score, over the tasks that ran        C-129
+
+    A blocked call counts 0; of a task that only a rate gate makes invalid, that is its ungated
+    score. Tasks that were not run leave the sum and its weights, so that one is always closest.
+    """
+    scores: dict[str, float | None] = {}
+    for name, weight in weights.items():
+        status, score = _score_of(name, tasks, benchmarks)
+        if weight and status != "not_run":
+            task = tasks.get(name)
+            scores[name] = task.zeroed_score if task and status == "invalid" else score
+    whole = math.fsum(weights[name] for name in scores)
+    if not whole:
+        return None, []
+    if len(scores) == sum(1 for weight in weights.values() if weight):
+        whole = 1.0  # nothing is scaled where nothing is left out
+    total = weighted_sum((weights[name] / whole, score) for name, score in scores.items())
+    return total, list(scores)

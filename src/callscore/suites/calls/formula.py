@@ -22,6 +22,8 @@ from callscore.suites.calls.spec import (
 )
 
 Values = Mapping[str, float | None]
+STRUCTURE = ".structure"
+"""How the slug of a structure check ends."""
 
 
 def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
@@ -61,14 +63,12 @@ class ActiveGate(msgspec.Struct, frozen=True):
 
     slug: str
     rule: Gate
-    judged: bool
-    """On what only a judge can tell: an estimate neither triggers nor clears it."""
     clear_from: float
     clear_to: float
     """Values between these are in no breach, whatever the tolerance; others must be compared."""
 
 
-def active_gate(slug: str, spec: MetricSpec, rule: Gate) -> ActiveGate:
+def active_gate(slug: str, rule: Gate) -> ActiveGate:
     """The gate of a metric, with the values that clear it at a glance."""
     is_strict = rule.comparison in ("<", ">")
     margin = 0.0 if is_strict else 2 * TOLERANCE
@@ -76,7 +76,6 @@ def active_gate(slug: str, spec: MetricSpec, rule: Gate) -> ActiveGate:
     return ActiveGate(
         slug,
         rule,
-        judged=spec.needs == "judge",
         clear_from=rule.limit + margin if is_floor else -inf,
         clear_to=inf if is_floor else rule.limit - margin,
     )
@@ -93,12 +92,10 @@ class TaskFormula(msgspec.Struct, frozen=True):
     weighted: frozenset[str]
     scored: Sequence[str]
     """The weighted metrics in the order of the specification."""
-    complements: Mapping[str, str]
-    """Percent twins of weighted metrics: `text.hallucination_rate` → `text.fabrication_free`."""
     gates: Sequence[ActiveGate]
     specs: Mapping[str, MetricSpec]
-    rate_gated: frozenset[str] = frozenset()
-    """Metrics whose value a rate gate looks at, percent twins included."""
+    silent_gates: Sequence[ActiveGate] = ()
+    """Gates that `formula_only` leaves out: their breach is shown, and blocks nothing (C-87)."""
     watched: frozenset[str] = frozenset()
     """Metrics of which the worst call is shown: counts, and those with a call gate."""
 
@@ -110,15 +107,12 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     slugs = names().of_task[task]
     score = spec.scores[task]
     weighted = frozenset(slug for part in score.formula.values() for slug in part.weights)
-    active = [
-        active_gate(slug, spec.metrics[slug], rule)
-        for slug in slugs
-        if (rule := spec.metrics[slug].gate) is not None and (gates == "all" or rule.formula)
+    found = [
+        active_gate(slug, rule) for slug in slugs if (rule := spec.metrics[slug].gate) is not None
     ]
     # Structure first: where it fails, nothing else can be said.
-    active.sort(key=lambda gate: not gate.slug.endswith(".structure"))
-    twins = {slug: spec.metrics[slug].complement_of for slug in slugs}
-    complements = {slug: twin for slug, twin in twins.items() if twin in weighted}
+    found.sort(key=lambda gate: not gate.slug.endswith(STRUCTURE))
+    active = [gate for gate in found if gates == "all" or gate.rule.formula]
     return TaskFormula(
         task=task,
         slugs=slugs,
@@ -126,17 +120,11 @@ def formula_of(task: str, gates: str) -> TaskFormula:
         score=score,
         weighted=weighted,
         scored=[slug for slug in slugs if slug in weighted],
-        complements=complements,
         gates=tuple(active),
         specs=spec.metrics,
-        rate_gated=frozenset(slug for slug in slugs if _has_rate_gate(slug, spec.metrics)),
+        silent_gates=tuple(gate for gate in found if gate not in active),
         watched=frozenset(slug for slug in slugs if _has_worst_call(spec.metrics[slug])),
     )
-
-
-def _has_rate_gate(slug: str, specs: Mapping[str, MetricSpec]) -> bool:
-    gate = specs[specs[slug].complement_of or slug].gate
-    return gate is not None and gate.kind == "rate"
 
 
 def _has_worst_call(metric: MetricSpec) -> bool:

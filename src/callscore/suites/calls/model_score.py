@@ -9,8 +9,14 @@ import msgspec
 from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
 from callscore.stats.intervals import clopper_pearson
-from callscore.suites.calls.formula import TaskFormula, Values, part_score, task_score
-from callscore.suites.calls.spec import Gate, MetricSpec, Settings, load
+from callscore.suites.calls.formula import (
+    STRUCTURE,
+    TaskFormula,
+    Values,
+    part_score,
+    task_score,
+)
+from callscore.suites.calls.spec import Gate, MetricSpec, Settings
 from callscore.suites.calls.tally import MetricTally, TaskTally
 
 WAITING_FOR = {
@@ -28,44 +34,70 @@ class ScoredTask(msgspec.Struct, frozen=True):
 
 
 def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> ScoredTask:
-    """The task score of one model, recomputable from the metric values beside it (C-02)."""
+    """The task score of one model, recomputable from the rows beside it (C-02, C-03)."""
     blockers = _blockers(formula, tally, settings)
-    breached = frozenset(blocker.metric for blocker in blockers)
-    active = frozenset(gate.slug for gate in formula.gates)
+    gating = [blocker.metric for blocker in blockers if blocker.gating]
     metrics = {
-        slug: _metric_score(slug, formula.specs[slug], tally, breached, active)
-        for slug in formula.slugs
+        slug: _metric_score(slug, formula, tally, frozenset(gating)) for slug in formula.slugs
     }
     values = {slug: metric.value for slug, metric in metrics.items()}
-    ungated = task_score(formula.score, values) if tally.evaluated else None
-    undecided = _undecided(formula, tally)
-    status = _status(tally, settings, ungated, blocked=bool(blockers), undecided=bool(undecided))
-    reasons = [blocker.metric for blocker in blockers]
-    if status == "incomplete" and undecided:
-        reasons = undecided
-    if status == "incomplete" and ungated is None:
-        reasons = [
-            slug for slug in formula.slugs if slug in formula.weighted and values[slug] is None
-        ]
+    of_rows = task_score(formula.score, values) if tally.evaluated else None
+    status = _status(tally, settings, of_rows, blocked=bool(gating))
     approximate = any(metrics[slug].approximate for slug in formula.weighted)
+    unblocked = _unblocked_share(tally)
     score = TaskScore(
         status=status,
-        score=ungated if status == "valid" else None,
-        ungated_score=ungated,
-        reasons=reasons,
+        score=_times(of_rows, unblocked) if status == "valid" else None,
+        ungated_score=_times(of_rows, _readable_share(formula.task, tally)),
+        zeroed_score=_zeroed(of_rows, unblocked) if status == "invalid" else None,
+        unblocked_share=unblocked,
+        blocked_share_ci95=_blocked_interval(tally, status),
+        reasons=gating or _open_rows(formula, values, status),
         n=tally.evaluated,
         cases=tally.cases,
         official=status == "valid" and not approximate,
         coverage=tally.evaluated / tally.cases if tally.cases else None,
         blocked_calls=len(tally.blocked),
+        undecided_gates=_undecided_gates(formula, tally, metrics, gating),
         subscores=_subscores(formula, metrics, values),
         metrics=metrics,
     )
     return ScoredTask(score, blockers)
 
 
+def _times(of_rows: float | None, share: float | None) -> float | None:
+    """formula(rows) × a share of the calls        C-03"""
+    return None if of_rows is None or share is None else of_rows * share
+
+
+def _zeroed(of_rows: float | None, unblocked: float | None) -> float | None:
+    """formula(rows) × the share of calls that no call gate blocks; 0 where all are      C-129"""
+    return 0.0 if unblocked == 0 else _times(of_rows, unblocked)
+
+
+def _unblocked_share(tally: TaskTally) -> float | None:
+    """1 − calls in breach of a call gate / calls        C-03"""
+    if not tally.evaluated:
+        return None
+    return (tally.evaluated - len(tally.call_blocked)) / tally.evaluated
+
+
+def _readable_share(task: str, tally: TaskTally) -> float:
+    """The value of the Structure row, which every call is in        C-03"""
+    structure = tally.metrics.get(task + STRUCTURE)
+    return structure.total / structure.n if structure is not None and structure.n else 1.0
+
+
+def _blocked_interval(tally: TaskTally, status: Status) -> tuple[float, float] | None:
+    """Clopper–Pearson of calls in breach of a call gate / calls        C-129"""
+    if not tally.call_blocked and status != "invalid":
+        return None
+    found = clopper_pearson(len(tally.call_blocked), tally.evaluated)
+    return (found.low, found.high) if found is not None else None
+
+
 def _status(
-    tally: TaskTally, settings: Settings, ungated: float | None, *, blocked: bool, undecided: bool
+    tally: TaskTally, settings: Settings, of_rows: float | None, *, blocked: bool
 ) -> Status:
     """What the task is: a proven breach outranks what could not be run (C-01, C-124)."""
     if blocked:
@@ -73,20 +105,39 @@ def _status(
     if not tally.evaluated:
         return "error" if tally.errors else "not_run"
     covered = holds(1 - tally.errors / tally.cases, ">=", settings.coverage_required)
-    if ungated is None or tally.not_run or not covered or undecided or _has_failures(tally):
+    if of_rows is None or tally.not_run or not covered or _has_failures(tally):
         return "incomplete"
     return "valid"
 
 
-def _undecided(formula: TaskFormula, tally: TaskTally) -> list[str]:
-    """Gates that rest on estimates: those neither trigger nor clear them (C-125)."""
+def _open_rows(formula: TaskFormula, values: Values, status: Status) -> list[str]:
+    """The rows that an incomplete task score lacks."""
+    if status != "incomplete":
+        return []
+    return [slug for slug in formula.scored if values[slug] is None]
+
+
+def _undecided_gates(
+    formula: TaskFormula,
+    tally: TaskTally,
+    metrics: Mapping[str, MetricScore],
+    breached: Sequence[str],
+) -> list[str]:
+    """Blocker rows in no proven breach that are not judged, or only estimated    C-87, C-125"""
     return [
         gate.slug
         for gate in formula.gates
-        if gate.judged
-        and (metric := tally.metrics.get(gate.slug)) is not None
-        and metric.approximate
+        if gate.slug not in breached and _is_undecided(gate.slug, tally, metrics)
     ]
+
+
+def _is_undecided(slug: str, tally: TaskTally, metrics: Mapping[str, MetricScore]) -> bool:
+    row = tally.metrics.get(slug)
+    if row is None:
+        return True
+    if row.estimated:
+        return True
+    return metrics[slug].value is None and bool(row.undecided or row.absent)
 
 
 def _has_failures(tally: TaskTally) -> bool:
@@ -94,23 +145,25 @@ def _has_failures(tally: TaskTally) -> bool:
 
 
 def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> list[Blocker]:
+    """The `[!]` rows in breach at model level; those that gate nothing are marked   C-03, C-87"""
     if not tally.evaluated:
         return []
     share = len(tally.call_blocked) / tally.evaluated
     over_tolerance = holds(share, ">", settings.call_gate_tolerance)
     found = []
-    for gate in formula.gates:
+    for gate in (*formula.gates, *formula.silent_gates):
         slug, rule = gate.slug, gate.rule
         metric, cases = tally.metrics[slug], tally.breaches.get(slug, [])
+        gating = gate in formula.gates
         if rule.kind == "call":
             if cases and over_tolerance:
-                worst = _worst(metric, rule)
                 runs = _share_of_runs(slug, tally)
-                found.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs))
-        elif not (metric.approximate and gate.judged):
-            value = _gate_value(metric, pooled=formula.specs[slug].pooled)
+                worst = _worst(metric, rule)
+                found.append(Blocker(formula.task, slug, worst, rule.limit, cases, runs, gating))
+        else:
+            value = _gate_value(formula.specs[slug], metric)
             if value is not None and rule.breached(value):
-                found.append(Blocker(formula.task, slug, value, rule.limit, cases))
+                found.append(Blocker(formula.task, slug, value, rule.limit, cases, None, gating))
     return found
 
 
@@ -123,66 +176,60 @@ def _worst(metric: MetricTally, gate: Gate) -> float:
     return metric.highest if gate.comparison == ">" else metric.lowest
 
 
-def _gate_value(metric: MetricTally, *, pooled: bool) -> float | None:
-    """The value that a rate gate looks at: calls already blocked are left out (C-03).
+def _gate_value(spec: MetricSpec, tally: MetricTally) -> float | None:
+    """What a rate gate looks at: the value of the row; None where that decides nothing      C-03
 
-    While answers await their verdict the rate is not known, so no breach of it is proven.
+    That is while answers await their verdict, where the value is an estimate, and where nothing
+    was there to count.
     """
-    if metric.waiting:
+    if tally.undecided or tally.estimated or not (tally.denominator or tally.numerator):
         return None
-    if pooled:
-        if not metric.gate_denominator:
-            return None
-        return 100 * metric.gate_numerator / metric.gate_denominator
-    return metric.gate_total / metric.gate_n if metric.gate_n else None
+    return _pooled(spec, tally)
 
 
 def _metric_score(
-    slug: str,
-    spec: MetricSpec,
-    task: TaskTally,
-    breached: frozenset[str],
-    active: frozenset[str],
+    slug: str, formula: TaskFormula, task: TaskTally, breached: frozenset[str]
 ) -> MetricScore:
+    spec = formula.specs[slug]
     tally = task.metrics.get(slug) or MetricTally()
     value, why = _value(spec, tally, task)
-    gate = spec.gate or (load().metrics[spec.complement_of].gate if spec.complement_of else None)
-    is_rate = gate is not None and gate.kind == "rate"
-    judged = tally.highest if spec.unit == "count" and tally.n else value
-    rating = _rating(spec, judged)
     owner = spec.complement_of or slug
-    if rating is Rating.BLOCKER and owner in active and owner not in breached:
+    gate = formula.specs[owner].gate
+    is_rate = gate is not None and gate.kind == "rate"
+    rating = _rating(spec, tally.highest if spec.unit == "count" and tally.n else value)
+    is_active = any(active.slug == owner for active in formula.gates)
+    if rating is Rating.BLOCKER and is_active and owner not in breached:
         rating = Rating.FAIL  # the band says blocker, the gate that decides does not (C-03)
-    if owner in breached:
+    if owner in breached and value is not None:
         rating = Rating.BLOCKER
+    shows_resolution = spec.shows_resolution and value is not None
     return MetricScore(
         value=value,
         why=why,
         unit=spec.unit,
-        rating=rating.value if rating else None,
+        rating=rating.value if rating and value is not None else None,
         meets_threshold=_meets(spec, value),
+        macro=_macro(spec, tally),
         micro=_micro(spec, tally),
-        n=tally.n,
-        ci95=_interval(spec, tally),
+        n=tally.n - tally.vacuous if spec.pooled and tally.n > tally.vacuous else tally.n,
+        ci95=_interval(tally) if shows_resolution else None,
         approximate=tally.approximate > 0,
-        vacuous=tally.n > 0 and tally.vacuous >= tally.n,
-        gate_value=_gate_value(tally, pooled=spec.pooled)
-        if is_rate and value is not None
-        else None,
+        vacuous=value is not None and tally.vacuous >= tally.n,
+        gate_value=_gate_value(spec, tally) if is_rate else None,
         max_per_call=_whole(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
-        resolution=100 / tally.denominator if spec.pooled and tally.denominator else None,
+        resolution=100 / tally.denominator if shows_resolution else None,
+        provisional=_provisional(spec, tally),
         failed=tally.failed,
+        awaiting=tally.awaiting,
         facts=round(tally.denominator) if spec.counts_facts and value is not None else None,
     )
 
 
-def _interval(spec: MetricSpec, tally: MetricTally) -> tuple[float, float] | None:
-    """100 × Clopper–Pearson of what is pooled; nothing else has an interval        C-36"""
-    if not spec.pooled or tally.waiting:
-        return None
+def _interval(tally: MetricTally) -> tuple[float, float] | None:
+    """100 × Clopper–Pearson of what is pooled        C-36"""
     found = clopper_pearson(round(tally.numerator), round(tally.denominator))
     return (100 * found.low, 100 * found.high) if found is not None else None
 
@@ -190,19 +237,46 @@ def _interval(spec: MetricSpec, tally: MetricTally) -> tuple[float, float] | Non
 def _value(
     spec: MetricSpec, tally: MetricTally, task: TaskTally
 ) -> tuple[float | None, str | None]:
-    """The value of a metric over all cases, or why there is none."""
-    if tally.waiting:
-        return (
-            None,
-            f"not_run: {tally.waiting} of {task.calls} answers {WAITING_FOR[spec.needs]}",
-        )
-    if not tally.n:
-        return None, _why_none(tally, task)
+    """The value of a metric over all calls, or why there is none; over some of them it is none."""
+    if tally.undecided or not tally.n:
+        return None, _why_none(spec, tally, task)
+    return _over_calls(spec, tally), None
+
+
+def _over_calls(spec: MetricSpec, tally: MetricTally) -> float:
+    """The value over the calls that have one: total of a count, pooled share, or mean      C-06"""
     if spec.unit == "count":
-        return _whole(tally.total), None
-    if spec.pooled:
-        return 100 * tally.numerator / tally.denominator, None
-    return tally.total / tally.n, None
+        return _whole(tally.total)
+    return _pooled(spec, tally) if spec.pooled else tally.total / tally.n
+
+
+def _pooled(spec: MetricSpec, tally: MetricTally) -> float:
+    """Σ numerators / Σ denominators, in percent where the metric is        C-06
+
+    Where no call has anything to count, all have a value that was agreed (C-13); only what was
+    added to a translation without facts has a numerator and no denominator (C-75).
+    """
+    if tally.denominator:
+        share = tally.numerator / tally.denominator
+    elif tally.numerator:
+        share = tally.numerator if spec.unit == "percent" else 0.0
+    else:
+        return tally.total / tally.n if tally.total in (0.0, tally.n) else 0.0
+    return 100 * share if spec.unit == "percent" else max(0.0, share)
+
+
+def _provisional(spec: MetricSpec, tally: MetricTally) -> float | None:
+    """The value over what is decided, where something is not        C-75, C-137"""
+    if not tally.undecided:
+        return None
+    decided = msgspec.structs.replace(
+        tally,
+        numerator=tally.numerator + tally.open_numerator,
+        denominator=tally.denominator + tally.open_denominator,
+    )
+    if not tally.n and not decided.denominator:
+        return None
+    return _over_calls(spec, decided)
 
 
 def _whole(count: float) -> float:
@@ -210,9 +284,17 @@ def _whole(count: float) -> float:
     return int(count) if count.is_integer() else count
 
 
-def _why_none(tally: MetricTally, task: TaskTally) -> str:
+def _why_none(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
+    """The word for why a row has no value, and how much of it is decided        C-137"""
+    decided = f"{tally.n} of {tally.n + tally.undecided} calls decided"
     if tally.failed:
-        return f"failed: {tally.failed} of {task.calls} answers could not be judged"
+        return f"failed: {decided}; {tally.failed} could not be judged"
+    if tally.awaiting:
+        facts = round(tally.denominator + tally.open_denominator) + tally.awaiting
+        awaits = "awaits" if tally.awaiting == 1 else "await"
+        return f"not_run: {tally.awaiting} of {facts} facts {awaits} a verdict; {decided}"
+    if tally.waiting:
+        return f"not_run: {decided}; {tally.waiting} {WAITING_FOR[spec.needs]}"
     if not task.evaluated:
         return "not_run: no answer was evaluated"
     if tally.absent:
@@ -220,9 +302,16 @@ def _why_none(tally: MetricTally, task: TaskTally) -> str:
     return "undefined: no case has what this metric needs"
 
 
+def _macro(spec: MetricSpec, tally: MetricTally) -> float | None:
+    """mean over calls        C-06"""
+    if spec.unit == "count" or tally.undecided or not tally.n:
+        return None
+    return tally.total / tally.n
+
+
 def _micro(spec: MetricSpec, tally: MetricTally) -> float | None:
     """Σ numerators / Σ denominators        C-06"""
-    if spec.unit == "count" or tally.waiting or not tally.denominator:
+    if spec.unit == "count" or tally.undecided or not tally.denominator:
         return None
     share = tally.numerator / tally.denominator
     return 100 * share if spec.unit == "percent" else share
@@ -277,11 +366,11 @@ def _subscores(
     """Sentiment, Summary, Emotion: over the cases that have them (C-127)."""
     found = {}
     for name, part in formula.score.parts.items():
-        n = max(metrics[slug].n for slug in part.weights)
+        calls = [metrics[slug].n for slug in part.weights]
         score = part_score(part, values)
         waiting = any((metrics[slug].why or "").startswith("not_run") for slug in part.weights)
         status: Status = (
-            "valid" if score is not None else "incomplete" if n or waiting else "not_run"
+            "valid" if score is not None else "incomplete" if any(calls) or waiting else "not_run"
         )
-        found[name] = SubScore(status, score, n)
+        found[name] = SubScore(status, score, max(calls) if score is not None else min(calls))
     return found

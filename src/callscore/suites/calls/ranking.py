@@ -8,29 +8,36 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from callscore.core.rating import TOLERANCE
-from callscore.core.scorecard import Cost, ModelScore, Ranked
+from callscore.core.scorecard import Blocker, Cost, CostStatus, ModelScore, Ranked, Zeroed
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.tally import TaskTally
 
 
 def cost_of(
-    tallies: Mapping[str, TaskTally], weights: Mapping[str, float], given: float | None = None
+    tallies: Mapping[str, TaskTally],
+    workload: Mapping[str, float] | None = None,
+    given: float | None = None,
 ) -> Cost:
-    """1000 × spend / calls, the tasks' means weighted like the Final Score        C-83"""
+    """1000 × Σ over tasks of (share of calls that need it × spend / requests)        C-83"""
     calls = sum(tally.calls for tally in tallies.values())
     priced = all(not tally.unpriced for tally in tallies.values()) and calls > 0
-    total = math.fsum(tally.spend for tally in tallies.values())
+    total = math.fsum(tally.spend for tally in tallies.values()) if priced else None
+    asked = {task: tally for task, tally in tallies.items() if tally.calls}
+    shares = {task: (workload or {}).get(task, 1.0) for task in asked}
+    requests = {
+        task: None if tally.unpriced else 1000 * tally.spend / tally.calls
+        for task, tally in asked.items()
+    }
+
+    def cost(status: CostStatus, per_1000: float | None) -> Cost:
+        return Cost(status, "USD", per_1000, total, calls, requests, shares)
+
     if given is not None:
-        return Cost("given" if given else "zero", "USD", given, total if priced else None, calls)
+        return cost("given" if given else "zero", given)
     if not priced:
-        return Cost("unknown", "USD", None, None, calls)
-    per_call = {task: tally.spend / tally.calls for task, tally in tallies.items() if tally.calls}
-    shares = {task: weights.get(task, 0.0) for task in per_call}
-    if not any(shares.values()):
-        shares = {task: tallies[task].calls for task in per_call}
-    spend = math.fsum(shares[task] * per_call[task] for task in per_call)
-    mean = spend / math.fsum(shares.values())
-    return Cost("known" if mean else "zero", "USD", 1000 * mean, total, calls)
+        return cost("unknown", None)
+    per_1000 = math.fsum(shares[task] * (requests[task] or 0.0) for task in asked)
+    return cost("known" if per_1000 else "zero", per_1000)
 
 
 class _Entry(msgspec.Struct):
@@ -179,3 +186,60 @@ def _unranked(model: ModelScore) -> Ranked:
         estimate=False,
         reason=f"Final Score {model.final.status}: {culprits}",
     )
+
+
+def rank_zeroed(models: Sequence[ModelScore]) -> list[Zeroed]:
+    """By `zeroed_final`, descending; empty where no model is invalid        C-129
+
+    It answers who is closest and why it fails. No gate, official rank or exit code rests on it.
+    """
+    if not any(model.final.status == "invalid" for model in models):
+        return []
+    ordered = sorted(models, key=lambda model: (-_zeroed_of(model), model.model))
+    return [_zeroed(model, ordered) for model in ordered]
+
+
+def _zeroed_of(model: ModelScore) -> float:
+    return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
+
+
+def _zeroed(model: ModelScore, models: Sequence[ModelScore]) -> Zeroed:
+    score = model.final.zeroed_final
+    better = sum(_zeroed_of(other) - _zeroed_of(model) > TOLERANCE for other in models)
+    return Zeroed(
+        model=model.model,
+        rank=None if score is None else 1 + better,
+        zeroed_final=score,
+        cost_per_1000_calls=model.cost.per_1000_calls,
+        tasks=model.final.zeroed_tasks,
+        estimate=any(
+            metric.approximate
+            for task in model.final.zeroed_tasks
+            if task in model.tasks
+            for metric in model.tasks[task].metrics.values()
+        ),
+        obstacles=_obstacles(model),
+    )
+
+
+def _obstacles(model: ModelScore) -> list[str]:
+    """What keeps a model from an official score: its blockers, then what is not finished."""
+    found = [_obstacle(blocker, model) for blocker in model.blockers if blocker.gating]
+    labels = {task: score.label for task, score in load().scores.items()}
+    return found + [
+        f"{labels.get(name, name)} is {score.status}"
+        for name, score in model.tasks.items()
+        if score.status not in ("valid", "invalid")
+    ]
+
+
+def _obstacle(blocker: Blocker, model: ModelScore) -> str:
+    """One blocker in words: calls in breach of a call gate, or a rate and its limit."""
+    spec, score = load().metrics[blocker.metric], load().scores[blocker.task]
+    assert spec.gate is not None  # only gates block
+    if spec.gate.kind == "call":
+        calls = model.tasks[blocker.task].n
+        return f"{score.label}: {spec.label}, {len(blocker.cases)} of {calls} calls"
+    percent = " %" if spec.unit == "percent" else ""
+    word = "above" if spec.gate.comparison == ">" else "below"
+    return f"{score.label}: {spec.label} {blocker.value:.4g}{percent}, {word} {blocker.limit:g}"

@@ -56,6 +56,9 @@ class MetricSpec(msgspec.Struct, frozen=True):
     threshold: Threshold | None = None
     gate: Gate | None = None
     pooled: bool = False
+    """Σ numerators / Σ denominators instead of the mean over calls (C-06)."""
+    shows_resolution: bool = False
+    """Whether reports give the interval and the smallest rate that could be seen (C-36)."""
     template_row: bool = True
     counts_facts: bool = False
     """Whether reports say how many facts are behind the value (C-61, C-77)."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 
 import msgspec
 
@@ -18,34 +17,48 @@ from callscore.suites.calls.benchmarks import tally as benchmarks
 from callscore.suites.calls.benchmarks.tally import CriterionTally
 from callscore.suites.calls.benchmarks.words import Benchmarked
 from callscore.suites.calls.case_score import CaseScore
-from callscore.suites.calls.formula import TaskFormula
+from callscore.suites.calls.formula import STRUCTURE, TaskFormula
+
+UNDECIDED = ("failed", "not_run")
+"""Why a case has no value although it has an answer: something about it was not decided."""
 
 
 class MetricTally(msgspec.Struct):
-    """What all cases so far contribute to one metric."""
+    """What all cases so far contribute to one metric; each case counts once, whatever its runs."""
 
     total: float = 0.0
     n: int = 0
+    """Cases with a value; `total` is the sum of their values."""
     numerator: float = 0
     denominator: float = 0
     """Whole numbers where those of the cases are: they add faster, and never lose a digit."""
-    gate_total: float = 0.0
-    gate_n: int = 0
-    gate_numerator: float = 0
-    gate_denominator: float = 0
     vacuous: int = 0
+    """Cases whose value was agreed, as they have nothing to count (C-13)."""
     approximate: int = 0
+    estimated: int = 0
     waiting: int = 0
+    """Cases that lack a verdict or a similarity."""
     failed: int = 0
+    """Cases that a judge or an embedder failed on."""
     absent: int = 0
+    awaiting: int = 0
+    """Items that await a verdict."""
+    open_numerator: float = 0
+    open_denominator: float = 0
+    """The counts of what is decided in the cases that wait (C-75)."""
     lowest: float = float("inf")
     """As `highest` and `positive` only where the formula watches the metric."""
     highest: float = float("-inf")
     positive: int = 0
     """Cases with a value above 0: what is not in the first band of a count."""
 
+    @property
+    def undecided(self) -> int:
+        """Cases in which an item that the metric needs is not decided        C-137"""
+        return self.waiting + self.failed
+
     def take(self, measures: Sequence[Measure]) -> None:
-        """Take in the measures of cases that were answered once: each is noted and added.
+        """Add the measures of some cases, one each.
 
         The sums are kept in local names until the end, as this is done for every answer.
         """
@@ -54,7 +67,7 @@ class MetricTally(msgspec.Struct):
         for measure in measures:
             value = measure.value
             if value is None or measure.vacuous or measure.approximate:
-                self.note(measure)
+                self._note(measure)
                 if value is None:
                     without += 1
                     continue
@@ -85,45 +98,22 @@ class MetricTally(msgspec.Struct):
         self.watch(runs)
         self.positive = positive + (case.value is not None and case.value > 0)
 
-    def take_to_gate(self, measures: Sequence[Measure]) -> None:
-        """Take in the values of cases for a rate gate: those that no call gate blocks."""
-        total, numerator, denominator = self.gate_total, self.gate_numerator, self.gate_denominator
-        without = 0
-        for measure in measures:
-            value = measure.value
-            if value is None:
-                without += 1
-                continue
-            total += value
-            numerator += measure.numerator
-            denominator += measure.denominator
-        self.gate_total, self.gate_numerator, self.gate_denominator = total, numerator, denominator
-        self.gate_n += len(measures) - without
-
-    def add(self, case: Measure) -> None:
-        """Take in the value of one case."""
-        value = case.value
-        assert value is not None  # a case without a value is noted, not added
-        self.total += value
-        self.n += 1
-        self.numerator += case.numerator
-        self.denominator += case.denominator
-
-    def note(self, measure: Measure) -> None:
-        """Take in what is worth knowing about a measure besides its value."""
-        if measure.value is None:
-            absence = measure.absence
-            if absence == "not_run":
-                self.waiting += 1
-            elif absence == "failed":
-                self.failed += 1
-            elif absence == "absent":
-                self.absent += 1
+    def _note(self, measure: Measure) -> None:
+        """Count what is worth knowing about a measure besides its value."""
+        if measure.value is not None:
+            self.vacuous += measure.vacuous
+            self.approximate += measure.approximate
+            self.estimated += measure.estimated
             return
-        if measure.vacuous:
-            self.vacuous += 1
-        if measure.approximate:
-            self.approximate += 1
+        absence = measure.absence
+        if absence == "absent":
+            self.absent += 1
+        elif absence in UNDECIDED:
+            self.waiting += absence == "not_run"
+            self.failed += absence == "failed"
+            self.awaiting += measure.awaiting
+            self.open_numerator += measure.numerator
+            self.open_denominator += measure.denominator
 
     def __add__(self, other: MetricTally) -> MetricTally:
         """Both tallies together."""
@@ -224,47 +214,36 @@ class TaskTally(msgspec.Struct):
         else:
             for _, runs in cases:
                 self._add_runs(formula, runs)
-        for answer in answers:
-            if answer.measured.secondary:
-                for key, measure in answer.measured.secondary.items():
-                    if measure.value is not None:
-                        self._metric(key).add(measure)
+        for _, runs in cases:
+            self._add_secondary(runs)
 
     def _add_rows(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
-        """Take in the only runs of some cases: as rows of measures, metric by metric."""
-        rows, unblocked = [], []
-        for answer in answers:
-            row = formula.row(answer.measured.measures)
-            if answer.score.call_breaches:
-                row = tuple(map(_as_blocked, formula.slugs, repeat(formula), row))
-            else:
-                unblocked.append(row)
-            rows.append(row)
+        """Add the only runs of some cases: as rows of measures, metric by metric."""
+        rows = [formula.row(answer.measured.measures) for answer in answers]
         for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
             tally = self._metric(slug)
             tally.take(measures)
             if slug in formula.watched:
                 tally.watch(measures)
-        for slug, measures in zip(formula.slugs, zip(*unblocked, strict=True), strict=False):
-            if slug in formula.rate_gated:
-                self._metric(slug).take_to_gate(measures)
 
     def _add_runs(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
-        is_blocked = any(answer.score.call_breaches for answer in answers)
+        """Add several runs of one case, as one value for every metric        C-07"""
         for slug in formula.slugs:
+            runs = [answer.measured.measures[slug] for answer in answers]
+            case = runs[0] if len(runs) == 1 else _mean_of_runs(runs)
             tally = self._metric(slug)
-            measures = [
-                measure
-                for answer in answers
-                if (measure := _counted(slug, formula, answer, tally)).value is not None
-            ]
-            if measures:
-                case = measures[0] if len(measures) == 1 else _mean_of_runs(measures)
-                tally.add(case)
-                if slug in formula.watched:
-                    tally.watch_runs(measures, case)
-                if not is_blocked and slug in formula.rate_gated:
-                    tally.take_to_gate([case])
+            tally.take([case])
+            if slug in formula.watched:
+                tally.watch_runs(runs, case)
+
+    def _add_secondary(self, answers: Sequence[Answer]) -> None:
+        """Add the figures reported beside the metrics, those of several runs as their mean."""
+        found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
+        for key in dict.fromkeys(key for secondary in found for key in secondary):
+            runs = [secondary[key] for secondary in found if key in secondary]
+            case = runs[0] if len(runs) == 1 else _mean_of_runs(runs)
+            if case.value is not None:
+                self._metric(key).take([case])
 
     def _note_breach(self, case_id: str, score: CaseScore) -> None:
         self.blocked.add(case_id)
@@ -314,41 +293,34 @@ class TaskTally(msgspec.Struct):
 
 
 def _run_score(answer: Answer) -> Measure:
-    """The task score of one run; an invalid one counts 0        C-98"""
+    """The ungated task score of one run; an answer that cannot be read counts 0        C-98"""
     score = answer.score
-    if score.status == "invalid":
+    if any(slug.endswith(STRUCTURE) for slug in score.call_breaches):
         return Measure(0.0)
-    approximate = any(measure.approximate for measure in answer.measured.measures.values())
-    if score.score is None:
+    if score.ungated_score is None:
         why = f"a run has no task score: {', '.join(score.reasons)}"
         return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
-    return Measure(score.score, approximate=approximate)
-
-
-def _counted(slug: str, formula: TaskFormula, answer: Answer, tally: MetricTally) -> Measure:
-    """A measure of one answer as it counts, noted in the tally."""
-    measure = answer.measured.measures[slug]
-    if answer.score.call_breaches:
-        measure = _as_blocked(slug, formula, measure)
-    tally.note(measure)
-    return measure
+    approximate = any(measure.approximate for measure in answer.measured.measures.values())
+    return Measure(score.ungated_score, approximate=approximate)
 
 
 def _mean_of_runs(runs: Sequence[Measure]) -> Measure:
-    """The case's value is the mean of its runs; their counts are pooled        C-07"""
+    """mean(runs), each with weight 1 / N in the pooled counts, too        C-07
+
+    Runs that could not be read leave the mean, as calls that could not be read leave a row; while
+    one is not decided, the case is not (C-137).
+    """
+    undecided = [run for run in runs if run.absence in UNDECIDED]
+    if undecided:
+        return min(undecided, key=lambda run: UNDECIDED.index(run.absence))
+    values = [run for run in runs if run.value is not None]
+    if not values:
+        return runs[0]
     return Measure(
-        math.fsum(run.value or 0.0 for run in runs) / len(runs),
-        math.fsum(run.numerator for run in runs),
-        math.fsum(run.denominator for run in runs),
+        math.fsum(run.value or 0.0 for run in values) / len(values),
+        math.fsum(run.numerator for run in values) / len(values),
+        math.fsum(run.denominator for run in values) / len(values),
+        vacuous=all(run.vacuous for run in values),
+        approximate=any(run.approximate for run in values),
+        estimated=any(run.estimated for run in values),
     )
-
-
-def _as_blocked(slug: str, formula: TaskFormula, measure: Measure) -> Measure:
-    """A call in breach of a call gate contributes 0 to every weighted component (C-03)."""
-    if measure.absence == "absent":
-        return measure
-    if slug in formula.weighted:
-        return Measure(0.0, 0.0, measure.denominator)
-    if slug in formula.complements:
-        return Measure(100.0, measure.denominator, measure.denominator)
-    return measure

@@ -10,6 +10,7 @@ from callscore.suites.calls.entity.reference import EntityReference
 
 NOTHING_TO_FIND = vacuous(1.0)
 NOTHING_REPORTED = vacuous(1.0)
+SILENT = vacuous(0.0)
 NOTHING_FABRICATED = count(0)
 NOT_CROSS_LANGUAGE = undefined("no expected entity is known to be in another language")
 
@@ -30,12 +31,16 @@ def detection_f1(c: Counts) -> Measure:
 
 
 def config_adherence(
-    keywords: frozenset[str], topics: frozenset[str], configured: frozenset[str]
+    keywords: frozenset[str], topics: frozenset[str], reference: EntityReference
 ) -> Measure:
-    """configured / (|keywords| + |topics|) of those reported        003 Entity Metric 7, C-44"""
+    """configured / (|keywords| + |topics|) of those reported        003 Entity Metric 7, C-44
+
+    An answer that reports nothing earns nothing where something is expected (C-13).
+    """
     total = len(keywords) + len(topics)
     if total == 0:
-        return NOTHING_REPORTED
+        return SILENT if reference.keywords or reference.topics else NOTHING_REPORTED
+    configured = reference.configured
     return ratio(len(keywords & configured) + len(topics & configured), total)
 
 

@@ -111,7 +111,7 @@ class EntityTask:
             TOPIC_PRECISION: formulas.detection_precision(of_topics),
             TOPIC_RECALL: formulas.detection_recall(of_topics),
             TOPIC_F1: formulas.detection_f1(of_topics),
-            ADHERENCE: formulas.config_adherence(keywords, topics, reference.configured),
+            ADHERENCE: formulas.config_adherence(keywords, topics, reference),
             CROSS_LANGUAGE: formulas.cross_language_match_rate(keywords, topics, reference),
             FABRICATED: formulas.fabricated_count(fabricated),
             STRUCTURE: COMPLIES,

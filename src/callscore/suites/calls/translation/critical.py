@@ -6,31 +6,16 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.translation.facts import Drift, FactSheet, GivenFact, drift
 from callscore.suites.calls.translation.judged import CRITICAL_FACTS, KEEPING_FACTS, holds
+from callscore.suites.calls.translation.measures import FactCount
 from callscore.suites.calls.translation.rendering import Rendered
 
 KEY = "critical_facts"
-
-
-class Counted(msgspec.Struct, frozen=True, gc=False):
-    """Facts lost or added, of how many, and whether an outcome awaits its judge."""
-
-    drifted: int
-    total: int
-    is_approximate: bool = False
-    added: int = 0
-
-    @property
-    def lost(self) -> int:
-        """Expected facts omitted or altered."""
-        return self.drifted - self.added
 
 
 def given_facts(case: Case) -> Sequence[GivenFact] | None:
@@ -62,33 +47,48 @@ def _forms(fact: Any) -> tuple[Any, Any]:
     return source, fact.get("expected", source)
 
 
-def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> Counted:
+def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> FactCount:
     """Facts lost by rule or by verdict, and facts added        C-75
 
-    An outcome that nobody judged counts as kept, and makes the value approximate. A number that
-    may stand there in words is lost unless a judge has found it (C-76).
+    A listed fact that code cannot decide awaits a verdict: it is never taken as preserved. A number
+    that may stand there in words is lost unless a judge has found it (C-76).
     """
     found = drift(sheet, rendered.text, lambda: rendered.folded)
-    drifted, is_approximate = found.count, False
+    drifted, awaiting, is_estimated = found.count, 0, False
     for place in found.undecided:
         kept = _is_kept(place, verdicts, flags)
-        is_approximate = is_approximate or kept is None
+        if kept is None:
+            kept = _is_estimated_kept(place, verdicts)
+            is_estimated = is_estimated or kept is not None
+        awaiting += kept is None
         drifted += kept is False
     for place in _maybe_spelled(sheet, found):
         kept = _is_kept(place, verdicts, flags)
         if kept is None:
             flags.add("maybe_spelled_out")
         drifted -= kept is True
-    return Counted(drifted, found.total, is_approximate, len(found.added))
+    return FactCount(
+        drifted,
+        found.total - awaiting,
+        is_approximate=is_estimated,
+        added=len(found.added),
+        awaiting=awaiting,
+        is_estimated=is_estimated,
+    )
 
 
 def lost(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
     """The facts that `count` counts as lost, in the words of the reference."""
     wording = _wording(sheet)
-    refuted = [at for at in found.undecided if _is_kept(at, verdicts, set()) is False]
+    refuted = [at for at in found.undecided if _is_refuted(at, verdicts)]
     spelled = [at for at in _maybe_spelled(sheet, found) if _is_kept(at, verdicts, set())]
     kept = {wording[at] for at in spelled}
     return [text for text in found.lost if text not in kept] + [wording[at] for at in refuted]
+
+
+def _is_refuted(place: int, verdicts: Verdicts) -> bool:
+    kept = _is_kept(place, verdicts, set())
+    return (_is_estimated_kept(place, verdicts) if kept is None else kept) is False
 
 
 @lru_cache(maxsize=256)
@@ -108,10 +108,15 @@ def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
-    """What a judge says; an estimate decides nothing here, as this measure gates (C-75)."""
+    """What people or a judge say; what a built-in rule estimates is left out."""
     item = Item(CRITICAL_FACTS, item_of(place))
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
     return holds({item: exact}, item, "preserved", flags)
+
+
+def _is_estimated_kept(place: int, verdicts: Verdicts) -> bool | None:
+    """What a built-in rule estimates: it counts, but no gate rests on it (C-125)."""
+    return holds(verdicts, Item(CRITICAL_FACTS, item_of(place)), "preserved", set())
 
 
 def item_of(place: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
+
 from callscore.core.measure import Measure, not_run, ratio, vacuous
 
 _NOTHING_EXPECTED = vacuous(1.0)
@@ -48,17 +50,57 @@ def preservation(correct: int, total: int) -> Measure:
     return ratio(correct, total) if total else _NOTHING_EXPECTED
 
 
-def critical_facts(drifted: int, total: int, *, approximate: bool = False) -> Measure:
+class FactCount(msgspec.Struct, frozen=True, gc=False):
+    """Critical facts of one answer: lost or added, of how many that are decided (C-75)."""
+
+    drifted: int
+    total: int
+    """Expected facts that code or a verdict has decided."""
+    is_approximate: bool = False
+    """Whether nobody has looked for outcomes, or an estimate was counted."""
+    added: int = 0
+    awaiting: int = 0
+    """Listed facts that await a verdict."""
+    is_estimated: bool = False
+    """Whether an estimated verdict was counted: no gate may rest on that."""
+
+    @property
+    def lost(self) -> int:
+        """drifted − added: expected facts omitted or altered        C-75"""
+        return self.drifted - self.added
+
+
+def critical_facts(count: FactCount) -> Measure:
     """max(0, 1 − drifted / max(1, total))        003 Translation Metric 6, C-75"""
-    kept, most = max(0, total - drifted), max(1, total)
-    if not (drifted or total):
-        return Measure(1.0, vacuous=True, approximate=approximate)
-    return Measure(kept / most, kept, most, approximate=approximate)
+    kept = max(0, count.total - count.drifted) / max(1, count.total)
+    return _of_facts(count, kept if count.total or count.drifted else 1.0, is_drift=False)
 
 
-def drift(drifted: int, total: int, *, approximate: bool = False) -> Measure:
+def drift(count: FactCount) -> Measure:
     """100 × (lost + added facts) / max(1, total)        003 Translation Metric 6, C-14, C-75"""
-    most = max(1, total)
-    if not (drifted or total):
-        return Measure(0.0, vacuous=True, approximate=approximate)
-    return Measure(100 * drifted / most, drifted, most, approximate=approximate)
+    return _of_facts(count, 100 * count.drifted / max(1, count.total), is_drift=True)
+
+
+def _of_facts(count: FactCount, value: float, *, is_drift: bool) -> Measure:
+    """The value with its counts, which add up over calls; none while a listed fact is open."""
+    bad = count.drifted if is_drift else count.total - count.drifted
+    if count.awaiting:
+        listed = count.total + count.awaiting
+        awaits = "awaits" if count.awaiting == 1 else "await"
+        return Measure(
+            None,
+            bad,
+            count.total,
+            absence="not_run",
+            why=f"{count.awaiting} of {listed} facts {awaits} a verdict",
+            awaiting=count.awaiting,
+        )
+    if not (count.drifted or count.total):
+        return Measure(value, vacuous=True, approximate=count.is_approximate)
+    return Measure(
+        value,
+        bad,
+        count.total,
+        approximate=count.is_approximate,
+        estimated=count.is_estimated,
+    )

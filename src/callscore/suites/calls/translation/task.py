@@ -242,10 +242,10 @@ def _is_contradicted(
 
 def fact_count(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
-) -> critical.Counted:
+) -> formulas.FactCount:
     """Facts that digits decide, and outcomes, kept or lost        C-74, C-75"""
     if rendered.is_reference:
-        by_rule = critical.Counted(0, reference.total_facts)
+        by_rule = formulas.FactCount(0, reference.total_facts)
     else:
         by_rule = critical.count(reference.facts, rendered, verdicts, flags)
     if reference.given_facts is not None:
@@ -253,7 +253,7 @@ def fact_count(
     kept = outcomes.count(reference, rendered, verdicts, flags)
     if kept is outcomes.NOTHING_LOST:
         return by_rule
-    return critical.Counted(
+    return formulas.FactCount(
         by_rule.drifted + kept.lost,
         by_rule.total + kept.total,
         by_rule.is_approximate or kept.is_open,
@@ -267,11 +267,7 @@ def _of_facts(
     counted = fact_count(reference, rendered, verdicts, flags)
     if critical.is_resolution_limited(counted.total):
         flags.add("resolution_limited")
-    drifted, total, is_estimate = counted.drifted, counted.total, counted.is_approximate
-    return {
-        CRITICAL_FACTS: formulas.critical_facts(drifted, total, approximate=is_estimate),
-        DRIFT: formulas.drift(drifted, total, approximate=is_estimate),
-    }
+    return {CRITICAL_FACTS: formulas.critical_facts(counted), DRIFT: formulas.drift(counted)}
 
 
 def _note_full_translation(

@@ -44,7 +44,6 @@ def formula() -> TaskFormula:
         score=ScoreSpec("Orchestration", weights={SCORE: 1.0}),
         weighted=frozenset({SCORE}),
         scored=(SCORE,),
-        complements={},
         gates=(),
         specs=specs,
     )
