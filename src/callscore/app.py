@@ -13,7 +13,7 @@ import msgspec
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.scorecard import Scorecard
-from callscore.scoring.cases import duplicate_id, open_case
+from callscore.scoring.cases import NamedEmotions, duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
@@ -132,7 +132,7 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
-    tasks = catalog.tasks(spec.settings())
+    tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
     seen: set[str] = set()
     counts: dict[str, int] = {}
     found: list[DataError] = []
@@ -148,7 +148,8 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        warnings += [warning.located(line.place) for warning in oversights(case, opened.reference)]
+        found_in = oversights(case, opened.reference)
+        warnings += [warning.located(line.place, case.id) for warning in found_in]
     return CaseCheck(counts, found, warnings)
 
 

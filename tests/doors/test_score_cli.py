@@ -363,13 +363,17 @@ def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
 
 def asked(*questions: Json) -> Json:
     shown = ("question_id", "type", "max_score")
-    return {"questions": [{key: each[key] for key in shown} for each in questions]}
+    return {
+        "questions": [
+            {"question": "Polite?", **{key: each[key] for key in shown}} for each in questions
+        ]
+    }
 
 
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({}, "field config.questions: has no question: a model is asked this form"),
+        ({}, "field config.questions: has no question: the expected form is asked"),
         (asked(question("Q1")), "field config.questions: lacks 'Q2': "),
         (
             asked(question("Q1"), question("Q2"), question("\x1b[2J")),
@@ -390,7 +394,9 @@ def test_validate_warns_where_other_questions_are_asked_than_scored(
     done = run("validate", path)
     assert (done.returncode, done.stdout) == (0, "1 case can be scored: qa 1\n")
     assert done.stderr.startswith(f"warning: {path}:1: case 'c1': {words}" if words else "")
-    assert len(done.stderr.splitlines()) == bool(words)
+    unworded = sum("is not told what is asked" in line for line in done.stderr.splitlines())
+    assert unworded == ("lacks" in words or "has no question" in words)
+    assert len(done.stderr.splitlines()) == bool(words) + unworded
 
 
 @pytest.mark.parametrize(("config", "warnings"), [({}, 1), ({"target_language": "es"}, 0)])

@@ -21,6 +21,7 @@ from callscore.store.records import (
     read_emotion_names,
 )
 from callscore.suites import catalog
+from callscore.suites.calls.contradictions import contradictions, refuse_contradiction
 
 
 class Opened(msgspec.Struct, frozen=True, gc=False):
@@ -49,7 +50,9 @@ def open_case(
     case = read_case(line) if for_scoring else read_checked_case(line)
     try:
         task = tasks[case.task]
-        return Opened(case, task, task.reference(case) if for_scoring else None)
+        reference = task.reference(case) if for_scoring else None
+        refuse_contradiction(reference)
+        return Opened(case, task, reference)
     except KeyError:
         expected = ", ".join(tasks)
         raise DataError(
@@ -116,6 +119,31 @@ def _place_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: boo
         ids[case_id] = len(ids)
 
 
+class Contradicted:
+    """How many references contradict themselves, and the first that does        C-131"""
+
+    def __init__(self) -> None:
+        self._cases = 0
+        self._first: DataError | None = None
+
+    def look(self, opened: Opened, line: Line) -> None:
+        """Check the reference of one case."""
+        found = next(contradictions(opened.case, opened.reference), None)
+        if found is not None:
+            self._cases += 1
+            self._first = self._first or found.located(line.place, opened.case.id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know."""
+        if self._first is None:
+            return []
+        return [
+            f"cases whose reference or config contradicts itself: {self._cases}, the first:"
+            f" {self._first}; `callscore validate` names them all"
+        ]
+
+
 class WantedCases:
     """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
 
@@ -127,6 +155,7 @@ class WantedCases:
         self._for_scoring = for_scoring
         self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
         self.skipped: list[str] = []
+        self.contradicted = Contradicted()
 
     def __iter__(self) -> Iterator[Placed]:
         """Read the files once more, one case at a time."""
@@ -148,4 +177,6 @@ class WantedCases:
             next_position = position + 1
             if not config.tasks or opened.case.task in config.tasks:
                 given += 1
+                if self._for_scoring:
+                    self.contradicted.look(opened, line)
                 yield Placed(position, line, opened)

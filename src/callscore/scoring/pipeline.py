@@ -78,6 +78,8 @@ class Tallied(msgspec.Struct, frozen=True):
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
+    contradicted: Sequence[str] = ()
+    """What to say about references that contradict themselves (C-131)."""
 
 
 class _Index(msgspec.Struct):
@@ -164,6 +166,7 @@ class Tallying:
             judges=sorted(self._index.judges),
             skipped=self._wanted.skipped,
             unused_verdicts=self._index.unused_verdicts,
+            contradicted=self._wanted.contradicted.notes,
         )
 
     def close(self) -> None:
