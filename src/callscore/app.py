@@ -22,6 +22,8 @@ from callscore.store.records import read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.askable import oversights
+from callscore.suites.calls.floors.card import data_notes
+from callscore.suites.calls.floors.tally import Floors
 
 Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]]
 """A file, several files, or the records themselves."""
@@ -128,6 +130,8 @@ class CaseCheck(msgspec.Struct, frozen=True):
     tasks: Mapping[str, int]
     problems: Sequence[DataError]
     warnings: Sequence[DataError]
+    notes: Sequence[str] = ()
+    """What an answer that reads nothing would score, and what the data cannot show (C-135)."""
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
@@ -137,6 +141,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
+    floors = Floors(spec.settings())
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -148,9 +153,11 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
+        floors.add(case.task, opened.reference)
         found_in = oversights(case, opened.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
-    return CaseCheck(counts, found, warnings)
+    notes = list(data_notes(floors.found(), *floors.failures))
+    return CaseCheck(counts, found, warnings, notes)
 
 
 @contextmanager

@@ -39,6 +39,8 @@ from callscore.scoring.examining import Examiner
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
 from callscore.store.records import read_output_head, read_output_heads, read_verdict
 from callscore.suites import catalog
+from callscore.suites.calls.floors.strategy import Floor
+from callscore.suites.calls.floors.tally import Floors
 from callscore.suites.calls.known_items import knows
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class Tallied(msgspec.Struct, frozen=True):
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
+    floors: Mapping[str, Floor] = {}
+    """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
     """What to say about references that contradict themselves (C-131)."""
 
@@ -120,6 +124,7 @@ class Tallying:
         self._examiner = outlets.examiner
         self._progress = outlets.progress
         self._digest = hashlib.blake2b(digest_size=16)
+        self._floors = Floors(config.checked_settings(), len(index.ids))
         self._wanted = WantedCases(config, index.ids)
         self._cases = iter(self._wanted)
         self._next = next(self._cases, None)
@@ -166,6 +171,7 @@ class Tallying:
             judges=sorted(self._index.judges),
             skipped=self._wanted.skipped,
             unused_verdicts=self._index.unused_verdicts,
+            floors=self._floors.found(),
             contradicted=self._wanted.contradicted.notes,
         )
 
@@ -178,6 +184,7 @@ class Tallying:
     def _taken(self) -> Placed | None:
         placed, self._next = self._next, next(self._cases, None)
         if placed is not None:
+            self._floors.add(placed.opened.case.task, placed.opened.reference)
             self._digest.update(placed.line.raw.strip() + b"\n")
         return placed
 

@@ -13,7 +13,7 @@ from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
 from callscore.suites.calls.asked import texts
-from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.emptiness import LONGEST_PLACEHOLDER, is_empty
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     KEYWORDS,
@@ -134,14 +134,11 @@ def _unlisted(reference: EntityReference) -> Iterator[DataError]:
 
 
 def _unfilled(case: Case, reference: TextReference) -> Iterator[DataError]:
-    if "text.field_presence" in reference.absent or "required_fields" not in case.config:
+    given = case.config.get("required_fields")
+    if not given or given == reference.required_fields:
         return
-    empty = [
-        name
-        for name in texts(case.config["required_fields"])
-        if name not in reference.required_fields
-    ]
-    if empty:
+    empty = [name for name in texts(given) if name not in reference.required_fields]
+    if empty and "text.field_presence" not in reference.absent:
         yield DataError(
             f"{', '.join(map(repr, empty))}: required, and left empty in the expected summary",
             field="config.required_fields",
@@ -150,9 +147,8 @@ def _unfilled(case: Case, reference: TextReference) -> Iterator[DataError]:
 
 def _of_translation(reference: TranslationReference) -> Iterator[DataError]:
     for key, sentence in reference.sentences.items():
-        if is_empty(sentence.translation) and not is_empty(sentence.source):
-            if reference.case.is_absent("translated_text"):
-                return
+        is_short = len(sentence.translation) <= LONGEST_PLACEHOLDER  # longer ones say something
+        if is_short and is_empty(sentence.translation) and not is_empty(sentence.source):
             yield DataError(
                 f"the sentence {key!r} has none; expected its translation",
                 field=f"expected_outcome.{SENTENCES}.translated_text",
