@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,6 +39,7 @@ from callscore.suites.calls.floors.strategy import Strategy
 from callscore.suites.calls.floors.tally import Floors
 from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.model_score import score_task
+from callscore.suites.calls.tally import TaskTally
 from properties.trial import TASKS, answered, kindest, tallied
 from random_calls.tasks import TASKS as RANDOM
 from shared_cases import BUNDLED
@@ -249,7 +251,8 @@ def test_c135_two_failures_of_220_questions_demonstrate_nothing(tmp_path: Path) 
     case, answer = passed_all()
     scored = score([case], [answer], tmp_path)
     rate = scored.task().metrics["qa.false_pass_rate"]
-    assert (rate.value, rate.rating) == (pytest.approx(100 * 2 / 220), "Good")
+    assert rate.value == pytest.approx(100 * 2 / 220)
+    assert rate.rating == "Good"
     assert rate.secondary is not None
     assert rate.secondary["false_pass_rate_of_failures"] == 100
     notes = [note for note in scored.card.notes if "people failed" in note]
@@ -307,13 +310,28 @@ def test_c135_the_card_says_where_a_model_is_no_better_than_reading_nothing(
 
 
 @pytest.mark.parametrize(
-    ("value", "floor", "calls", "found"),
-    [(0.95, 0.9, 10, False), (0.95, 0.9, 1000, True), (0.9, 0.9, 10**6, False), (1, 0.9, 1, True)],
+    ("value", "floor", "error", "found"),
+    [
+        (0.95, 0.9, 0.03, False),
+        (0.95, 0.9, 0.02, True),
+        (0.9, 0.9, 0.0, False),
+        (1.0, 0.9, 0.0, True),
+        (1.0, 0.1, None, False),
+    ],
 )
 def test_c135_a_score_must_differ_by_more_than_chance(
-    value: float, floor: float, calls: int, found: bool
+    value: float, floor: float, error: float | None, found: bool
 ) -> None:
-    assert is_distinguishable(value, floor, calls) is found
+    assert is_distinguishable(value, floor, error) is found
+
+
+def test_c135_the_spread_of_the_answers_is_that_of_their_scores() -> None:
+    scores = [0.5, 1.0, 1.0, 0.25]
+    tally = TaskTally(
+        scored=4, score_total=sum(scores), score_squares=sum(score**2 for score in scores)
+    )
+    assert tally.standard_error == pytest.approx(statistics.stdev(scores) / 2)
+    assert TaskTally(scored=1, score_total=1, score_squares=1).standard_error is None
 
 
 def test_c135_a_floor_is_never_a_gate(tmp_path: Path) -> None:

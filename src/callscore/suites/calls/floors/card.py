@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import ModelScore, TaskScore
 from callscore.metrics.rounding import half_up
 from callscore.suites.calls.floors.strategy import Floor
@@ -28,19 +28,18 @@ def beside_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
     )
 
 
-def is_distinguishable(score: float, floor: float, calls: int) -> bool:
-    """score − floor > 1.96 × √(score (1 − score) / calls)        C-135
-
-    The root is the most that chance can do to a mean of so many values between 0 and 1.
-    """
-    return score - floor > WIDTH_95 * math.sqrt(max(0.0, score * (1 - score)) / calls)
+def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
+    """score − floor > 1.96 × standard error; of one answer nobody can tell        C-135"""
+    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
 
 
 def floor_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]]
 ) -> Sequence[str]:
     """Where a model is no better than an answer that reads nothing, or nobody can tell    C-135"""
-    no_better = [note for model in models for note in _no_better(model)]
+    no_better = [
+        note for model in models for note in _no_better(model, tallies.get(model.model, {}))
+    ]
     unseen = [_undemonstrated(model, tallies.get(model.model, {})) for model in models]
     return [*no_better, *dict.fromkeys(note for note in unseen if note)]
 
@@ -57,10 +56,12 @@ def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator
         yield f"QA: {_people(failed, asked)}{UNDEMONSTRATED}"
 
 
-def _no_better(model: ModelScore) -> Iterator[str]:
+def _no_better(model: ModelScore, tallies: Mapping[str, TaskTally]) -> Iterator[str]:
     for task, found in model.tasks.items():
         score, floor = found.score, found.trivial_floor
-        if score is None or floor is None or is_distinguishable(score, floor, found.n):
+        if score is None or floor is None or task not in tallies:
+            continue
+        if is_distinguishable(score, floor, tallies[task].standard_error):
             continue
         yield (
             f"{model.model}, {load().scores[task].label}: {half_up(score, 3)} is not"
@@ -89,9 +90,13 @@ def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str 
 
 
 def _shows_failures(failed: float, asked: float) -> bool:
-    """Whether a model that passes every question would breach the gate        C-35"""
+    """Whether a model that passes every question would breach the gate        C-35
+
+    Nor is anything said where a single false pass would: so few questions have their resolution
+    beside the rate.
+    """
     gate = load().metrics[FALSE_PASS].gate
-    return gate is not None and gate.breached(100 * failed / asked)
+    return gate is not None and gate.breached(100 * max(failed, 1) / asked)
 
 
 def _people(failed: float, asked: float) -> str:
