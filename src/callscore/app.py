@@ -21,9 +21,6 @@ from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.store.records import read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
-from callscore.suites.calls.askable import oversights
-from callscore.suites.calls.floors.card import data_notes
-from callscore.suites.calls.floors.tally import Floors
 
 Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]]
 """A file, several files, or the records themselves."""
@@ -136,6 +133,10 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
+    from callscore.suites.calls.askable import oversights
+    from callscore.suites.calls.floors.card import data_notes
+    from callscore.suites.calls.floors.tally import Floors
+
     tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
     seen: set[str] = set()
     counts: dict[str, int] = {}

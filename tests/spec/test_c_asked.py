@@ -23,6 +23,8 @@ from callscore.providers.simulated import SimulatedProvider
 from callscore.scoring.cases import NamedEmotions
 from callscore.suites import catalog
 from callscore.suites.calls import spec
+from commands import run
+from eval_files import eval_file
 from perfect_answers import document, perfect
 from shared_cases import BUNDLED, CASES, shared_file
 from test_real_data import FILES
@@ -256,6 +258,21 @@ def test_c130_emotions_are_the_union_over_the_data_set(tmp_path: Path) -> None:
         emotions = ["anger", "neutral", "joy", "zeal"]
         assert document(prompt)["config"]["emotions"] == emotions
         assert prompt.schema["properties"]["emotion"]["required"] == emotions
+
+
+def test_c130_a_run_asks_and_scores_by_the_emotions_of_its_whole_data_set(tmp_path: Path) -> None:
+    others = [{"anger": 60, "zeal": 40}, {"joy": 1}, {"neutral": 2, "anger": 1}]
+    cases = [text_case(text_outcome(emotion=one), f"c{n}") for n, one in enumerate(others)]
+    lines = "\n".join(map(json.dumps, cases))
+    (tmp_path / "cases.jsonl").write_text(lines, encoding="utf-8")
+    path = eval_file(tmp_path, [{"name": "rules", "provider": "baseline"}])
+    for limit in ([], ["--limit", "1"]):
+        card = tmp_path / "card.json"
+        done = run("run", path, "--json", card, *limit)
+        assert done.returncode == 0, done.stderr
+        text = json.loads(card.read_bytes())["models"][0]["tasks"]["text"]
+        assert text["metrics"]["text.structure"]["value"] == 1
+        assert text["metrics"]["text.missing_labels"]["value"] == 0
 
 
 def test_c130_the_order_of_the_cases_changes_no_prompt(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from callscore.store.records import (
     read_emotion_names,
 )
 from callscore.suites import catalog
+from callscore.suites.calls.asked import EmotionsOfData
 from callscore.suites.calls.contradictions import contradictions, refuse_contradiction
 
 
@@ -148,12 +149,18 @@ class WantedCases:
     """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
 
     def __init__(
-        self, config: ScoreConfig, positions: Mapping[str, int], *, for_scoring: bool = True
+        self,
+        config: ScoreConfig,
+        positions: Mapping[str, int],
+        *,
+        for_scoring: bool = True,
+        emotions: EmotionsOfData | None = None,
     ) -> None:
         self._config = config
         self._positions = positions
         self._for_scoring = for_scoring
-        self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
+        emotions = emotions or NamedEmotions(config.cases)
+        self._tasks = catalog.tasks(config.checked_settings(), emotions)
         self.skipped: list[str] = []
         self.contradicted = Contradicted()
 

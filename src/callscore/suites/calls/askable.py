@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.patterns import late_pattern
 from callscore.suites.calls.asked import asked_questions, asked_sentences, texts
 from callscore.suites.calls.contradictions import contradictions
 from callscore.suites.calls.emptiness import is_empty
@@ -16,7 +16,7 @@ from callscore.suites.calls.qa.reference import FormQuestion, QAReference
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference
 
-_SPECIFIC = re.compile(r"[\"\u201c\u201e\u00ab\u300c]|(?<!\w)['\u2018]\w|\d")
+_SPECIFIC = late_pattern(r"[\"\u201c\u201e\u00ab\u300c]|(?<!\w)['\u2018]\w|\d")
 """A quotation or a number: the surest signs that a reason names a moment of the call."""
 FEWEST_WORDS = 7
 """A reason without such a sign that is shorter names nothing specific (C-37)."""

@@ -17,7 +17,7 @@ from callscore.suites.calls.entity.reference import (
     TOPIC_F1,
     EntityReference,
 )
-from callscore.suites.calls.floors.strategy import Strategy, share
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
 from callscore.suites.calls.formula import TaskFormula
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
@@ -67,7 +67,7 @@ class _Way:
         return Strategy(name, rows, {ADHERENCE: adherence})
 
 
-class EntityFloor:
+class EntityFloor(FloorTally):
     """Counts what each strategy would find."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from callscore.suites.calls.floors.strategy import Strategy, share
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.qa.evidence import EVIDENCE
 from callscore.suites.calls.qa.measures import Mark, is_correct, normalised_gap
@@ -34,7 +34,7 @@ class _Expected(NamedTuple):
     questions: int
 
 
-class QAFloor:
+class QAFloor(FloorTally):
     """Counts the marks that people gave, by question."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from callscore.suites.calls.formula import TaskFormula, task_score
 
@@ -25,16 +25,21 @@ class Floor(NamedTuple):
     strategy: str | None
 
 
-class FloorTally(Protocol):
+class FloorTally:
     """Adds up what the references of a task's cases say, one after the other."""
 
-    def add(self, reference: object) -> None:
-        """Count one case."""
-        ...
+    @property
+    def failures(self) -> tuple[int, int]:
+        """PASS_FAIL questions that people failed, of all; only QA has any."""
+        return 0, 0
+
+    def add(self, reference: Any) -> None:
+        """Count one case by the reference of its task."""
+        raise NotImplementedError
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
         """The rows of every strategy over all cases so far."""
-        ...
+        raise NotImplementedError
 
 
 def best(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from callscore.suites.calls.floors.entity import EntityFloor
-from callscore.suites.calls.floors.qa import QAFloor
 from callscore.suites.calls.floors.strategy import Floor, FloorTally, best
-from callscore.suites.calls.floors.text import TextFloor
-from callscore.suites.calls.floors.translation import TranslationFloor
 from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.spec import Settings
 
-ENOUGH = 2_000
+ENOUGH = 1_000
 
 
 class Floors:
@@ -27,31 +22,25 @@ class Floors:
         self._settings = settings
         self._step = max(1, cases // ENOUGH)
         self._seen: dict[str, int] = {}
-        self._tallies: dict[str, FloorTally] = {}
-        self._makers: Mapping[str, Callable[[], Any]] = {
-            "qa": QAFloor,
-            "entity": EntityFloor,
-            "text": lambda: TextFloor(settings),
-            "translation": TranslationFloor,
-        }
+        self._tallies: dict[str, FloorTally | None] = {}
 
     def add(self, task: str, reference: object) -> None:
         """Count a case by its reference; tasks of other suites have no floor."""
         seen = self._seen[task] = self._seen.get(task, 0) + 1
         if self._step > 1 and seen % self._step != 1:
             return
-        tally = self._tallies.get(task)
-        if tally is None:
-            if task not in self._makers:
-                return
-            tally = self._tallies[task] = self._makers[task]()
-        tally.add(reference)
+        if task not in self._tallies:
+            self._tallies[task] = _tally_of(task, self._settings)
+        tally = self._tallies[task]
+        if tally is not None:
+            tally.add(reference)
 
     def found(self) -> Mapping[str, Floor]:
         """The floor of every task that has a case."""
         return {
             task: best(tally.strategies(formula), formula)
             for task, tally in self._tallies.items()
+            if tally is not None
             for formula in (formula_for(task, self._settings),)
         }
 
@@ -59,4 +48,25 @@ class Floors:
     def failures(self) -> tuple[int, int]:
         """PASS_FAIL questions that people failed, of all        C-135"""
         tally = self._tallies.get("qa")
-        return tally.failures if isinstance(tally, QAFloor) else (0, 0)
+        return tally.failures if tally is not None else (0, 0)
+
+
+def _tally_of(task: str, settings: Settings) -> FloorTally | None:
+    """What counts the cases of a task, imported when the first one comes; other suites have none"""
+    if task == "qa":
+        from callscore.suites.calls.floors.qa import QAFloor
+
+        return QAFloor()
+    if task == "entity":
+        from callscore.suites.calls.floors.entity import EntityFloor
+
+        return EntityFloor()
+    if task == "text":
+        from callscore.suites.calls.floors.text import TextFloor
+
+        return TextFloor(settings)
+    if task == "translation":
+        from callscore.suites.calls.floors.translation import TranslationFloor
+
+        return TranslationFloor()
+    return None

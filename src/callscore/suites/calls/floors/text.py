@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from callscore.suites.calls.floors.strategy import Strategy, share
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.text.measures import CLASSES
@@ -25,7 +25,7 @@ LENIENT = (
 )
 
 
-class TextFloor:
+class TextFloor(FloorTally):
     """Counts labels, emotions and fields that people gave."""
 
     def __init__(self, settings: Settings) -> None:

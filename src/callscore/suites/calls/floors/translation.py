@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from callscore.metrics.text import comparable, contains, n2
 from callscore.suites.calls.emptiness import is_empty
-from callscore.suites.calls.floors.strategy import Strategy, share
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.translation.handling import Wording
 from callscore.suites.calls.translation.judged import (
@@ -28,7 +28,7 @@ LONGEST_SHORT = 64
 COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
 
 
-class TranslationFloor:
+class TranslationFloor(FloorTally):
     """Counts what is right in a copy of the source."""
 
     def __init__(self) -> None:
