@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders import (
     Json,
@@ -21,6 +23,7 @@ from builders import (
     text_outcome,
     translation_case,
 )
+from callscore.suites.calls.translation.rendering import is_near, likeness
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 ANSWER = json.dumps(form(question()))
@@ -181,3 +184,14 @@ def test_c136_faithfulness_is_not_diluted_either(tmp_path: Path) -> None:
     criteria = scored.model.benchmarks.criteria
     assert criteria["bench.faithfulness"].value == pytest.approx(24 / 25)
     assert criteria["bench.hallucination_rate"].value == pytest.approx(4)
+
+
+WORDS = st.sampled_from(
+    ["I", "was", "charged", "twice", "veces", "cobraron", "दो", "बार", "!!", "x"]
+)
+
+
+@given(st.lists(WORDS, max_size=9).map(" ".join), st.lists(WORDS, max_size=9).map(" ".join))
+def test_c66_the_look_at_letters_alone_finds_what_the_likeness_says(one: str, other: str) -> None:
+    is_long = sum(map(str.isalpha, one)) >= 12
+    assert is_near(one, other) is (is_long and likeness(one, other) >= 0.9)
