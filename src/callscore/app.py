@@ -19,7 +19,7 @@ from callscore.core.scorecard import Scorecard, show_as_html_by
 from callscore.engine.off_loop import off_loop
 from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
 from callscore.report.safe_text import escaped
-from callscore.scoring.cases import duplicate_id, open_case
+from callscore.scoring.cases import NamedEmotions, duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
@@ -29,7 +29,6 @@ from callscore.store.records import as_written, near_misses, read_case_id
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog
 from callscore.suites.calls import spec
-from callscore.suites.calls.askable import oversights
 
 
 class Frame(Protocol):
@@ -208,15 +207,22 @@ class CaseCheck(msgspec.Struct, frozen=True):
     tasks: Mapping[str, int]
     problems: Sequence[DataError]
     warnings: Sequence[DataError]
+    notes: Sequence[str] = ()
+    """What an answer that reads nothing would score, and what the data cannot show (C-135)."""
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
-    tasks = catalog.tasks(spec.settings())
+    from callscore.suites.calls.askable import oversights
+    from callscore.suites.calls.floors.card import data_notes
+    from callscore.suites.calls.floors.tally import Floors
+
+    tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
     seen: set[str] = set()
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
+    floors = Floors(spec.settings())
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -228,9 +234,12 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        warnings += [warning.located(line.place) for warning in oversights(case, opened.reference)]
+        floors.add(case.task, opened.reference)
+        found_in = oversights(case, opened.reference)
+        warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
-    return CaseCheck(counts, found, warnings)
+    notes = list(data_notes(floors.found(), *floors.failures))
+    return CaseCheck(counts, found, warnings, notes)
 
 
 @contextmanager

@@ -19,7 +19,8 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     """Check case files and name every problem with file, line and field.
 
     Exits with 0 where every case can be scored, with 2 where one cannot or there is none. Warns
-    where a model would be asked something else than is scored.
+    where a model would be asked something else than is scored, or a reference contradicts itself,
+    and says what an answer that reads nothing would score.
     """
     from callscore.app import check_cases
     from callscore.cli.listening import whoever_listens
@@ -37,6 +38,8 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
     say(f"{total} can be scored: {counts}")
+    for note in report.notes:
+        say(note)
 
 
 def _print(lines: Sequence[str], most: int) -> None:

@@ -47,6 +47,8 @@ from callscore.store.records import (
     read_verdict,
 )
 from callscore.store.worklists import OnOpen, VerdictLines
+from callscore.suites.calls.floors.strategy import Floor
+from callscore.suites.calls.floors.tally import Floors
 from callscore.suites.calls.known_items import knows
 
 if TYPE_CHECKING:
@@ -88,6 +90,10 @@ class Tallied(msgspec.Struct, frozen=True):
     unused_verdicts: int
     by_code: int = 0
     """Scores in files of metrics that code computes."""
+    floors: Mapping[str, Floor] = {}
+    """By task, what trivial answers would score (C-135)."""
+    contradicted: Sequence[str] = ()
+    """What to say about references that contradict themselves (C-131)."""
 
 
 class _Index(msgspec.Struct):
@@ -136,6 +142,7 @@ class Tallying:
         _refuse_mixture(index, outlets.examiner)
         self._progress = outlets.progress
         self._digest = hashlib.blake2b(digest_size=16)
+        self._floors = Floors(config.checked_settings(), len(index.ids))
         self._wanted = WantedCases(config, index.ids)
         self._cases = iter(self._wanted)
         self._next = next(self._cases, None)
@@ -186,6 +193,8 @@ class Tallying:
             skipped=self._wanted.skipped,
             unused_verdicts=self._index.unused_verdicts,
             by_code=self._index.by_code,
+            floors=self._floors.found(),
+            contradicted=self._wanted.contradicted.notes,
         )
 
     def close(self) -> None:
@@ -197,6 +206,7 @@ class Tallying:
     def _taken(self) -> Placed | None:
         placed, self._next = self._next, next(self._cases, None)
         if placed is not None:
+            self._floors.add(placed.opened.case.task, placed.opened.reference)
             placed.add_to(self._digest)
         return placed
 

@@ -51,7 +51,10 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
         _matched(expected, "expected", given, verdicts, flags),
         _matched(given, "claim", expected, verdicts, flags),
     )
-    supported = fabrication.supported(given, reference.claim_forms, verdicts, flags)
+    known = reference.claim_forms
+    supported = fabrication.without_padding(
+        fabrication.supported(given, known, verdicts, flags), len(known), flags
+    )
     return View(supported, facts, _closed(reference, output, subject.value), _rules(subject))
 
 
