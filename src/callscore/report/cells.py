@@ -187,7 +187,10 @@ def _task(task: TaskScore | None) -> Cell:
         marks = [] if task.official else ["estimate"]
         if task.unblocked_share is not None and task.unblocked_share < 1:
             marks.append(f"× {show(task.unblocked_share)} of calls not blocked")
-        return Cell(show(task.score) + (f" ({', '.join(marks)})" if marks else ""))
+        brief = show(task.score) + (f" ({', '.join(marks)})" if marks else "")
+        if task.trivial_floor is not None:
+            marks.append(f"trivial {show(task.trivial_floor)}")
+        return Cell(show(task.score) + (f" ({', '.join(marks)})" if marks else ""), brief=brief)
     if task.status == "invalid":
         beside = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
         return Cell(f"invalid{beside}", "blocked", brief="invalid")
