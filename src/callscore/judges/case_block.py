@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from callscore.core.case import Turn
@@ -86,7 +87,7 @@ def json_lines(value: Any) -> list[str]:
         opening, closing = "{}"
         entries = [json_lines(inner) for inner in value.values()]
         for key, entry in zip(value, entries, strict=True):
-            entry[0] = f"{shown(str(key))}: {entry[0]}"
+            entry[0] = f"{_key(key)}: {entry[0]}"
     else:
         return [json.dumps(value, default=str)[:LONGEST_NUMBER]]
     if all(len(entry) == 1 for entry in entries):
@@ -99,6 +100,11 @@ def json_lines(value: Any) -> list[str]:
         lines[-1] += ","
     lines[-1] = lines[-1][:-1]
     return [*lines, closing]
+
+
+@lru_cache(maxsize=1024)  # the cases of a task have the same keys
+def _key(key: object) -> str:
+    return shown(str(key))
 
 
 def _keys(named: Iterable[Sequence[str] | None]) -> Collection[str] | None:
@@ -137,13 +143,15 @@ def _unrepeated(expected: Mapping[str, Any]) -> Mapping[str, Any]:
     """Without a long text whose parts all stand beside it: a translation beside its sentences."""
     texts = [text for text in expected.values() if isinstance(text, str)]
     longest = max(texts, key=len, default="")
+    if not longest:
+        return expected
     rest = longest
     for other in sorted(leaves_of(expected), key=len, reverse=True):
         if other and other != longest:
             rest = rest.replace(other, "")
     if any(char.isalnum() for char in rest):
         return expected
-    return {key: value for key, value in expected.items() if value != longest or not longest}
+    return {key: value for key, value in expected.items() if value != longest}
 
 
 def _speaker(name: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -155,18 +155,27 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else "\n".join(leaves_of(value))
 
 
-def leaves_of(value: Any) -> Iterator[str]:
+def leaves_of(value: Any) -> list[str]:
     """Every text and number within a JSON value, in its order."""
+    leaves: list[str] = []
+    _gather_leaves(value, leaves)
+    return leaves
+
+
+def _gather_leaves(value: Any, leaves: list[str]) -> None:
+    # Known types before general ones: nearly all comes from JSON.
     if isinstance(value, str):
-        yield value
+        leaves.append(value)
+    elif type(value) is int:
+        leaves.append(str(value))
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from leaves_of(inner)
+            _gather_leaves(inner, leaves)
     elif isinstance(value, (dict, Mapping)):
         for inner in value.values():
-            yield from leaves_of(inner)
+            _gather_leaves(inner, leaves)
     else:
-        yield json.dumps(value, default=str)
+        leaves.append(json.dumps(value, default=str))
 
 
 def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
