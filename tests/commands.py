@@ -22,8 +22,15 @@ KEY = "sk-test-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Our own, with a key for the stub servers and without anybody's real ones."""
-    kept = {name: value for name, value in os.environ.items() if "API_KEY" not in name}
+    """Our own, with a key for the stub servers and without anybody's real ones.
+
+    Workers of the tests set COLUMNS, which would make cards as narrow as their terminal.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if "API_KEY" not in name and name != "COLUMNS"
+    }
     return {**kept, "STUB_KEY": KEY, "NO_PROXY": "127.0.0.1", **(extra or {})}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+from callscore.suites.orchestration.scenario.reading import Place, read_scenario
+from callscore.suites.orchestration.scenario.values import Scenario
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 PARITY = SHARED / "parity"
@@ -28,6 +30,14 @@ needs_cases = pytest.mark.skipif(
 def cards_of(lang: str) -> Cards:
     files = sorted((SCENARIOS / lang / "multiagent_cards").glob("*.json"))
     return collect(read_card(path.read_bytes()) for path in files)
+
+
+def scenarios_of(lang: str) -> Iterator[Scenario]:
+    """The public scenarios of a language, in their order."""
+    folder = SCENARIOS / lang / "scenario_data"
+    for path in sorted(folder.glob("*.yaml"), key=lambda path: int(path.stem)):
+        text = path.read_text(encoding="utf-8")
+        yield read_scenario(text, Place(lang, path.stem), cards_of(lang))
 
 
 def tool_schemas(lang: str) -> Mapping[str, Mapping[str, Any]]:

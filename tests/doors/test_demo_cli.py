@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from callscore.report.layout import columns_of
 from commands import run, run_afresh
 
 
@@ -49,8 +50,23 @@ def test_blockers_name_their_calls(demo: tuple[str, dict[str, Any]]) -> None:
 
 
 def test_every_kind_of_cell_appears(demo: tuple[str, dict[str, Any]]) -> None:
-    for part in ("n/a [2]", "[2] the optional benchmarks were not run", "✗ Blocker", "(n = 3)"):
+    for part in ("— [2]", "[2] Final Score invalid", "✗ Blocker", "(n = 3)", "✓ Pass", "not run"):
         assert part in demo[0]
+
+
+def test_the_first_and_the_last_screen_are_the_decision(demo: tuple[str, dict[str, Any]]) -> None:
+    lines = demo[0].splitlines()
+    for eight in (lines[:8], lines[-8:]):
+        assert any(line.startswith("CHOOSE    sample-medium: best value") for line in eight)
+        assert any(line.startswith("OUT       sample-small") for line in eight)
+    assert any(line.startswith("AGENTS    ") for line in lines[-3:])
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_columns_is_honoured_where_the_output_is_no_terminal(width: int) -> None:
+    done = run("demo", env={"COLUMNS": str(width)})
+    card = done.stdout.partition("signature  ")[0].splitlines()
+    assert width - 10 <= max(map(columns_of, card)) <= width
 
 
 def test_results_are_written_on_request(tmp_path: Path) -> None:

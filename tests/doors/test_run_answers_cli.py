@@ -51,6 +51,8 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
         return behaviour if is_preflight else Held(behaviour, is_any_case_asked_twice)
 
     names, store = ("one", "two"), tmp_path / "runs.db"
+    # As on a file system without locks: neither run sees what the other has under way.
+    (tmp_path / "runs.db-leases").mkdir()
     with serving(together) as stub:
         paths = []
         for name in names:

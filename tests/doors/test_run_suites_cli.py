@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,9 @@ from builders import form, output, question
 from callscore.core.errors import DataError, UsageError
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote
-from stub_servers import Answer, Behaviour, Request, chat_completion, serving
+from scenario_runs import PERFECT, SAMPLES, SCENARIOS, tool_calling
+from stub_servers import Answer, Behaviour, Request, serving
 
-SAMPLES = Path(str(resources.files("callscore.demo")))
-SCENARIOS = {
-    "orchestration": {
-        "scenarios": str(SAMPLES / "orchestration" / "scenarios" / "EN"),
-        "cards": str(SAMPLES / "orchestration" / "cards" / "EN"),
-    }
-}
-PERFECT = {"name": "p", "provider": "simulated"}
 RULES = {"name": "r", "provider": "baseline"}
 
 
@@ -53,13 +45,28 @@ def test_the_bundled_file_runs_offline_and_ranks_as_it_should(
     assert models["rules"]["cost"]["status"] == "zero"
 
 
+def test_the_first_eval_file_ends_in_a_rank_labelled_as_an_estimate(
+    sample_run: tuple[Path, str],
+) -> None:
+    folder, shown = sample_run
+    ranking = {entry["model"]: entry for entry in read_json(folder / "card.json")["ranking"]}
+    assert (ranking["thrifty"]["rank"], ranking["careful"]["rank"]) == (1, 2)
+    assert ranking["thrifty"]["estimate"] and ranking["careful"]["estimate"]
+    assert shown.startswith("offline estimate")
+    assert "\nESTIMATE  thrifty: best value. Final" in shown
+    assert "Not official: built-in rules stand in for a judge." in shown
+
+
 def test_a_model_that_is_none_is_labelled_everywhere(sample_run: tuple[Path, str]) -> None:
     folder, shown = sample_run
     notes = read_json(folder / "card.json")["notes"]
     assert any(note.startswith("careful: simulated") for note in notes)
     assert any(note.startswith("rules: baseline") for note in notes)
     assert "careful: simulated" in shown
-    labels = {"careful": "simulated", "hasty": "simulated", "rules": "baseline"}
+    labels = {
+        **dict.fromkeys(("careful", "thrifty", "hasty"), "simulated"),
+        "rules": "baseline",
+    }
     for line in read_lines(folder / "results.jsonl"):
         assert labels[line["model"]] in line["flags"]
 
@@ -117,17 +124,6 @@ def test_scenarios_can_be_gated_beside_calls_and_alone(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("expected at least 0.99")
     assert "gate failed: r: orchestration.plan is 0." in done.stderr
-
-
-def tool_calling(request: Request) -> Behaviour:
-    """A model that plans with one agent, and calls the first tool with nothing."""
-    tools = request.json.get("tools")
-    if not tools:
-        plan = {"workflow_1": {"steps": [{"agent_id": "billing_agent", "status": "pending"}]}}
-        return Answer(chat_completion(json.dumps(plan)))
-    function = {"name": tools[0]["function"]["name"], "arguments": "{}"}
-    call = {"id": "1", "type": "function", "function": function}
-    return Answer(chat_completion(None, "tool_calls", tool_calls=[call]))
 
 
 def test_tools_are_offered_and_calls_are_read(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
 import run_child
@@ -58,7 +59,9 @@ def final_answers(folder: Path) -> list[Reply]:
         assert (record.answered, record.failed, record.coverage) == (CASES, 0, 1.0)
         found = [journal.answers_to(record.id, work_for(n).case_id)["m"][1] for n in range(CASES)]
         assert all(isinstance(reply, Reply) for reply in found)
-        return [reply for reply in found if isinstance(reply, Reply)]
+        replies = [reply for reply in found if isinstance(reply, Reply)]
+        assert all(reply.latency_ms is not None for reply in replies)
+        return [msgspec.structs.replace(reply, latency_ms=None) for reply in replies]
 
 
 def killed_and_resumed(folder: Path, kills: list[tuple[str, int]]) -> int:

@@ -39,25 +39,50 @@ def compare(name: str, found: bytes) -> None:
     assert path.read_bytes() == found
 
 
-@pytest.mark.parametrize("width", [200, 100, 80])
+def shown(card: Scorecard, width: int, **options: bool) -> list[str]:
+    lines = scorecard_lines(card, template(), "Sample", width, **options)
+    return ["".join(piece.text for piece in line).rstrip() for line in lines]
+
+
+def fits(line: str, width: int) -> bool:
+    return columns_of(line) <= width or line.startswith("signature  ")
+
+
+@pytest.mark.parametrize("width", [200, 120, 80])
 def test_the_terminal_shows_the_sample_as_it_did(card: Scorecard, width: int) -> None:
-    shown = scorecard_lines(card, template(), "Sample", width)
-    lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
-    assert max(map(len, lines[:-1])) <= width
+    lines = shown(card, width)
+    assert all(fits(line, width) for line in lines)
     compare(f"terminal-{width}.txt", ("\n".join(lines) + "\n").encode())
 
 
+@pytest.mark.parametrize("width", [200, 120, 80])
+def test_the_first_and_the_last_eight_lines_are_the_decision(card: Scorecard, width: int) -> None:
+    lines = shown(card, width)
+    for eight in ("\n".join(lines[:8]), "\n".join(lines[-8:])):
+        said = " ".join(eight.split())
+        assert "CHOOSE sample-medium: best value. Final 0.857, $3.610 per 1000 calls." in said
+        assert "OR sample-large, sample-large-b: best quality. Final 0.979" in said
+        assert "OUT sample-small ($0.406 per 1000 calls): QA: Compliance False Pass Rate" in said
+
+
+def test_details_are_shown_on_request(card: Scorecard) -> None:
+    short, long = "\n".join(shown(card, 200)), "\n".join(shown(card, 200, all_rows=True))
+    for row in ("Keyword Detection Recall", "Hallucination Rate", "Meaning Drift", "Summary Score"):
+        assert row not in short
+        assert row in long
+    assert short.count("STANDARD BENCHMARKS") == 1 and "Faithfulness" not in short
+    assert "Faithfulness" in long and "Final Score (with benchmarks)" in long
+
+
 def test_c48_the_terminal_marks_the_definition_as_our_own(card: Scorecard) -> None:
-    shown = ["".join(p.text for p in line) for line in scorecard_lines(card, template(), "", 200)]
-    assert any("Cross-Language Match Rate [1]" in line for line in shown)
-    assert any("[1]" in line and "definition is Callscore's own" in line for line in shown)
+    lines = shown(card, 200)
+    assert any("Cross-Language Match Rate [1]" in line for line in lines)
+    assert any("[1]" in line and "definition is Callscore's own" in line for line in lines)
 
 
 @pytest.mark.parametrize("width", [60, 66, 70])
 def test_a_narrow_terminal_folds_labels(card: Scorecard, width: int) -> None:
-    shown = scorecard_lines(card, template(), "Sample", width)
-    lines = ["".join(piece.text for piece in line).rstrip() for line in shown]
-    assert max(map(columns_of, lines[:-1])) <= width
+    assert all(fits(line, width) for line in shown(card, width))
 
 
 def test_the_json_of_the_sample_is_what_it_was(card: Scorecard) -> None:

@@ -160,7 +160,23 @@ def test_c_55_offline_highlights_are_matched_one_to_one(
         ("bench.contextual_precision", "I have approved a refund of $49.", "$49 refund", "used"),
         ("bench.contextual_precision", "Yes.", "$49 refund", "not"),
         ("bench.instruction_following", "anything", "Be brief", "cannot_tell"),
-        ("translation.fluency", "anything", "anything", "cannot_tell"),
+        ("translation.fluency", "se aprobó el reembolso", "se aprobó el reembolso", "native"),
+        ("translation.fluency", "se aprobó un reembolso", "se aprobó el reembolso", "native"),
+        ("translation.fluency", "reembolso aprobado hoy", "se aprobó el reembolso", "minor"),
+        ("translation.fluency", "zzz", "se aprobó el reembolso", "incomprehensible"),
+        (
+            "translation.fluency",
+            "reembolso el aprobó se",
+            "se aprobó el reembolso",
+            "significant",
+        ),
+        ("translation.critical_facts", "se aprobó el reembolso", "reembolso aprobado", "preserved"),
+        ("translation.critical_facts", "se canceló la cita", "reembolso aprobado", "omitted"),
+        ("translation.critical_facts", "ninety euros are due", "90 euros", "preserved"),
+        ("translation.critical_facts", "ninety euros are due", "19 euros", "omitted"),
+        ("translation.critical_facts", "it is extended", "it is not extended", "omitted"),
+        ("translation.critical_facts", "it is not extended", "it is extended", "omitted"),
+        ("translation.critical_facts", "aprobó un reembolso", "aprobó el reembolso", "preserved"),
     ],
 )
 def test_each_question_gets_a_word_of_its_own(
@@ -170,7 +186,7 @@ def test_each_question_gets_a_word_of_its_own(
 
 
 @pytest.mark.parametrize("metric", sorted(LEFT_TO_CODE))
-def test_c_72_c_75_what_code_found_about_names_and_facts_stands(metric: str) -> None:
+def test_c_72_what_code_found_about_names_stands(metric: str) -> None:
     assert judged([Question(metric, "x", "said", "wanted", OFFERED[metric])]) == []
 
 

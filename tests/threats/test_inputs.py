@@ -22,7 +22,8 @@ from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.structure import Sources
 from commands import run, run_python
-from eval_files import eval_file, read_lines
+from eval_files import cases_file, eval_file, read_lines, remote, right_answer
+from stub_servers import Answer, Request, chat_completion, serving
 
 TRAVERSALS = [
     "../../x",
@@ -254,6 +255,24 @@ def test_r04_a_log_that_cannot_be_written_is_said_plainly(tmp_path: Path) -> Non
     assert done.returncode == 4
     assert "/dev/full: cannot be written: No space left" in done.stderr
     assert run("run", path, "--resume").returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_r04_a_log_on_a_full_disk_loses_no_answer_under_way(tmp_path: Path) -> None:
+    cases_file(tmp_path, 30)
+    numbers = iter(range(1_000))
+
+    def respond(request: Request) -> Answer:
+        # The first answer cannot be logged while the others are still under way.
+        return Answer(chat_completion(right_answer(request)), delay_s=0.1 * next(numbers))
+
+    with serving(respond) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        done = run("run", path, "--no-preflight", "--log", "/dev/full")
+        assert done.returncode == 4
+        asked = len(stub.requests)
+        assert 2 <= asked < 30
+    assert f"{asked}/30" in run("runs", path).stdout
 
 
 def test_peak_memory_is_really_measured() -> None:

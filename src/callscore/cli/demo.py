@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.printing import say
+
 TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and verdicts"
 
 
@@ -16,7 +18,8 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
 @click.option(
     "--results", type=click.Path(path_type=Path), help="Write one JSON line a case, model and run."
 )
-def demo(json_file: Path | None, results: Path | None) -> None:
+@click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+def demo(json_file: Path | None, results: Path | None, all_rows: bool) -> None:
     """Score the bundled samples of both suites, offline: the quickest look at Callscore.
 
     Eight made-up calls in English, Spanish and Hindi, four tasks each, with recorded outputs of
@@ -30,7 +33,12 @@ def demo(json_file: Path | None, results: Path | None) -> None:
 
     with sample_calls() as config:
         card = score_files(config, Targets(results, card=output.a_file(json_file)))
-        output.show_scorecard(card, TITLE, json_file)
-    if json_file != output.STANDARD_OUTPUT:
-        show_samples()
-        click.echo("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")
+        output.write_scorecard(card, json_file)
+    if json_file == output.STANDARD_OUTPUT:
+        return
+    output.print_card(card, TITLE, all_rows=all_rows, closing=False)
+    averages = show_samples()
+    say("\nSAMPLE DATA: what these made-up numbers decide")
+    output.print_verdict(card)
+    say(f"AGENTS    average of plan, calls and refusals: {averages}.")
+    say("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

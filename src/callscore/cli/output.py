@@ -12,13 +12,17 @@ import click
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
+from callscore.report.safe_text import harmless
 from callscore.store.files import written_whole
 
 if TYPE_CHECKING:
-    from callscore.report.layout import Piece
+    from collections.abc import Iterable
+
+    from callscore.report.layout import Line, Piece
 
 STANDARD_OUTPUT = Path("-")
 PIPE_WIDTH = 200
+LEAST_WIDTH = 40
 COLOURS = ("green", "yellow", "red")
 ESTIMATE = "offline estimate"
 """What heads a card with values of built-in substitutes (C-125)."""
@@ -29,19 +33,28 @@ def a_file(target: Path | None) -> Path | None:
     return None if target == STANDARD_OUTPUT else target
 
 
-def show_scorecard(card: Scorecard, title: str, json_file: Path | None) -> None:
+def show_scorecard(
+    card: Scorecard, title: str, json_file: Path | None, *, all_rows: bool = False
+) -> None:
     """Write the JSON where asked; print the card unless the JSON itself goes to the terminal."""
+    write_scorecard(card, json_file)
+    if json_file != STANDARD_OUTPUT:
+        print_card(card, title, all_rows=all_rows)
+
+
+def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
+    """Write the JSON where asked: to a file, or to the terminal."""
     if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(scorecard_json(card))
-        return
-    if json_file is not None:
+    elif json_file is not None:
         with written_whole(json_file) as file:
             file.write(scorecard_json(card))
-    print_card(card, title)
 
 
-def print_card(card: Scorecard, title: str) -> None:
-    """Print the scorecard to the terminal, wide enough for a file where there is no terminal."""
+def print_card(
+    card: Scorecard, title: str, *, all_rows: bool = False, closing: bool = True
+) -> None:
+    """Print the scorecard to the terminal; the verdict in words opens and closes it."""
     from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
     from callscore.suites.catalog import OTHER_ORIGIN, template
@@ -50,34 +63,46 @@ def print_card(card: Scorecard, title: str) -> None:
         title = f"{ESTIMATE} · {title}"
     if card.skipped_cases:
         title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
-    width = _terminal_width() if sys.stdout.isatty() else PIPE_WIDTH
+    width = _width()
     other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
-    lines = scorecard_lines(card, template(other_origin=other_origin), title, width)
+    rows = template(other_origin=other_origin)
+    _print(scorecard_lines(card, rows, title, width, all_rows=all_rows, closing=closing))
+
+
+def print_verdict(card: Scorecard) -> None:
+    """Print the decision in words alone."""
+    from callscore.report.terminal import verdict_lines
+
+    _print(verdict_lines(card, _width()))
+
+
+def _print(lines: Iterable[Line]) -> None:
     has_colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     shown = _styled if has_colours else _plain
     click.echo("\n".join("".join(map(shown, line)).rstrip() for line in lines))
 
 
-def _terminal_width() -> int:
+def _width() -> int:
+    """As wide as the terminal, or as COLUMNS says; wide enough for a file without either."""
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        return PIPE_WIDTH
     import shutil  # with all its archives, and only a terminal has a width
 
-    return shutil.get_terminal_size().columns
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns)
 
 
 def _plain(piece: Piece) -> str:
-    return piece.text
+    return harmless(piece.text)
 
 
 def _styled(piece: Piece) -> str:
-    """A piece as a terminal shows it."""
-    words = piece.style.split()
-    if not words or not piece.text.strip():
-        return piece.text
+    """A piece as a terminal shows it: our styles are the only signs in it."""
+    words, text = piece.style.split(), harmless(piece.text)
+    if not words or not text.strip():
+        return text
     colour = next((word for word in words if word in COLOURS), None)
     # None, not False: "not dim" is the same sign as "not bold", and would take that back.
-    return click.style(
-        piece.text, fg=colour, bold="bold" in words or None, dim="dim" in words or None
-    )
+    return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
 def require_complete(card: Scorecard) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
+from threading import get_ident
 from typing import Any, TypeVar
 
 from callscore.core.collecting import seldom_collected
@@ -13,12 +15,20 @@ from callscore.engine.stopping import Stop
 
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_stops: dict[int, Callable[[], object]] = {}
+"""How to stop what runs in a thread: signals reach the main thread only."""
 
 
 def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt asks to stop, a second one to stop at once."""
-    with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
-        return runner.run(_watched(main))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
+            return runner.run(_watched(main))
+    finally:
+        with suppress(ValueError):  # not the main thread: nothing was changed
+            for number, handler in handlers.items():
+                signal.signal(number, handler or signal.SIG_DFL)
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -30,16 +40,28 @@ def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
+def interrupt(thread: int) -> bool:
+    """Ask what runs in another thread to stop, as a signal would; whether there was anything."""
+    ask = _stops.get(thread)
+    if ask is None:
+        return False
+    ask()
+    return True
+
+
 async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     stop = Stop()
     loop = asyncio.get_running_loop()
+    _stops[get_ident()] = partial(loop.call_soon_threadsafe, stop.ask)
     # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.
     with suppress(NotImplementedError, RuntimeError, ValueError):
-        for number in SIGNALS:
-            loop.add_signal_handler(number, stop.ask)
+        loop.add_signal_handler(signal.SIGINT, stop.ask)
+        # Whoever sends this one sends SIGKILL next, after some seconds.
+        loop.add_signal_handler(signal.SIGTERM, partial(stop.ask, briefly=True))
     try:
         return await main(stop)
     finally:
+        _stops.pop(get_ident(), None)
         with suppress(NotImplementedError, RuntimeError, ValueError):
             for number in SIGNALS:
                 loop.remove_signal_handler(number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,18 @@ from callscore.evalfile.gates import is_of_scenarios, known_gates
 from callscore.evalfile.judges import embedder_of, judge_of
 from callscore.evalfile.models import checked_model
 from callscore.evalfile.reading import converted
+from callscore.evalfile.scenarios import (
+    ScenarioData,
+    ScenarioSettings,
+    as_the_protocol_asks,
+    scenario_data,
+    scenario_settings,
+)
+from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, read_yaml
 from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
-
-
-class ScenarioData(msgspec.Struct, frozen=True):
-    """Scenarios of one language, and the cards of their agents."""
-
-    scenarios: Path
-    cards: Path
+from callscore.suites.orchestration.spec import spec
 
 
 class EvalConfig(msgspec.Struct, frozen=True):
@@ -49,6 +51,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     """Hash of everything in the file that may change a result."""
     cases: Sequence[Path]
     scenarios: Sequence[ScenarioData]
+    scenario_settings: ScenarioSettings
     tasks: Sequence[str]
     models: Sequence[ModelSpec]
     recordings: Mapping[str, Sequence[Path]]
@@ -64,7 +67,9 @@ class EvalConfig(msgspec.Struct, frozen=True):
     def files(self) -> Sequence[Path]:
         """Every file that a run of this config needs: it must not be written over."""
         recorded = [path for paths in self.recordings.values() for path in paths]
-        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, self.store)
+        prompts = self.scenario_settings.prompts
+        named = () if prompts is None else (prompts,)
+        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
 
 def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
@@ -72,6 +77,13 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
 
     `store` is where answers are kept instead of where the file says.
     """
+    try:
+        return _load_eval(path, store)
+    except OSError as error:  # of a folder that may not be looked into
+        raise ConfigError(f"{path}: {error.filename}: cannot be read: {error.strerror}") from None
+
+
+def _load_eval(path: Path, store: Path | None) -> EvalConfig:
     document = read_yaml(path)
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
@@ -82,7 +94,8 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
-    scenarios = _scenarios(document, data.orchestration, file.tasks)
+    scenarios = scenario_data(document, data.orchestration, file.tasks)
+    settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
@@ -99,15 +112,16 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
         elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
-    repeats = _repeats(file, scoring)
+    repeats = _repeats(file, scoring, settings)
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
         fingerprint=_fingerprint(document.value),
         cases=cases,
         scenarios=scenarios,
+        scenario_settings=settings,
         tasks=tuple(file.tasks),
-        models=models,
+        models=[as_the_protocol_asks(model, settings) for model in models],
         recordings=_recordings(document, file.models),
         repeats=repeats,
         budget_usd=file.budget_usd,
@@ -183,10 +197,12 @@ def _benchmarks(document: Document, value: Any) -> bool:
     raise document.error("benchmarks", f"{value!r}; expected all or none")
 
 
-def _repeats(file: EvalFile, scoring: ScoreConfig) -> int:
-    """How often every case is asked: as the file says, else as consistency needs it        C-98"""
+def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) -> int:
+    """How often a case is asked: as the file says, or the protocol, or consistency  C-98, C-133"""
     if file.repeats is not None:
         return file.repeats
+    if scenarios.is_public:
+        return spec().public_protocol.repeats
     is_measured = scoring.benchmarks and bool(scoring.cases)
     return scoring.checked_settings().consistency_runs if is_measured else 1
 
@@ -237,6 +253,18 @@ def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple
     return tuple(dict.fromkeys(found))
 
 
+def _recorded_files(document: Document, part: str, entries: str | Sequence[str]) -> list[Path]:
+    """Files as everywhere, and all recorded runs of scenarios in a folder."""
+    found: list[Path] = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        folder = document.path.parent / entry
+        if entry and folder.is_dir():
+            found += output_files(folder)
+        else:
+            found += _files(document, part, entry)
+    return list(dict.fromkeys(found))
+
+
 def _matches(folder: Path, entry: str) -> list[Path]:
     path = folder / entry
     if not any(letter in entry for letter in "*?["):
@@ -250,34 +278,11 @@ def _missing(document: Document, part: str, entry: str) -> list[Path]:
     raise document.error(part, f"{entry!r}: no such file; expected a file or a glob that matches")
 
 
-def _scenarios(
-    document: Document, entry: ScenarioEntry | None, tasks: Sequence[str]
-) -> tuple[ScenarioData, ...]:
-    if entry is None or (tasks and "orchestration" not in tasks):
-        return ()
-    part = "data.orchestration"
-    folder = document.path.parent
-    scenarios = [folder / name for name in _listed(entry.scenarios)]
-    cards = [folder / name for name in _listed(entry.cards)]
-    for path in (*scenarios, *cards):
-        if not path.is_dir():
-            raise document.error(part, f"{path}: no such folder")
-    if len(cards) == 1:
-        cards = cards * len(scenarios)
-    if not scenarios or len(cards) != len(scenarios):
-        raise document.error(part, "expected one folder of cards, or one for each of the scenarios")
-    return tuple(ScenarioData(*pair) for pair in zip(scenarios, cards, strict=True))
-
-
-def _listed(value: str | Iterable[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
-
-
 def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, tuple[Path, ...]]:
     found = {}
     for number, model in enumerate(models):
         part = f"models[{number}].outputs"
-        files = _files(document, part, model.outputs)
+        files = tuple(_recorded_files(document, part, model.outputs))
         if model.provider == "replay" and not files:
             raise document.error(part, "missing; expected the files with the recorded outputs")
         if model.provider != "replay" and files:

@@ -28,6 +28,8 @@ TONES: Mapping[str, Tone] = {
     "Blocker": "blocked",
 }
 NOTHING = "n/a"
+PASS = "Pass"
+"""What the framework calls a count of 0."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -49,20 +51,50 @@ class Row(msgspec.Struct, frozen=True):
     cells: Sequence[Cell]
 
 
-def rows(card: Scorecard, template: Sequence[TemplateRow]) -> list[Row]:
-    """The template filled in, without tasks that no model ran."""
+def rows(card: Scorecard, template: Sequence[TemplateRow], *, all_rows: bool = False) -> list[Row]:
+    """The template filled in, without tasks that no model ran; details only where asked for."""
     ran = {task for model in card.models for task in model.tasks}
+    has_benchmarks = any(
+        model.benchmarks.status != "not_run" or model.final.a is not None for model in card.models
+    )
     ranking = {entry.model: entry for entry in card.ranking}
     found = []
     for row in template:
         task = row.key.partition(".")[0].partition("/")[0]
-        if row.kind in ("section", "metric", "subscore", "task") and not _belongs(row, task, ran):
+        if row.kind in OF_TASKS and not _belongs(row, task, ran):
+            continue
+        if row.is_detail and not (all_rows or _is_wanted(row, card)):
+            continue
+        if not (has_benchmarks or all_rows) and row.kind in OF_BENCHMARKS:
             continue
         cells = [_cell(row, model, ranking) for model in card.models]
-        if row.kind == "subscore" and not any(cell.text for cell in cells):
-            continue
+        if row.key == "benchmarks" and not (has_benchmarks or all_rows):
+            row = msgspec.structs.replace(row, threshold="--benchmarks runs them")
+            cells = [Cell("not run", "quiet") for _ in card.models]
         found.append(Row(row, cells))
     return found
+
+
+OF_TASKS = ("section", "metric", "subscore", "task")
+OF_BENCHMARKS = ("criterion", "benchmarks", "final_a")
+
+
+def not_run(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
+    """The tasks of the template that no model ran, by name."""
+    ran = {task for model in card.models for task in model.tasks}
+    return [
+        row.label.removesuffix(" Score")
+        for row in template
+        if row.kind == "task" and row.key not in ran
+    ]
+
+
+def _is_wanted(row: TemplateRow, card: Scorecard) -> bool:
+    """Sub-scores are shown where a task score itself cannot be        C-127"""
+    if row.kind != "subscore":
+        return False
+    tasks = [model.tasks.get(row.key.partition("/")[0]) for model in card.models]
+    return any(task is not None and task.status == "incomplete" for task in tasks)
 
 
 def _belongs(row: TemplateRow, task: str, ran: set[str]) -> bool:
@@ -102,15 +134,23 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
         return Cell(NOTHING, "quiet", "this task was not run")
     metric = task.metrics[row.key]
     if metric.value is None:
-        return Cell(NOTHING, "quiet", metric.why or "")
+        return Cell(f"{NOTHING}{_decided(metric)}", "quiet", metric.why or "", brief=NOTHING)
     shown = show_beside_limits(metric.value, metric.unit, row.bands)
     tick = {True: " ✓", False: " ✗", None: ""}[metric.meets_threshold]
-    rating = f" {metric.rating}" if metric.rating else ""
+    word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
+    rating = f" {word}" if word else ""
     return Cell(
         f"{shown}{tick}{rating}{_aside(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
         brief=f"{shown}{tick}{rating[:2]}",
     )
+
+
+def _decided(metric: MetricScore) -> str:
+    """How many calls are decided, where that is why a row has no value        C-137"""
+    parts = (metric.why or "").partition(": ")[2].split("; ")
+    decided = next((part for part in parts if part.endswith("calls decided")), "")
+    return f" ({decided})" if decided else ""
 
 
 def _aside(metric: MetricScore, task: TaskScore) -> str:
@@ -130,11 +170,10 @@ def _aside(metric: MetricScore, task: TaskScore) -> str:
 
 
 def _subscore(model: ModelScore, row: TemplateRow) -> Cell:
-    """Sub-scores are shown where the task score itself cannot be (C-127)."""
     name, _, part = row.key.partition("/")
     task = model.tasks.get(name)
-    if task is None or task.status != "incomplete":
-        return Cell("")
+    if task is None:
+        return Cell(NOTHING, "quiet", "this task was not run")
     score = task.subscores[part]
     if score.score is None:
         return Cell(NOTHING, "quiet", f"{part}: {score.status}, {show_count(score.n, 'case')}")

@@ -11,11 +11,13 @@ from callscore.core.scorecard import (
     Ranked,
     Scorecard,
     TemplateRow,
+    Zeroed,
 )
-from callscore.report.cells import Cell, Row, Tone, rows
+from callscore.report.cells import Cell, Row, Tone, not_run, rows
 from callscore.report.layout import Column, Line, Piece, paragraph, table
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
+from callscore.report.verdict import verdict
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -26,6 +28,9 @@ STYLES: Mapping[Tone, str] = {
     "quiet": "dim",
 }
 CASES_SHOWN = 5
+OBSTACLES_SHOWN = 2
+HEAD_WIDTH = 10
+"""How far the sentences of the verdict are indented."""
 
 
 class Layout(NamedTuple):
@@ -47,30 +52,65 @@ NARROW = Layout(threshold=14, model=12, is_brief=True)
 
 
 def scorecard_lines(
-    card: Scorecard, template: Sequence[TemplateRow], title: str, width: int
+    card: Scorecard,
+    template: Sequence[TemplateRow],
+    title: str,
+    width: int,
+    *,
+    all_rows: bool = False,
+    closing: bool = True,
 ) -> Iterator[Line]:
-    """The whole scorecard; as many models a table as the width allows."""
-    filled = rows(card, template)
-    layout = WIDE if _room(width, WIDE) >= len(card.models) else NARROW
-    room = _room(width, layout)
-    notes = _Footnotes()
-    for start in range(0, max(1, len(card.models)), room):
-        shown = slice(start, start + room)
-        yield from ([Piece(title, "bold")], [])
-        columns = _columns(card, layout, shown, width)
-        yield from table(columns, _body(filled, layout, shown, notes), width)
-        yield []
-    if layout.is_brief:
-        yield [Piece("G good · A acceptable · W warning · F fail · B blocker", "dim")]
-    has_judge = card.judging is not None and card.judging.judge is not None
-    yield from _footnotes(notes, width, has_judge=has_judge)
-    yield from _blockers(card, width)
+    """The verdict, the ranking, the template, what is behind it, and the verdict once more."""
+    yield [Piece(title, "bold")]
+    yield from verdict_lines(card, width)
+    yield []
     yield from _ranking(card, width)
+    yield from _zeroed_ranking(card, width)
+    yield from _template(card, template, width, all_rows=all_rows)
+    yield from _blockers(card, width)
     if card.judging is not None:
         yield [Piece(_judging(card.judging), "dim")]
     for note in card.notes:
         yield from paragraph([Piece(f"note: {plain(note)}", "yellow")], width)
     yield [Piece(f"signature  {card.signature}", "dim")]
+    if closing:
+        yield []
+        yield from verdict_lines(card, width)
+
+
+def verdict_lines(card: Scorecard, width: int) -> Iterator[Line]:
+    """The decision in words, each statement indented behind its head."""
+    for statement in verdict(card):
+        style = STYLES[statement.tone]
+        head = Piece(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
+        indent = Piece(" " * HEAD_WIDTH)
+        for number, line in enumerate(
+            paragraph([Piece(statement.text)], max(20, width - HEAD_WIDTH))
+        ):
+            yield [indent if number else head, *line]
+
+
+def _template(
+    card: Scorecard, template: Sequence[TemplateRow], width: int, *, all_rows: bool
+) -> Iterator[Line]:
+    """The framework's template; as many models a table as the width allows."""
+    filled = rows(card, template, all_rows=all_rows)
+    layout = WIDE if _room(width, WIDE) >= len(card.models) else NARROW
+    room = _room(width, layout)
+    notes = _Footnotes()
+    for start in range(0, max(1, len(card.models)), room):
+        shown = slice(start, start + room)
+        columns = _columns(card, layout, shown, width)
+        yield from table(columns, _body(filled, layout, shown, notes), width)
+        yield []
+    missing = not_run(card, template)
+    if missing:
+        yield from paragraph([Piece(f"Not run: {', '.join(missing)}.", "dim")], width)
+    if layout.is_brief:
+        legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
+        yield from paragraph([Piece(legend, "dim")], width)
+    has_judge = card.judging is not None and card.judging.judge is not None
+    yield from _footnotes(notes, width, has_judge=has_judge)
 
 
 def _judging(judging: Judging) -> str:
@@ -180,25 +220,57 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    yield from ([Piece("Cost-adjusted rank and quality rank", "bold")], [])
+    title = "Ranking (a call is one telephone call through all its tasks)"
+    yield from paragraph([Piece(title, "bold")], width)
     headings = ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto")
+    entries = [_ranking_cells(entry) for entry in card.ranking]
+    yield from _with_reasons(headings, entries, width)
+    if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
+        hint = "A free model ranks first by rule; enter its real cost with --cost."
+        yield [Piece(hint, "dim")]
+    yield []
+
+
+def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
+    """Who is closest, where a model does not pass        C-129"""
+    if not card.zeroed_ranking:
+        return
+    tasks = {tuple(entry.tasks) for entry in card.zeroed_ranking if entry.zeroed_final is not None}
+    over = f", over {', '.join(tasks.pop())}" if len(tasks) == 1 else ""
+    yield from paragraph([Piece(f"Not official: blocked calls counted as 0{over}", "bold")], width)
+    headings = ("Place", "Model", "Final", "$ / 1000 calls")
+    yield from _with_reasons(headings, [_zeroed_cells(e) for e in card.zeroed_ranking], width)
+    yield []
+
+
+def _zeroed_cells(entry: Zeroed) -> Line:
+    cost = entry.cost_per_1000_calls
+    more = len(entry.obstacles) - OBSTACLES_SHOWN
+    told = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
+    mark = " (estimate)" if entry.estimate else ""
+    return [
+        Piece("—" if entry.rank is None else str(entry.rank)),
+        Piece(plain(entry.model, 40)),
+        Piece("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
+        Piece("unknown" if cost is None else show_money(cost)),
+        Piece(told, "dim"),
+    ]
+
+
+def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
+    """A ranking; what is said about a model has a column where there is room, else lines below."""
     columns = [
         Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
         for name in headings
     ]
-    entries = [_ranking_cells(entry) for entry in card.ranking]
     if width >= ROOM_FOR_REASONS:
         yield from table([*columns, Column("")], entries, width)
-    else:
-        yield from table(columns, [cells[:-1] for cells in entries], width)
-        for cells in entries:
-            if cells[-1].text:
-                told = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
-                yield from paragraph([told], width)
-    yield []
-    if any(entry.cost_status == "zero" for entry in card.ranking):
-        hint = "A free model ranks first by rule; enter its real cost with --cost."
-        yield [Piece(hint, "dim")]
+        return
+    yield from table(columns, [cells[:-1] for cells in entries], width)
+    for cells in entries:
+        if cells[-1].text:
+            told = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
+            yield from paragraph([told], width)
 
 
 def _ranking_cells(entry: Ranked) -> Line:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from callscore.config import ScoreConfig
-from callscore.core.calling import CaseProvider, Provider
+from callscore.core.calling import Call, CaseProvider, Provider
 from callscore.core.case import Case, Prompt
 from callscore.core.run_words import Work
 from callscore.scoring.cases import NamedEmotions, WantedCases, case_positions
@@ -55,7 +55,7 @@ class CallSubjects:
         cases = 0
         for placed in WantedCases(self._config, self._positions):
             cases += 1
-            digest.update(placed.line.raw.strip() + b"\n")
+            placed.add_to(digest)
         return Survey(cases, digest.hexdigest())
 
     def stream(self) -> Iterator[Asked]:
@@ -89,14 +89,15 @@ def work_of(
     model: str, provider: Provider, subjects: Iterable[Asked], repeats: int
 ) -> Iterator[Work]:
     """The work of one model: every case, every repeat; what cannot be asked is left out."""
-    from_case = provider if isinstance(provider, CaseProvider) else None
-    for case, prompt in subjects:
+    for asked in subjects:
         for run in range(1, repeats + 1):
-            if from_case is None:
-                call = provider.call(prompt, run)
-            else:
-                found = from_case.call_for(case, prompt, run)
-                if found is None:
-                    continue
-                call = found
-            yield Work(case.id, model, run, call, case.task)
+            call = call_of(provider, asked, run)
+            if call is not None:
+                yield Work(asked.case.id, model, run, call, asked.case.task)
+
+
+def call_of(provider: Provider, asked: Asked, run: int) -> Call | None:
+    """The request for a case; None where there is nothing to ask (no answer was recorded)."""
+    if isinstance(provider, CaseProvider):
+        return provider.call_for(asked.case, asked.prompt, run)
+    return provider.call(asked.prompt, run)

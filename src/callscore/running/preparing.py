@@ -11,9 +11,12 @@ import msgspec
 from callscore.app import Targets
 from callscore.core.errors import UsageError
 from callscore.evalfile.config import EvalConfig
+from callscore.evalfile.scenarios import Departure, departures
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.store.files import check_targets
+from callscore.store.worklists import check_worklist
+from callscore.suites.orchestration.settings import Mode
 
 if TYPE_CHECKING:
     from callscore.running.scenarios import ScenarioSet
@@ -26,20 +29,42 @@ class RunOptions(msgspec.Struct, frozen=True):
     limit: int | None = None
     budget_usd: float | None = None
     preflight: bool = True
+    accept_changed: bool = False
+    """Where the run to be resumed was begun with another file or other data, begin a new one."""
     results: Path | None = None
     records: Path | None = None
     save_verdicts: Path | None = None
     card: Path | None = None
     log: Path | None = None
+    open_items: Path | None = None
+    mode: Mode | None = None
+    """Which reading scores scenarios, instead of the one that the file names."""
+    export: Path | None = None
+    """A folder for the answers to scenarios in the public form."""
+    trajectories: Path | None = None
+    """A file for every step of every scenario: what was sent, answered, due and decided."""
 
     @property
     def targets(self) -> Targets:
         """The files that the run writes."""
-        return Targets(self.results, self.records, self.save_verdicts, self.card)
+        return Targets(self.results, self.records, self.save_verdicts, self.card, self.open_items)
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse what cannot be written, or would be written into something else of the run."""
-        check_targets((*self.targets.files, self.log), config.files)
+        check_targets((*self.targets.files, self.log, self.trajectories), config.files)
+        if self.open_items is not None:
+            check_worklist(self.open_items)
+
+    def refuse_those_of_scenarios(self) -> None:
+        """What has a meaning for scenarios alone would silently do nothing elsewhere."""
+        given = {
+            "--mode": self.mode,
+            "--export": self.export,
+            "--trajectories": self.trajectories,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise UsageError(f"{name} is about scenarios; expected data.orchestration")
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -74,11 +99,27 @@ class Prepared(msgspec.Struct, frozen=True):
     @property
     def notes(self) -> list[str]:
         """What a reader of the scores must know about models that are none."""
-        return [
+        offline = [
             f"{model.spec.name}: {LABELS[model.spec.provider]}"
             for model in self.models
             if not model.online
         ]
+        return [*offline, *map(str, self.departures)]
+
+    @property
+    def departures(self) -> list[Departure]:
+        """Where a run that is called public asks otherwise."""
+        config = self.config
+        return departures(config.repeats, config.models, config.scenario_settings)
+
+
+def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
+    """The config with the reading of the command line; refused where it does not fit."""
+    settings = config.scenario_settings
+    settings = msgspec.structs.replace(settings, mode=mode or settings.mode)
+    if settings.mode == "compat" and config.scoring.judge != "none":
+        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+    return msgspec.structs.replace(config, scenario_settings=settings)
 
 
 def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
@@ -87,15 +128,19 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     A dry run and scoring again send nothing later either: `sending=False` needs no keys.
     """
     options.check_targets(config)
+    if not config.scenarios:
+        options.refuse_those_of_scenarios()
+    config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
     parts: list[Subjects] = [CallSubjects(scoring)] if config.cases else []
     sets: Sequence[ScenarioSet] = ()
     if config.scenarios:
         # The other suite is imported only where there are scenarios: half of the start-up.
-        from callscore.running.scenarios import ScenarioSet, ScenarioSubjects
+        from callscore.running.scenarios import ScenarioSet, ScenarioSubjects, chosen_protocol
 
-        sets = [ScenarioSet(data, options.limit) for data in config.scenarios]
+        protocol = chosen_protocol(config.scenario_settings)
+        sets = [ScenarioSet(data, options.limit, protocol) for data in config.scenarios]
         parts.append(ScenarioSubjects(sets))
     subjects = AllSubjects(parts)
     found = subjects.survey()

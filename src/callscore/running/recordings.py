@@ -7,18 +7,31 @@ from pathlib import Path
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
+from callscore.providers.replay import Recorded
 from callscore.store.files import LinesByKey, lines_of
+from callscore.store.orchestration_files import OUTPUT_SUFFIX
 from callscore.store.records import read_output, read_output_head, reply_of, run_of
 
 
 class Recordings:
-    """The outputs of one model in some files; of several models the one that is named."""
+    """The outputs of one model in some files; of several models the one that is named.
 
-    def __init__(self, name: str, model: str, paths: Sequence[Path]) -> None:
+    Lines of outputs, recorded runs of scenarios (`*_out.json`), or both.
+    """
+
+    def __init__(self, name: str, model: str, files: Sequence[Path]) -> None:
+        paths = [path for path in files if not path.name.endswith(OUTPUT_SUFFIX)]
+        self._scenarios: Recorded | None = None
+        if len(paths) < len(files):
+            # The other suite is imported only where there are recordings of it.
+            from callscore.running.scenario_recordings import ScenarioRecordings
+
+            recorded = [path for path in files if path.name.endswith(OUTPUT_SUFFIX)]
+            self._scenarios = ScenarioRecordings(name, recorded)
         self._lines = LinesByKey(paths)
         self._positions: dict[str, int] = {}
         models = {read_output_head(line).model for line in lines_of(paths)}
-        self._model = _chosen(name, model, models)
+        self._model = _chosen(name, model, models) if paths else ""
         for line in lines_of(paths):
             head = read_output_head(line)
             if head.model == self._model:
@@ -29,7 +42,7 @@ class Recordings:
         """What was recorded for a case and a run; None where nothing was."""
         position = self._positions.get(case_id)
         if position is None:
-            return None
+            return None if self._scenarios is None else self._scenarios(case_id, run)
         found: Reply | Failed | None = None
         for line in self._lines.lines(position):
             record = read_output(line)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -15,33 +14,56 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
 from callscore.core.version import __version__
-from callscore.evalfile.config import ScenarioData
+from callscore.evalfile.scenarios import Departure, ScenarioData, ScenarioSettings
 from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
+from callscore.running.scenario_outputs import public_output
+from callscore.running.scenario_replies import (
+    NOT_RUN,
+    ScenarioReplies,
+    Usage,
+    asked_and_answered,
+    latency_of,
+    usage_of_scenarios,
+)
+from callscore.running.step_gold import gold_of
 from callscore.scoring.answered_by import AnsweredBy
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
+from callscore.scoring.worklist import open_items
 from callscore.store.orchestration_files import read_text, scenario_files
+from callscore.store.worklists import OpenItem
 from callscore.suites.orchestration import outcome as outcomes
+from callscore.suites.orchestration.call.questions import Unanswered
+from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.headline import Headline
-from callscore.suites.orchestration.outcome import About, Outcome
-from callscore.suites.orchestration.plan.values import Plan
+from callscore.suites.orchestration.identity import scenarios_hash
+from callscore.suites.orchestration.outcome import About, Mode, Outcome
 from callscore.suites.orchestration.records import StepRecord
-from callscore.suites.orchestration.rows import FailedRow
-from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.rows import FailedRow, Row
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
+from callscore.suites.orchestration.scenario.protocol import (
+    Protocol,
+    bundled,
+    with_public_prompts,
+)
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
-from callscore.suites.orchestration.scenario.recording import Answer, Recording, Run
-from callscore.suites.orchestration.scenario.values import CallsDue, PlanStep, Scenario
+from callscore.suites.orchestration.scenario.values import AgentStep, Scenario
+from callscore.suites.orchestration.settings import History
 from callscore.suites.orchestration.standard import Evaluated, OpenStep, evaluate, open_steps
 
+if TYPE_CHECKING:
+    from callscore.running.free_scores import FreeScoring
+
 TASK = "orchestration"
-NOT_RUN = "not run"
+READ_BY_DOCUMENT = "standard_reading"
+"""Of a step's result in a run that is scored as the public evaluator does."""
 
 StoredAnswers = Callable[[str, str], Mapping[int, Reply | Failed]]
 """What was stored of a model for a case id, by run."""
 OnResult = Callable[[CaseResult], None]
+OnScenario = Callable[[ScenarioReplies, Sequence[StepRecord]], None]
 
 
 class ScenarioScore(msgspec.Struct, frozen=True):
@@ -51,10 +73,23 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     headline: Headline
 
 
+def chosen_protocol(settings: ScenarioSettings) -> Protocol:
+    """How models are asked; raises DataError where the user's prompts cannot be used."""
+    if settings.prompts is None:
+        return bundled(settings.protocol)
+    try:
+        return with_public_prompts(read_text(settings.prompts))
+    except DataError as error:
+        raise error.located(str(settings.prompts)) from None
+
+
 class ScenarioSet:
     """The scenarios of one language with their cards, read when they are asked for."""
 
-    def __init__(self, data: ScenarioData, limit: int | None = None) -> None:
+    def __init__(
+        self, data: ScenarioData, limit: int | None = None, protocol: Protocol | None = None
+    ) -> None:
+        self.protocol = protocol or bundled("callscore")
         self.folder = data.scenarios
         self.cards, self._cards_hash = read_cards(data.cards)
         self.lang = language_of(data.scenarios)
@@ -68,12 +103,23 @@ class ScenarioSet:
             except DataError as error:
                 raise error.located(str(path)) from None
 
+    def askable(self, scenario: Scenario) -> list[StepCase]:
+        """The steps of agents with a card: without one there is no tool to call."""
+        return [
+            case
+            for case in step_cases(scenario, self.cards, self.protocol)
+            if not isinstance(case.step, AgentStep) or case.step.has_card
+        ]
+
     def digest(self) -> str:
-        """Hash of cards and scenarios."""
-        digest = hashlib.sha256(self._cards_hash.encode())
-        for path in self._paths:
-            digest.update(path.read_bytes())
-        return digest.hexdigest()[:12]
+        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
+        steps = ((scenario.id, scenario.raw) for scenario in self.scenarios())
+        return scenarios_hash(self._cards_hash, steps)
+
+    def shown_path(self, scenario_id: str) -> str:
+        """The scenario's file as results name it        C-121"""
+        found = (path for path in self._paths if path.stem == scenario_id)
+        return shown_path(next(found, self.folder))
 
 
 class ScenarioSubjects:
@@ -85,48 +131,25 @@ class ScenarioSubjects:
     def survey(self) -> Survey:
         """Read every scenario."""
         cases = sum(1 for _ in self.stream())
-        return Survey(cases, "+".join(part.digest() for part in self._sets))
+        return Survey(cases, "+".join(_asked_digest(part) for part in self._sets))
 
     def stream(self) -> Iterator[Asked]:
         """Every step of every scenario."""
         for part in self._sets:
             for scenario in part.scenarios():
-                for step in _askable(scenario, part.cards):
-                    yield Asked(Case(step.id, SCENARIO, "", {}, _gold(step)), step.prompt)
+                for step in part.askable(scenario):
+                    yield as_asked(step)
 
 
-def _askable(scenario: Scenario, cards: Cards) -> list[StepCase]:
-    """The steps of agents with a card: without one there is no tool to call."""
-    return [
-        case
-        for case in step_cases(scenario, cards)
-        if isinstance(case.step, PlanStep) or case.step.has_card
-    ]
+def _asked_digest(part: ScenarioSet) -> str:
+    """Data and protocol: answers that were asked for otherwise are not scored as these."""
+    named = "" if part.protocol.name == "callscore" else f":{part.protocol.signature}"
+    return part.digest() + named
 
 
-def _gold(step: StepCase) -> dict[str, Any]:
-    """What a perfect model would answer: a plan, calls, or the text of a rejection."""
-    due = step.step
-    if isinstance(due, PlanStep):
-        return {"plan": _plan(due.gold)}
-    if isinstance(due.due, CallsDue):
-        calls = [msgspec.structs.asdict(call) for call in due.due.calls]
-        return {"calls": calls or [{"name": due.due.tool, "arguments": {}}]}
-    return {"text": f"<response><status>{due.due.type}</status></response>"}
-
-
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {
-        workflow.name: {
-            "status": workflow.status,
-            "steps": [
-                {"status": step.status, "agent_id": step.agent, "refined_query": step.query}
-                for step in workflow.steps
-            ],
-            **({"depends_on": list(workflow.depends_on)} if workflow.depends_on else {}),
-        }
-        for workflow in plan.workflows
-    }
+def as_asked(step: StepCase, case_id: str = "") -> Asked:
+    """The step as a case with its gold, under its own id or another."""
+    return Asked(Case(case_id or step.id, SCENARIO, "", {}, gold_of(step.step)), step.prompt)
 
 
 class ScenarioAnswers(msgspec.Struct, frozen=True):
@@ -139,10 +162,26 @@ class ScenarioAnswers(msgspec.Struct, frozen=True):
     answered_by: AnsweredBy
     verdicts: StepVerdicts = StepVerdicts()
     """What the files of the run say about values that code cannot compare."""
+    mode: Mode = "standard"
+    history: History = "gold"
+    departures: Sequence[Departure] = ()
+    """Where models were not asked as the protocol has it."""
 
-    def of(self, model: str) -> _Answers:
-        """The answers of one model."""
-        return _Answers(model, self.stored, self.repeats)
+    def replies(self, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
+        """The answers of one model to one scenario."""
+        cases = part.askable(scenario)
+        stored = {case.id: self.stored(model, case.id) for case in cases}
+        steps = list(asked_and_answered(cases, stored, self.repeats))
+        return ScenarioReplies(scenario, model, self.repeats, steps)
+
+
+class Listeners(NamedTuple):
+    """Who is told of every step's result, and of every scenario with its records."""
+
+    on_result: OnResult
+    on_scenario: OnScenario | None = None
+    on_free: OnScenario | None = None
+    """Of scenarios in the pass with the model's own history."""
 
 
 Judged = Mapping[tuple[str, Path], JudgedSteps]
@@ -154,7 +193,7 @@ async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
     try:
         return {
             (model, part.folder): await judge_steps(
-                _open_steps(part, given.of(model), given.verdicts), examiner, model
+                _open_steps(given, model, part), examiner, model
             )
             for model in given.models
             for part in given.sets
@@ -163,124 +202,151 @@ async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
         await examiner.close()
 
 
-def _open_steps(part: ScenarioSet, answers: _Answers, given: StepVerdicts) -> Iterator[OpenStep]:
-    recorded = given.of(answers.model, part.lang)
+def open_values(given: ScenarioAnswers, judged: Judged) -> Iterator[OpenItem]:
+    """Every value that neither code nor files nor the judge has compared, for people to decide."""
+    for model in given.models:
+        for part in given.sets:
+            said = judged.get((model, part.folder))
+            known = said.verdicts if said is not None else {}
+            for step in _open_steps(given, model, part):
+                left = [q for q in step.questions if (step.case_id, step.run, q.item) not in known]
+                yield from open_items(step.case_id, model, step.run, left)
+
+
+def _open_steps(given: ScenarioAnswers, model: str, part: ScenarioSet) -> Iterator[OpenStep]:
+    recorded = given.verdicts.of(model, part.lang)
     for scenario in part.scenarios():
-        recording = answers.recording(scenario, part.cards)
+        recording = given.replies(model, part, scenario).recording()
         with suppress(DataError):  # an outage: the scenario fails when it is scored
             place = Place(part.lang, scenario.id)
             yield from list(open_steps(recording, place, part.cards, recorded))
 
 
 def score_scenarios(
-    given: ScenarioAnswers, judged: Judged, on_result: OnResult
+    given: ScenarioAnswers, judged: Judged, listeners: Listeners
 ) -> dict[str, ScenarioScore]:
     """The result of every model, from what was stored."""
     found = {}
     for model in given.models:
         scored = [
-            _score(
-                _Part(part, given.of(model), given.verdicts, judged.get((model, part.folder))),
-                on_result,
-            )
+            _Scoring(given, model, part, judged.get((model, part.folder))).outcome(listeners)
             for part in given.sets
         ]
-        named = [_named(outcome, given.answered_by) for outcome in scored]
+        named = [_named(outcome, given) for outcome in scored]
         found[model] = ScenarioScore(result_document(named), outcomes.headline(scored))
     return found
 
 
-def _named(outcome: Outcome, answered_by: AnsweredBy) -> Outcome:
+def _named(outcome: Outcome, given: ScenarioAnswers) -> Outcome:
     """The result, with the names under which the model answered where it was asked by another."""
     model = outcome.about.model
-    about = msgspec.structs.replace(outcome.about, answered_by=answered_by.identity(model))
-    warnings = (*outcome.warnings, *answered_by.notes_on(model))
+    about = msgspec.structs.replace(outcome.about, answered_by=given.answered_by.identity(model))
+    asked_otherwise = [str(each) for each in given.departures if each.model in (None, model)]
+    warnings = (*outcome.warnings, *asked_otherwise, *given.answered_by.notes_on(model))
     return msgspec.structs.replace(outcome, about=about, warnings=warnings)
 
 
-class _Answers(msgspec.Struct, frozen=True):
-    """The stored answers of one model."""
-
-    model: str
-    stored: StoredAnswers
-    repeats: int
-
-    def recording(self, scenario: Scenario, cards: Cards) -> Recording:
-        """A scenario as if it had been recorded: every run, every step that was asked."""
-        runs = range(1, self.repeats + 1)
-        plans: dict[int, dict[int, Answer]] = {run: {} for run in runs}
-        steps: dict[int, dict[int, Answer]] = {run: {} for run in runs}
-        for case in _askable(scenario, cards):
-            kept = plans if isinstance(case.step, PlanStep) else steps
-            found = self.stored(self.model, case.id)
-            for run in runs:
-                kept[run][case.step.step_id] = _answer(found.get(run))
-        return Recording(
-            scenario.id,
-            tuple(Run(run, plans[run], steps[run]) for run in runs),
-            (scenario.raw,) * self.repeats,
-            self.model,
-        )
-
-
-def _answer(found: Reply | Failed | None) -> Answer:
-    """What came back; an outage stays one, so that it never counts against the model."""
-    if found is None:
-        return Answer(error=NOT_RUN)
-    if isinstance(found, Failed):
-        return Answer(error=found.why or found.stage)
-    text = found.text.decode("utf-8", "replace") if isinstance(found.text, bytes) else found.text
-    calls = [{"name": call.name, "arguments": call.arguments} for call in found.tool_calls]
-    return Answer(text, calls)
-
-
-class _Part(NamedTuple):
+class _Scoring:
     """One model's answers to one set, and who knows what code cannot compare in them."""
 
-    scenarios: ScenarioSet
-    answers: _Answers
-    verdicts: StepVerdicts
-    judged: JudgedSteps | None
+    def __init__(
+        self, given: ScenarioAnswers, model: str, part: ScenarioSet, judged: JudgedSteps | None
+    ) -> None:
+        self._given, self._model, self._part, self._judged = given, model, part, judged
+        self._recorded = given.verdicts.of(model, part.lang)
+        self._known = self._recorded if judged is None else judged.after(self._recorded)
+        self._evaluated: list[Evaluated] = []
+        self._public_rows: list[Row] = []
+        self._failed: list[FailedRow] = []
+        self._used: dict[str, Usage] = {}
 
+    def outcome(self, listeners: Listeners) -> Outcome:
+        """The result of every scenario; each is let go when it is scored."""
+        part, shown = self._part, shown_path(self._part.folder)
+        free = self._free_scoring()
+        for scenario in part.scenarios():
+            replies = self._given.replies(self._model, part, scenario)
+            records = self._score(replies, part.shown_path(scenario.id), listeners.on_result)
+            self._used[scenario.id] = replies.usage()
+            if listeners.on_scenario is not None:
+                listeners.on_scenario(replies, records)
+            if free is not None:
+                free.add(replies, listeners.on_free)
+        about = About(
+            shown,
+            part.lang,
+            self._model,
+            self._given.verdicts.source,
+            part.digest(),
+            __version__,
+            protocol=part.protocol.signature,
+            usage=usage_of_scenarios(self._used),
+            free_running=None if free is None else free.document(),
+        )
+        about = about if self._judged is None else self._judged.told(about)
+        return with_unused(self._outcome(about), self._recorded)
 
-def _score(given: _Part, on_result: OnResult) -> Outcome:
-    part, answers, verdicts, judged = given
-    shown = shown_path(part.folder)
-    recorded = verdicts.of(answers.model, part.lang)
-    known = recorded if judged is None else judged.after(recorded)
-    evaluated: list[Evaluated] = []
-    failed: list[FailedRow] = []
-    for scenario in part.scenarios():
-        path = f"{shown}/{scenario.id}"
-        recording = answers.recording(scenario, part.cards)
+    def _free_scoring(self) -> FreeScoring | None:
+        if self._given.history != "own":
+            return None
+        from callscore.running.free_scores import FreeScoring
+
+        return FreeScoring(self._given, self._model, self._part)
+
+    def _outcome(self, about: About) -> Outcome:
+        if self._given.mode == "compat":
+            return outcomes.compat_outcome(about, self._public_rows, self._failed)
+        return outcomes.standard_outcome(about, self._evaluated, self._failed)
+
+    def _score(
+        self, replies: ScenarioReplies, path: str, on_result: OnResult
+    ) -> Sequence[StepRecord]:
+        """The records of one scenario, told one by one; none where an answer is missing."""
         try:
-            place = Place(part.lang, scenario.id)
-            found = evaluate(recording, place, part.cards, known, path)
+            evaluated = self._evaluate(replies, path)
         except DataError as error:
-            failed.append(FailedRow(path, error.problem))
-            _report_failures(recording, scenario, answers.model, on_result)
-            continue
-        evaluated.append(found)
-        for record in found.records:
-            on_result(_result(record, answers.model))
-    about = About(shown, part.lang, answers.model, verdicts.source, part.digest(), __version__)
-    about = about if judged is None else judged.told(about)
-    return with_unused(outcomes.standard_outcome(about, evaluated, failed), recorded)
+            self._failed.append(FailedRow(path, error.problem))
+            for result in _failures(replies):
+                on_result(result)
+            return ()
+        self._evaluated.append(evaluated)
+        answers = replies.by_step()
+        for record in evaluated.records:
+            on_result(_result(record, self._model, answers, self._given.mode))
+        return evaluated.records
+
+    def _evaluate(self, replies: ScenarioReplies, path: str) -> Evaluated:
+        part, scenario = self._part, replies.scenario
+        if self._given.mode == "standard":
+            place = Place(part.lang, scenario.id)
+            return evaluate(replies.recording(), place, part.cards, self._known, path)
+        # The records say step by step what was right; the numbers are the public evaluator's.
+        apart = self._given.verdicts.of(self._model, part.lang)
+        place = Place(part.lang, scenario.id)
+        evaluated = evaluate(replies.recording(), place, part.cards, apart, path)
+        if replies.missing:
+            raise DataError(f"error: {replies.missing}")
+        schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
+        prefix = f"{part.lang}/{scenario.id}"
+        known = self._known if self._given.verdicts.records else Unanswered()
+        row = evaluate_file(public_output(replies), path, schemas, known, prefix)
+        self._public_rows.append(row)
+        return evaluated
 
 
-def _report_failures(
-    recording: Recording, scenario: Scenario, model: str, on_result: OnResult
-) -> None:
+def _failures(replies: ScenarioReplies) -> Iterator[CaseResult]:
     """The steps behind a scenario that could not be scored: each with its cause."""
-    for run in recording.runs:
-        for step, answer in sorted({**run.plans, **run.steps}.items()):
-            if answer.error:
-                case = f"{scenario.lang}/{scenario.id}#{step}"
-                status: Status = "not_run" if answer.error == NOT_RUN else "error"
-                on_result(CaseResult(case, model, run.number, TASK, status, flags=(answer.error,)))
+    for step in sorted(replies.steps, key=lambda step: (step.run, step.case.step_id)):
+        if isinstance(step.found, Reply):
+            continue
+        status: Status = "not_run" if step.found is None else "error"
+        why = NOT_RUN if step.found is None else step.found.why or step.found.stage
+        yield CaseResult(step.case.id, replies.model, step.run, TASK, status, flags=(why,))
 
 
-def _result(record: StepRecord, model: str) -> CaseResult:
+def _result(
+    record: StepRecord, model: str, answers: Mapping[tuple[str, int], Reply], mode: Mode
+) -> CaseResult:
     metrics: dict[str, float | None] = {"orchestration.success": float(record.success)}
     if record.plan is not None:
         metrics["orchestration.plan"] = record.plan.score
@@ -289,6 +355,14 @@ def _result(record: StepRecord, model: str) -> CaseResult:
             "orchestration.name": record.call.name,
             "orchestration.key": record.call.key,
             "orchestration.value": record.call.value,
+        }
+    reply = answers.get((record.case_id, record.run))
+    if reply is not None:
+        metrics |= {
+            "orchestration.input_tokens": reply.input_tokens,
+            "orchestration.output_tokens": reply.output_tokens,
+            "orchestration.cost_usd": reply.cost_usd,
+            "orchestration.latency_ms": latency_of(reply),
         }
     return CaseResult(
         record.case_id,
@@ -299,6 +373,6 @@ def _result(record: StepRecord, model: str) -> CaseResult:
         score=float(record.success),
         ungated_score=float(record.success),
         reasons=tuple(difference.kind for difference in record.differences),
-        flags=record.flags,
+        flags=(*record.flags, *(() if mode == "standard" else (READ_BY_DOCUMENT,))),
         metrics=metrics,
     )

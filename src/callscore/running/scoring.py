@@ -30,7 +30,11 @@ from callscore.scoring.scorecards import scorecard
 from callscore.store.journal import Journal
 
 if TYPE_CHECKING:
+    from callscore.running.scenario_outputs import OutputFolder
+    from callscore.running.scenario_replies import ScenarioReplies
     from callscore.running.scenarios import Judged, ScenarioAnswers, ScenarioScore, StoredAnswers
+    from callscore.running.trajectories import Trajectories
+    from callscore.suites.orchestration.records import StepRecord
 
 CASES_TOGETHER = 8
 """So many cases are scored before the clock is looked at."""
@@ -95,7 +99,7 @@ class JournalAnswers:
     def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
         for reply in runs.values():
             if isinstance(reply, Reply):
-                self.answered_by.count(model, reply.model)
+                self.answered_by.count(model, reply.model, reply.asked_as)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
@@ -151,6 +155,8 @@ class RunScoring:
         self._outlets = self._stack.enter_context(opened_outlets(targets))
         self._tallying = None
         self._judged: Judged = {}
+        self.exported: OutputFolder | None = None
+        self._trajectories: Trajectories | None = None
         self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
         if config.cases:
             config.scoring.check()
@@ -161,7 +167,20 @@ class RunScoring:
             from callscore.scoring.step_verdicts import read_step_verdicts
 
             self._step_verdicts = read_step_verdicts(config.scoring.verdicts)
+            self._open_scenario_files()
         return self
+
+    def _open_scenario_files(self) -> None:
+        options = self._prepared.options
+        if options.export is not None:
+            from callscore.running.scenario_outputs import OutputFolder
+
+            self.exported = OutputFolder(options.export, self._source.models)
+        if options.trajectories is not None:
+            from callscore.running.trajectories import trajectories_in
+
+            file = trajectories_in(options.trajectories)
+            self._trajectories = self._stack.enter_context(file)
 
     def __exit__(
         self,
@@ -236,6 +255,8 @@ class RunScoring:
     def notes(self) -> list[str]:
         """What a reader must know about the models; complete when everything is scored."""
         notes = [*self._prepared.notes, *self._source.answered_by.notes()]
+        if self.exported is not None:
+            notes += [f"not exported: {why}" for why in self.exported.left_out]
         if self._tallying is None and self._examiner is not None:
             notes += self._examiner.answered_by.notes()  # else the card has them
         return notes
@@ -244,7 +265,7 @@ class RunScoring:
         """The results of the orchestration suite, where the run has scenarios."""
         if not self._prepared.sets:
             return {}
-        from callscore.running.scenarios import score_scenarios
+        from callscore.running.scenarios import Listeners, open_values, score_scenarios
 
         if self._outlets.on_verdict is not None:
             for (model, _), judged in self._judged.items():
@@ -252,7 +273,21 @@ class RunScoring:
                     self._outlets.on_verdict(record)
         on_result = _labelling(self._outlets.on_result, self._source.labels)
         answers = self._scenario_answers(self._source.counted_of_model)
-        return score_scenarios(answers, self._judged, on_result)
+        if self._outlets.on_open is not None:
+            for item in open_values(self._scenario_answers(self._source.of_model), self._judged):
+                self._outlets.on_open(item)
+        listeners = Listeners(on_result, self._on_scenario, self._on_free)
+        return score_scenarios(answers, self._judged, listeners)
+
+    def _on_scenario(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
+        if self.exported is not None:
+            self.exported.write(replies)
+        if self._trajectories is not None:
+            self._trajectories.write(replies, records)
+
+    def _on_free(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
+        if self._trajectories is not None:
+            self._trajectories.write(replies, records, "own")
 
     def _scenario_answers(self, of_model: StoredAnswers) -> ScenarioAnswers:
         from callscore.running.scenarios import ScenarioAnswers
@@ -265,6 +300,9 @@ class RunScoring:
             prepared.config.repeats,
             self._source.answered_by,
             self._step_verdicts,
+            prepared.config.scenario_settings.mode,
+            prepared.config.scenario_settings.history,
+            prepared.departures,
         )
 
 

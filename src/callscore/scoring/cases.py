@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.nearest import nearest
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
 from callscore.store.records import (
+    canonical_case,
     read_case,
     read_case_id,
     read_case_ids,
@@ -40,6 +42,17 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     line: Line
     opened: Opened
 
+    def add_to(self, digest: Digest) -> None:
+        """Take the case into the hash of its data set: its content, not its bytes        C-132"""
+        digest.update(canonical_case(self.opened.case, self.line) + b"\n")
+
+
+class Digest(Protocol):
+    """A hash that is being made."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take these bytes in."""
+
 
 def open_case(
     line: Line, tasks: Mapping[str, Task[Any, Any]], *, for_scoring: bool = True
@@ -55,9 +68,10 @@ def open_case(
         refuse_contradiction(reference)
         return Opened(case, task, reference)
     except KeyError:
-        expected = ", ".join(tasks)
+        near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
+        meant = f"did you mean {near}? " if near else ""
         raise DataError(
-            f"{case.task!r} is not a task; expected one of {expected}",
+            f"{case.task!r} is not a task; {meant}expected one of {expected}",
             field="task",
             case_id=case.id,
             place=line.place,

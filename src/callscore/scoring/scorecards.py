@@ -181,6 +181,10 @@ def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
             "without an output, a metric of another task, or an item that is not there"
         )
+    if tallied.by_code:
+        notes.append(
+            f"records of metrics that code computes: {tallied.by_code}; they were not used"
+        )
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
         "no answer; their cases are the mean of the other runs"

@@ -3,14 +3,17 @@
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from callscore.core import strict_json
-from callscore.core.case import Case, Failed, Reply
+from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
+from callscore.core.framework import DOCUMENT, WHOLE
+from callscore.core.nearest import instead_of, nearest
+from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, numbered
 
 T = TypeVar("T")
@@ -20,6 +23,9 @@ SHORTEST_CUT = 64
 """Shorter outputs might stand in the record twice, as a name; their key tells them apart."""
 QUOTE = ord('"')
 EXPECTED_INSTEAD = {"non_finite": "a finite number", "duplicate_key": "every key once"}
+VERY_LIKE = 0.8
+"""A key of the user's own must not be taken for a misspelt one."""
+_STEP = re.compile(r"\w+")
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 _MISSING = re.compile(r"Object missing required field `(.*?)`")
 
@@ -65,6 +71,8 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     latency_ms: float | None = None
     finish_reason: str | None = None
     error: Any = None
+    tool_calls: Any = None
+    """Calls of tools beside or instead of `output`: steps of scenarios."""
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
@@ -83,11 +91,33 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     by: str = ""
     approximate: bool = False
     """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
+    expected_outcome_field: str = ""
+    """The field of the reference that the verdict rests on, where it names one."""
+    model_output_field: str = ""
+    """The same of the answer."""
+    note: str = ""
+    """Why, in words."""
     judge: str | None = None
     """Labels only: the word that a judge gave on the same item."""
 
 
+class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A score of a whole metric in the five keys of the framework, and whose it is (C-100)."""
+
+    case_id: str
+    metric: str
+    score: float
+    expected_outcome_reference: Any
+    model_output_observed: Any
+    reason: str
+    model: str | None = None
+    run: int = 1
+    by: str = DOCUMENT
+
+
 _ENCODE = msgspec.json.Encoder().encode
+_SORTED = msgspec.json.Encoder(order="sorted")
+_ANY = msgspec.json.Decoder()
 _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _EMOTION = msgspec.json.Decoder(_EmotionOfCase)
@@ -139,6 +169,30 @@ def read_case(line: Line) -> Case:
     return _converted(_strict(line), Case, line)
 
 
+def canonical_case(case: Case, line: Line) -> bytes:
+    """The case on a line as canonical JSON: keys sorted, no space, texts as they are        C-132
+
+    What is null says no more than what is left out. Keys that no case has stand behind the others.
+    """
+    known = _SORTED.encode(case)
+    if strict_json.is_whole(line.raw, known):
+        return known
+    unread = _unread(_as_it_is(line) or _strict(line))
+    return known + _SORTED.encode(unread) if unread else known
+
+
+def _unread(record: dict[str, Any]) -> list[Any]:
+    """What a record holds beside the documented keys, in itself and in its turns."""
+    turns = record.get("transcript")
+    parts = [(record, Case), *((turn, Turn) for turn in (turns if type(turns) is list else ()))]
+    return [
+        (number, key, part[key])
+        for number, (part, kind) in enumerate(parts)
+        for key in sorted(part.keys() - set(kind.__struct_fields__))
+        if part[key] is not None
+    ]
+
+
 def read_checked_case(line: Line) -> Case:
     """The case on a line that `read_case` has accepted before: the same value, read faster."""
     return _decoded(line) or read_case(line)
@@ -183,7 +237,9 @@ def read_output(line: Line) -> OutputRecord:
         raise _at(
             line, DataError(f"{cost} is {what}; expected 0 or more dollars", field="cost_usd")
         )
-    if not record.output and not record.error:
+    if not isinstance(record.tool_calls, list | None):
+        raise _at(line, DataError("expected a list of calls", field="tool_calls"))
+    if not record.output and not record.error and record.tool_calls is None:
         raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
     return record
 
@@ -202,11 +258,55 @@ def _envelope(raw: bytes, record: OutputRecord) -> bytes:
 
 
 def read_verdict(line: Line) -> VerdictRecord:
-    """The verdict on a line: a word or a value, never both, never neither."""
-    record = _converted(_strict(line), VerdictRecord, line)
+    """The verdict on a line: a word or a value, never both, never neither; or a five-key record."""
+    value = _strict(line)
+    if is_five_key(value):
+        return _of_whole(_converted(value, FiveKeyRecord, line))
+    record = _converted(value, VerdictRecord, line)
     if (record.verdict is None) == (record.value is None):
         raise _at(line, DataError("expected either a word here or a `value`", field="verdict"))
     return record
+
+
+def is_five_key(value: Any) -> bool:
+    """Whether a line scores a metric as a whole, in the keys of the framework."""
+    return isinstance(value, dict) and "score" in value and "item" not in value
+
+
+def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
+    return VerdictRecord(
+        case_id=record.case_id,
+        metric=record.metric,
+        item=WHOLE,
+        model=record.model,
+        run=record.run,
+        value=record.score,
+        text=_as_text(record.expected_outcome_reference),
+        quote=_as_text(record.model_output_observed),
+        by=record.by,
+        note=record.reason,
+    )
+
+
+def as_written(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
+    """A verdict in the form in which it is kept in a file."""
+    if record.item != WHOLE or record.value is None:
+        return record
+    return FiveKeyRecord(
+        case_id=record.case_id,
+        metric=record.metric,
+        score=record.value,
+        expected_outcome_reference=record.text,
+        model_output_observed=record.quote,
+        reason=record.note,
+        model=record.model,
+        run=record.run,
+        by=record.by,
+    )
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def run_of(record: OutputRecord) -> int:
@@ -220,13 +320,14 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
         why = record.error if isinstance(record.error, str) else msgspec.json.encode(record.error)
         why = why if isinstance(why, str) else why.decode()
         return Failed("model", why, record.cost_usd)
-    raw, usage = bytes(record.output), record.usage
+    raw, usage = bytes(record.output) or b"null", record.usage
     return Reply(
         _text(raw) if raw[0] == QUOTE or raw == b"null" else raw,
         record.finish_reason,
         usage.input_tokens if usage is not None else None,
         usage.output_tokens if usage is not None else None,
         record.cost_usd,
+        () if record.tool_calls is None else recorded_calls(record.tool_calls),
     )
 
 
@@ -254,7 +355,7 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
     try:
         return decoder.decode(line.raw)
     except msgspec.ValidationError as error:
-        raise _at(line, _type_error(error)) from None
+        raise _at(line, _type_error(error, _as_it_is(line))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Only lone surrogates get past the strict reader here; it has replaced them.
         return _typed(
@@ -262,11 +363,20 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
         )
 
 
+def _as_it_is(line: Line) -> Any:
+    """Whatever stands on a line; None where that is no JSON."""
+    try:
+        return _ANY.decode(line.raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def _converted(value: Any, kind: type[T], line: Line) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _at(line, _type_error(error).located("", _case_named_in(value))) from None
+        problem = _type_error(error, value).located("", _case_named_in(value))
+        raise _at(line, problem) from None
 
 
 def _case_named_in(record: Any) -> str:
@@ -275,15 +385,37 @@ def _case_named_in(record: Any) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _type_error(error: msgspec.ValidationError) -> DataError:
-    """msgspec's message, with the path in it as the field."""
+def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError:
+    """msgspec's message, with the path in it as the field; of a key, what may have been meant."""
     message = str(error)
     found = _AT.search(message)
     field = found[1] if found else ""
     if missing := _MISSING.match(message):
+        meant = instead_of(missing[1], _keys_at(record, field))
         field = f"{field}.{missing[1]}" if field else missing[1]
-        return DataError("missing; expected as documented", field=field)
+        return DataError(f"missing; {meant}expected as documented", field=field)
     return DataError(_AT.sub("", message).replace("`", ""), field=field)
+
+
+def _keys_at(record: Any, path: str) -> Iterable[str]:
+    """The keys of the object at a path such as `transcript[3]`."""
+    for step in _STEP.findall(path):
+        try:
+            record = record[int(step) if step.isdecimal() else step]
+        except (KeyError, IndexError, TypeError):
+            return ()
+    return record if isinstance(record, dict) else ()
+
+
+def near_misses(line: Line) -> list[DataError]:
+    """Keys of a case that are nearly documented ones, and say nothing as they are."""
+    record = _strict(line)
+    known = Case.__struct_fields__
+    return [
+        DataError(f"is read by nobody; did you mean {near}?", field=key, place=line.place)
+        for key in record
+        if key not in known and (near := nearest(key, known, VERY_LIKE)) and near not in record
+    ]
 
 
 def _at(line: Line, error: DataError) -> DataError:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from callscore.core.case import Tool
+from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill
 from callscore.suites.orchestration.scenario.cases import step_cases, tool_result
-from callscore.suites.orchestration.scenario.queries import bound_queries
+from callscore.suites.orchestration.scenario.protocol import (
+    Protocol,
+    bundled,
+    with_public_prompts,
+)
+from callscore.suites.orchestration.scenario.queries import Binding, bound_queries
 from callscore.suites.orchestration.scenario.reading import Place, interpret
 from callscore.suites.orchestration.scenario.values import RawStep, Scenario
 
@@ -56,12 +62,21 @@ TRIP = scenario_of(
 )
 
 
+def queries(scenario: Scenario, binding: Binding) -> dict[int, str]:
+    return {step: query.text for step, query in bound_queries(scenario, binding).items()}
+
+
+def contents(scenario: Scenario, case_id: str, protocol: Protocol | None = None) -> list[str]:
+    case = next(case for case in step_cases(scenario, CARDS, protocol) if case.id == case_id)
+    return [message.content for message in case.prompt.messages]
+
+
 def test_q20_a_rejection_does_not_advance_the_plan() -> None:
-    assert bound_queries(TRIP, "progress") == {4: "search", 5: "book", 7: "book", 9: "cancel"}
+    assert queries(TRIP, "progress") == {4: "search", 5: "book", 7: "book", 9: "cancel"}
 
 
 def test_q20_the_public_binding_runs_ahead_of_the_conversation() -> None:
-    assert bound_queries(TRIP, "public") == {4: "search", 5: "book", 7: "cancel"}
+    assert queries(TRIP, "public") == {4: "search", 5: "book", 7: "cancel"}
 
 
 def test_an_agent_out_of_planned_steps_keeps_its_last_query() -> None:
@@ -70,11 +85,11 @@ def test_an_agent_out_of_planned_steps_keeps_its_last_query() -> None:
         RawStep(2, "desk_agent", CALL, "workflow_1"),
         RawStep(3, "desk_agent", CALL, "workflow_1"),
     )
-    assert bound_queries(scenario, "progress") == {2: "search", 3: "search"}
+    assert queries(scenario, "progress") == {2: "search", 3: "search"}
 
 
 def test_without_a_plan_there_is_no_query() -> None:
-    assert bound_queries(scenario_of(RawStep(2, "desk_agent", CALL)), "progress") == {}
+    assert queries(scenario_of(RawStep(2, "desk_agent", CALL)), "progress") == {}
 
 
 def test_a_planner_case_has_the_history_before_it_and_no_tools() -> None:
@@ -92,7 +107,7 @@ def test_text_from_the_data_cannot_open_a_place_in_the_prompt() -> None:
 
 
 def test_a_sub_agent_case_ends_with_its_query_and_brings_its_tools() -> None:
-    case = next(case for case in step_cases(TRIP, CARDS) if case.id == "EN/8#7")
+    case = next(case for case in step_cases(TRIP, CARDS) if case.id == "EN/8#5")
     messages = case.prompt.messages
     assert messages[-1].content == "book"
     assert messages[-1].role == "user"
@@ -102,11 +117,70 @@ def test_a_sub_agent_case_ends_with_its_query_and_brings_its_tools() -> None:
     assert messages[0].content.startswith("What is known:\n- Today")
 
 
+def test_c_133_a_query_stands_behind_its_plan_once_the_user_has_spoken() -> None:
+    said = contents(TRIP, "EN/8#7")
+    assert said[1:] == ["A trip, please", FIRST, "book", '{"ok": true}', "On Friday"]
+
+
+def test_c_133_the_last_word_of_the_user_is_last_whatever_tools_returned_since() -> None:
+    later = (RawStep(8, "desk_agent", CALL), RawStep(9, "desk_agent", CALL))
+    scenario = scenario_of(*TRIP.raw[:7], *later)
+    assert contents(scenario, "EN/8#9")[-3:] == ['{"ok": true}', '{"ok": true}', "On Friday"]
+
+
+def test_c_133_without_a_plan_the_last_word_of_the_user_is_the_task() -> None:
+    scenario = scenario_of(RawStep(1, "user", "Book, please"), RawStep(2, "desk_agent", CALL))
+    assert contents(scenario, "EN/8#2")[1:] == ["Book, please"]
+
+
+def test_c_133_the_public_protocol_ends_with_its_query_wherever_the_user_spoke() -> None:
+    said = contents(TRIP, "EN/8#7", bundled("public"))
+    assert said[1:] == ["A trip, please", FIRST, '{"ok": true}', "On Friday", "cancel"]
+    assert said[0].startswith("SYSTEM_INFO:\n- Today")
+
+
+def test_the_public_protocol_asks_what_nobody_can_score_and_forgets_listed_results() -> None:
+    """Q46."""
+    listed = "- tool: book\n  arguments: {}\n  tool_call_result: {ok: true}"
+    scenario = scenario_of(
+        RawStep(1, "user", "Book, please"),
+        RawStep(2, "desk_agent", listed),
+        RawStep(3, "desk_agent", "tool_call_result: {data: 1}"),
+    )
+    ours, public = step_cases(scenario, CARDS), step_cases(scenario, CARDS, bundled("public"))
+    assert [case.step_id for case in ours] == [2]
+    assert [case.step_id for case in public] == [2, 3]
+    assert public[1].step is None
+    assert [message.content for message in public[1].prompt.messages][1:] == ["Book, please"]
+
+
+CONFIG = """
+prompts:
+  general: {prompt: "Known: %%system_info%% Now: %%workflows%% Agents: %%agent_cards%%%%more%%"}
+  select_tools: {prompt: "Call %%system_info%%."}
+"""
+
+
+def test_prompts_of_the_public_runner_are_taken_from_its_config_to_the_letter() -> None:
+    protocol = with_public_prompts(CONFIG)
+    planner, agent = contents(TRIP, "EN/8#3", protocol)[0], contents(TRIP, "EN/8#4", protocol)[0]
+    cards = "**Desk (desk_agent)**\n- Books.\n- Skills:\n  - book: Books a table\n"
+    assert planner == f"Known: - Today: {{{{agent_cards}}}} Now: NONE Agents: {cards}%%more%%"
+    assert agent == "SYSTEM_INFO:\n- Today: {{agent_cards}}\n\nCall %%system_info%%."
+    assert protocol.signature.startswith("public+")
+
+
+@pytest.mark.parametrize("text", ["", "[", "prompts: {general: {prompt: a}}", "prompts: 1"])
+def test_a_config_without_the_two_prompts_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="expected"):
+        with_public_prompts(text)
+
+
 def test_no_prompt_holds_the_answer_or_anything_after_it() -> None:
     for case in step_cases(TRIP, CARDS):
         said = "\n".join(message.content for message in case.prompt.messages)
         assert "Done." not in said
-        if case.step.step_id < 8:
+        if case.step_id < 8:
             assert "workflow_3" not in said
 
 

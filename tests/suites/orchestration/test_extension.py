@@ -18,6 +18,7 @@ from callscore.suites.orchestration.extension import (
     flip_rate,
     pass_hat_k,
     plan_extension,
+    progress_rate,
     repeated_runs,
 )
 from callscore.suites.orchestration.records import StepRecord
@@ -57,7 +58,16 @@ def test_a_scenario_succeeds_only_with_all_its_steps() -> None:
         "scenario_success": 0.5,
         "pass_hat_k": {"1": 0.5},
         "flip_rate": None,
+        "progress_rate": 0.75,
     }
+
+
+def test_progress_is_the_share_of_steps_before_the_first_wrong_one() -> None:
+    steps = [("1#2", True), ("1#10", True), ("1#9", False), ("1#11", True), ("2#3", False)]
+    records = [record(case, 1, success) for case, success in steps]
+    assert progress_rate(records) == (1 / 4 + 0) / 2
+    assert progress_rate([record("1#2", run, run == 1) for run in (1, 2)]) == 1 / 2
+    assert progress_rate([]) is None
 
 
 def test_errors_are_counted_completely_and_shown_in_part() -> None:

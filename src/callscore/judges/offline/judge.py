@@ -1,8 +1,8 @@
 """The offline judge: estimates for the questions that rules can say something about.
 
 Every word is approximate (C-125): an estimate neither triggers nor clears a blocker. Where a
-rule has nothing to say it abstains; on names and on facts of a translation it stays silent, so
-that what code has found stands (C-72, C-75); outcomes that it cannot find make it approximate.
+rule has nothing to say it abstains; on names it stays silent, so that what code has found stands
+(C-72); outcomes that it cannot find make a translation approximate.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from callscore.judges.offline.likeness import (
 )
 from callscore.judges.offline.page import SECONDS, Page, Passage, page
 from callscore.judges.offline.support import Support, support
+from callscore.judges.offline.translation import fact_word, fluency_word
 from callscore.judges.offline.wording import Wording
 from callscore.judges.sheet import word_for_nothing
 
@@ -36,9 +37,9 @@ OTHER_GOAL = "call_purpose:other_goal"
 OUTCOME = "outcome:"
 
 GOAL, RECALL = "text.call_intent", "text.highlight_recall"
-LEFT_TO_CODE = frozenset({"translation.proper_nouns", "translation.critical_facts"})
+LEFT_TO_CODE = frozenset({"translation.proper_nouns"})
 VAIN = "the text says nothing"
-ABSTAINING = frozenset({"translation.fluency", "bench.instruction_following"})
+ABSTAINING = frozenset({"bench.instruction_following"})
 
 Answer = tuple[str, Passage | None, str]
 """The word, the passage it rests on, and why."""
@@ -74,7 +75,7 @@ class OfflineJudge:
         verdicts += [
             self._verdict(question, BY_METRIC[question.metric](question, read, dossier.lang))
             for question in asked
-            if question.metric in BY_METRIC
+            if question.metric in BY_METRIC and not question.item.startswith(OUTCOME)
         ]
         verdicts += [
             self._verdict(question, (CANNOT_TELL, None, "no rule can tell"))
@@ -155,7 +156,7 @@ def _support_word(found: Support) -> str:
     if not found.is_supported:
         reversed_ = any(f.doubt in ("negation", "opposite") for f in found.findings)
         return "contradicted" if reversed_ else "not_found"
-    is_reference = found.best is not None and found.best.source.startswith("ref:")
+    is_reference = found.best is not None and found.best.is_reference
     return "supported_by_reference" if is_reference else "supported_by_transcript"
 
 
@@ -197,6 +198,15 @@ def _value(question: Question, read: Page, lang: str | None) -> Answer:
     return value_word(Wording(question.text, lang), Wording(question.reference, lang)), None, ""
 
 
+def _fluent(question: Question, read: Page, lang: str | None) -> Answer:
+    return fluency_word(question.text, question.reference), None, "likeness to the human's words"
+
+
+def _fact(question: Question, read: Page, lang: str | None) -> Answer:
+    word = fact_word(Wording(question.reference, None), Wording(question.text, None))
+    return word, None, "words of the fact"
+
+
 def _lines(text: str, lang: str | None) -> list[Wording]:
     return [Wording(line, lang) for line in text.splitlines() if line.strip()]
 
@@ -213,6 +223,8 @@ BY_METRIC: Mapping[str, Callable[[Question, Page, str | None], Answer]] = {
     "bench.contextual_precision": _used,
     "bench.argument_correctness": _ground,
     "orchestration.argument_value": _value,
+    "translation.fluency": _fluent,
+    "translation.critical_facts": _fact,
 }
 
 

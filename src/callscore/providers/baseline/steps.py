@@ -16,6 +16,7 @@ _PUNCTUATION = ".,;:!?()[]{}\"'"
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 ASKS_BACK = "<response><status>AWAITING_USER_INPUT</status></response>"
 ENOUGH = 1 / 4
+PLAN = "workflow_"
 
 
 def plan(messages: Sequence[Message]) -> str:
@@ -33,7 +34,7 @@ def plan(messages: Sequence[Message]) -> str:
 
 def act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
     """The tool whose words the task repeats most, if its required arguments can be found."""
-    task = messages[-1].content if messages else ""
+    task = _task(messages)
     best = max(tools, key=lambda tool: overlap(_about(tool), task), default=None)
     if best is None:
         return None
@@ -42,6 +43,13 @@ def act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
     if isinstance(required, list) and any(name not in found for name in required):
         return None
     return ToolCall(best.name, msgspec.json.encode(found).decode())
+
+
+def _task(messages: Sequence[Message]) -> str:
+    """What was asked since the last plan: the planned query, and what the user said later."""
+    planned = [i for i, message in enumerate(messages) if message.content.startswith(PLAN)]
+    since = messages[planned[-1] :] if planned else messages[-1:]
+    return "\n".join(message.content for message in since if message.role == "user")
 
 
 def _about(tool: Tool) -> set[str]:

@@ -58,6 +58,8 @@ def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> Sc
         official=status == "valid" and not approximate,
         coverage=tally.evaluated / tally.cases if tally.cases else None,
         blocked_calls=len(tally.blocked),
+        answers=tally.calls,
+        malformed=tally.malformed,
         undecided_gates=_undecided_gates(formula, tally, metrics, gating),
         subscores=_subscores(formula, metrics, values),
         metrics=metrics,

@@ -171,8 +171,6 @@ def _ranked(entry: _Entry) -> Ranked:
 
 
 def _unranked(model: ModelScore) -> Ranked:
-    labels = {task: score.label for task, score in load().scores.items()}
-    culprits = ", ".join(labels.get(name, name) for name in model.final.reasons)
     return Ranked(
         model=model.model,
         rank=None,
@@ -184,8 +182,40 @@ def _unranked(model: ModelScore) -> Ranked:
         quality_rank=None,
         pareto=False,
         estimate=False,
-        reason=f"Final Score {model.final.status}: {culprits}",
+        reason=_why_no_final(model),
     )
+
+
+def _why_no_final(model: ModelScore) -> str:
+    """Why there is no Final Score, and how to get one where only tasks are missing        C-82"""
+    final = model.final
+    missing = [
+        name
+        for name in final.reasons
+        if name in load().tasks and (name not in model.tasks or model.tasks[name].n == 0)
+    ]
+    ran = [name for name in load().tasks if name in model.tasks and name not in missing]
+    if final.status != "incomplete" or missing != list(final.reasons) or not ran:
+        return f"Final Score {final.status}: {_labelled(final.reasons)}"
+    verb = "was" if len(missing) == 1 else "were"
+    weights = ",".join(f"{task}={share:g}" for task, share in _scaled(ran, final.weights).items())
+    return (
+        f"Final Score incomplete: {_labelled(missing)} {verb} not run; "
+        f"--weights {weights} gives one over {_labelled(ran)}"
+    )
+
+
+def _labelled(tasks: Sequence[str]) -> str:
+    labels = {task: score.label for task, score in load().scores.items()}
+    return ", ".join(labels.get(name, name) for name in tasks)
+
+
+def _scaled(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """The weights of some tasks in per cent of their sum, as round numbers that sum to 1."""
+    whole = math.fsum(weights.get(task, 0.0) for task in tasks) or 1.0
+    shares = {task: round(100 * weights.get(task, 0.0) / whole) for task in tasks}
+    shares[tasks[-1]] += 100 - sum(shares.values())
+    return {task: share / 100 for task, share in shares.items()}
 
 
 def rank_zeroed(models: Sequence[ModelScore]) -> list[Zeroed]:
@@ -225,9 +255,8 @@ def _zeroed(model: ModelScore, models: Sequence[ModelScore]) -> Zeroed:
 def _obstacles(model: ModelScore) -> list[str]:
     """What keeps a model from an official score: its blockers, then what is not finished."""
     found = [_obstacle(blocker, model) for blocker in model.blockers if blocker.gating]
-    labels = {task: score.label for task, score in load().scores.items()}
     return found + [
-        f"{labels.get(name, name)} is {score.status}"
+        f"{_labelled([name])} is {score.status}"
         for name, score in model.tasks.items()
         if score.status not in ("valid", "invalid")
     ]

@@ -7,7 +7,7 @@ pooled numerator and denominator (micro), so that runs can be resumed, split and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -150,6 +150,8 @@ class TaskTally(msgspec.Struct):
     """Case ids in breach of a call gate."""
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
     """How many runs were in breach, by call gate (C-07)."""
+    malformed: dict[str, int] = msgspec.field(default_factory=dict)
+    """Answers that could not be read, by cause."""
     benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
     calls: int = 0
@@ -226,14 +228,13 @@ class TaskTally(msgspec.Struct):
                     self.score_total += score
                     self.score_squares += score * score
                 if answer.score.status == "invalid":
-                    self._note_breach(case_id, answer.score)
+                    self._note_breach(case_id, answer)
         if len(answers) == len(cases):
             self._add_rows(formula, answers)
         else:
             for _, runs in cases:
                 self._add_runs(formula, runs)
-        for _, runs in cases:
-            self._add_secondary(runs)
+        self._add_secondary(cases)
 
     def _add_rows(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
         """Add the only runs of some cases: as rows of measures, metric by metric."""
@@ -254,17 +255,21 @@ class TaskTally(msgspec.Struct):
             if slug in formula.watched:
                 tally.watch_runs(runs, case)
 
-    def _add_secondary(self, answers: Sequence[Answer]) -> None:
+    def _add_secondary(self, cases: Sequence[tuple[str, Sequence[Answer]]]) -> None:
         """Add the figures reported beside the metrics, those of several runs as their mean."""
-        found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
-        for key in dict.fromkeys(key for secondary in found for key in secondary):
-            runs = [secondary[key] for secondary in found if key in secondary]
-            case = runs[0] if len(runs) == 1 else _mean_of_runs(runs)
-            if case.value is not None:
-                self._metric(key).take([case])
+        columns: dict[str, list[Measure]] = {}
+        for _, answers in cases:
+            for key, case in _secondary_of(answers).items():
+                columns.setdefault(key, []).append(case)
+        for key, measures in columns.items():
+            self._metric(key).take([case for case in measures if case.value is not None])
 
-    def _note_breach(self, case_id: str, score: CaseScore) -> None:
+    def _note_breach(self, case_id: str, answer: Answer) -> None:
+        score = answer.score
         self.blocked.add(case_id)
+        if _is_malformed(score):
+            for cause in answer.measured.flags:
+                self.malformed[cause] = self.malformed.get(cause, 0) + 1
         if score.call_breaches:
             self.call_blocked.add(case_id)
             for slug in score.call_breaches:
@@ -291,7 +296,6 @@ class TaskTally(msgspec.Struct):
         breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
         for slug, ids in other.breaches.items():
             breaches.setdefault(slug, []).extend(ids)
-        runs = [*self.breaching_runs.items(), *other.breaching_runs.items()]
         return TaskTally(
             cases=self.cases + other.cases,
             evaluated=self.evaluated + other.evaluated,
@@ -301,7 +305,8 @@ class TaskTally(msgspec.Struct):
             breaches=breaches,
             blocked=self.blocked | other.blocked,
             call_blocked=self.call_blocked | other.call_blocked,
-            breaching_runs={slug: sum(n for of, n in runs if of == slug) for slug, _ in runs},
+            breaching_runs=_added(self.breaching_runs, other.breaching_runs),
+            malformed=_added(self.malformed, other.malformed),
             benchmarks=benchmarks.joined(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
@@ -313,10 +318,28 @@ class TaskTally(msgspec.Struct):
         )
 
 
+def _secondary_of(answers: Sequence[Answer]) -> Mapping[str, Measure]:
+    if len(answers) == 1:
+        return answers[0].measured.secondary
+    found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
+    return {
+        key: _mean_of_runs([secondary[key] for secondary in found if key in secondary])
+        for key in dict.fromkeys(key for secondary in found for key in secondary)
+    }
+
+
+def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
+
+
+def _is_malformed(score: CaseScore) -> bool:
+    return any(slug.endswith(STRUCTURE) for slug in score.call_breaches)
+
+
 def _run_score(answer: Answer) -> Measure:
     """The ungated task score of one run; an answer that cannot be read counts 0        C-98"""
     score = answer.score
-    if any(slug.endswith(STRUCTURE) for slug in score.call_breaches):
+    if _is_malformed(score):
         return Measure(0.0)
     if score.ungated_score is None:
         why = f"a run has no task score: {', '.join(score.reasons)}"

@@ -23,19 +23,21 @@ def _rows() -> Iterator[TemplateRow]:
         yield TemplateRow("section", f"{label.upper()} TASK METRICS", task)
         for slug in names().of_task[task]:
             metric = spec.metrics[slug]
-            if metric.template_row:
-                printed = metric.threshold.printed if metric.threshold else ""
-                yield TemplateRow(
-                    "metric",
-                    metric.label,
-                    slug,
-                    printed,
-                    is_blocker=metric.gate is not None,
-                    bands=metric.bands,
-                    remark=metric.remark,
-                )
-        for part in spec.scores[task].parts:
-            yield TemplateRow("subscore", f"{part.capitalize()} Score", f"{task}/{part}")
+            printed = metric.threshold.printed if metric.threshold else ""
+            yield TemplateRow(
+                "metric",
+                metric.label,
+                slug,
+                printed,
+                is_blocker=metric.gate is not None,
+                bands=metric.bands,
+                is_detail=not metric.template_row,
+                remark=metric.remark,
+            )
+        for part, of in spec.scores[task].parts.items():
+            weight = f"{100 * of.weight:g} % of {label}"
+            name = f"{part.capitalize()} Score"
+            yield TemplateRow("subscore", name, f"{task}/{part}", weight, is_detail=True)
         yield TemplateRow("task", f"{label} Score", task, "0.0 – 1.0")
     yield TemplateRow("section", "STANDARD BENCHMARKS — OPTIONAL (0 or 1)", "benchmarks")
     for slug, criterion in spec.benchmarks.criteria.items():

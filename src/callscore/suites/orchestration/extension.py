@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import comb
 from statistics import fmean
 from typing import Any
 
 from callscore.suites.orchestration.choice.confusion import Confusion, or_zero, recall_strict
+from callscore.suites.orchestration.plan.reading import READING_REPAIRS
 from callscore.suites.orchestration.records import StepRecord
 
 Json = dict[str, Any]
@@ -34,6 +35,7 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
             flag: [record.case_id for record, plan in scored if flag in plan.flags]
             for flag in ("cycle", "dangling_dependency")
         },
+        "read_leniently": _read_leniently(due),
         "approximate": [
             {
                 "case_id": record.case_id,
@@ -45,6 +47,15 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
             if plan.approximate
         ],
     }
+
+
+def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
+    """Plans that are no JSON and no YAML as written, by what was forgiven        C-128"""
+    found = {
+        kind: [record.case_id for record in records if kind in record.flags]
+        for kind in READING_REPAIRS
+    }
+    return {kind: cases for kind, cases in found.items() if cases}
 
 
 def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Json:
@@ -89,7 +100,25 @@ def repeated_runs(records: Sequence[StepRecord]) -> Json:
         "scenario_success": mean_or_none(won for runs in outcomes.values() for won in runs),
         "pass_hat_k": pass_hat_k(list(outcomes.values())),
         "flip_rate": flip_rate(list(by_step.values())),
+        "progress_rate": progress_rate(records),
     }
+
+
+def progress_rate(records: Sequence[StepRecord]) -> float | None:
+    """Steps before the first wrong one / steps, in order; mean over scenarios and runs"""
+    by_run: dict[tuple[str, int], dict[int, bool]] = defaultdict(dict)
+    for record in records:
+        by_run[record.scenario, record.run][_step_of(record)] = record.success
+    return mean_or_none(_progress(steps) for steps in by_run.values())
+
+
+def _progress(success: Mapping[int, bool]) -> float:
+    in_order = [success[step] for step in sorted(success)]
+    return (in_order.index(False) if False in in_order else len(in_order)) / len(in_order)
+
+
+def _step_of(record: StepRecord) -> int:
+    return int(record.case_id.rpartition("#")[2])
 
 
 def pass_hat_k(outcomes: Sequence[Sequence[bool]]) -> dict[str, float]:

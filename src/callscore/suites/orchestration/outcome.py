@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -16,10 +16,9 @@ from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.values import Finding
+from callscore.suites.orchestration.settings import Mode as Mode
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard import Evaluated
-
-Mode = Literal["standard", "compat"]
 
 
 class About(msgspec.Struct, frozen=True):
@@ -35,6 +34,12 @@ class About(msgspec.Struct, frozen=True):
     """What judging took; never part of the model's cost."""
     answered_by: tuple[str, ...] = ()
     """Under which other names than the one asked for the model answered (R-26)."""
+    protocol: str = ""
+    """How the model was asked, where this program asked it (C-133)."""
+    usage: Json | None = None
+    """Tokens and cost, of all steps and by scenario; no clock, so that it repeats."""
+    free_running: Json | None = None
+    """The pass in which the model saw its own history; never part of the scores above it."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -70,6 +75,7 @@ class Outcome(msgspec.Struct, frozen=True):
         parts = {
             "doc": spec().document,
             "mode": self.mode,
+            **({"protocol": about.protocol} if about.protocol else {}),
             "lang": about.language,
             "data": about.data,
             "judge": about.judge,
@@ -88,6 +94,10 @@ class Outcome(msgspec.Struct, frozen=True):
         extension = _rounded(self._extension())
         if about.judging is not None:
             extension["judging"] = about.judging  # a request may cost less than four decimals show
+        if about.usage is not None:
+            extension["usage"] = about.usage
+        if about.free_running is not None:
+            extension["free_running"] = _rounded(about.free_running)
         return body | {"x_extension": extension}
 
     def _extension(self) -> Json:
@@ -110,7 +120,29 @@ class Outcome(msgspec.Struct, frozen=True):
                 if isinstance(row, FailedRow)
             ],
         }
-        return shown | (self._standard_extension() if self.mode == "standard" else {})
+        if self.mode == "compat":
+            return shown | {"plan": self._exact_plan()}
+        return shown | self._standard_extension()
+
+    def _exact_plan(self) -> Json:
+        """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
+        rows = [row for row in self.rows if isinstance(row, Row)]
+        totals = compat_evaluation.exact_plan(rows)
+        as_shown = result_format.as_calculated
+        return {
+            "exact": result_format.written(result_format.workflow_scores(totals), as_shown),
+            "undercounted": [
+                {"file_path": row.file_path}
+                | result_format.written(result_format.workflow_scores(row.exact_plan), as_shown)
+                for row in rows
+                if row.exact_plan is not None and row.exact_plan != row.plan
+            ],
+            "approximate": [
+                {"file_path": row.file_path, "plans": row.approximate_plans}
+                for row in rows
+                if row.approximate_plans
+            ],
+        }
 
     def _standard_extension(self) -> Json:
         records = self.records

@@ -43,9 +43,19 @@ class ForeignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the public evaluator rounds on its way."""
+    """Where the public evaluator rounds on its way, and what its readings may cost here."""
 
     decimals: int
+    loop_budget: int
+    text_characters: int
+    merged_aliases: int
+
+
+class PublicProtocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the public runner asks (C-133)."""
+
+    temperature: float
+    repeats: int
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,6 +68,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limits: Limits
     foreign: ForeignSpec
     compat: CompatSpec
+    public_protocol: PublicProtocol
 
 
 @cache

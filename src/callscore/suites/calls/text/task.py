@@ -132,7 +132,11 @@ class TextTask:
         return [
             *_ask_intent(reference, output),
             *_ask_about(
-                HIGHLIGHT_RECALL, reference.highlights, summary.captured(reference, given), told
+                HIGHLIGHT_RECALL,
+                reference.highlights,
+                summary.captured(reference, given),
+                told,
+                "model_output.summary.highlights",
             ),
             *_ask_about(
                 HIGHLIGHT_CORRECTNESS,
@@ -198,11 +202,15 @@ def highlights_of(reference: TextReference, output: TextOutput, flags: set[str])
 
 
 def _ask_about(
-    metric: str, statements: Sequence[Claim], found: Sequence[bool | None], beside: str = ""
+    metric: str,
+    statements: Sequence[Claim],
+    found: Sequence[bool | None],
+    beside: str = "",
+    place: str = "",
 ) -> list[Question]:
     """A question for every statement that code left open."""
     return [
-        Question(metric, statement.item, statement.text, beside, OFFERED[metric])
+        Question(metric, statement.item, statement.text, beside, OFFERED[metric], place)
         for statement, stands in zip(statements, found, strict=True)
         if stands is None
     ]

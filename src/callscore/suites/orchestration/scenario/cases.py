@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Case, Message, Prompt, Turn
-from callscore.suites.orchestration.scenario.cards import Card, Cards
-from callscore.suites.orchestration.scenario.queries import Binding, bound_queries
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
+from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
+from callscore.suites.orchestration.scenario.queries import Query, bound_queries
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
     CallsDue,
@@ -24,32 +24,136 @@ from callscore.suites.orchestration.scenario.values import (
 )
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 
 
 class StepCase(msgspec.Struct, frozen=True):
-    """One step of one scenario, ready to be asked."""
+    """One step of one scenario, ready to be asked.
+
+    `step` is what was due; None where nobody can read what the annotators wrote, and the public
+    runner asks all the same (Q46).
+    """
 
     id: str
-    step: PlanStep | AgentStep
+    step_id: int
+    agent: str
     prompt: Prompt
+    step: PlanStep | AgentStep | None = None
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether the planner is asked."""
+        return self.agent == "main"
 
 
-def step_cases(scenario: Scenario, cards: Cards, binding: Binding = "progress") -> list[StepCase]:
-    """Every step that a model is asked, with the gold history before it."""
-    queries = bound_queries(scenario, binding)
+class Said(NamedTuple):
+    """One message of the history, and the step at which it was said."""
+
+    step_id: int
+    message: Message
+
+
+def step_cases(
+    scenario: Scenario, cards: Cards, protocol: Protocol | None = None
+) -> list[StepCase]:
+    """Every step that a model is asked, with the gold history before it        C-133
+
+    By default as Callscore asks: every step whose gold can be read, the query bound by the
+    progress of the plan then valid, and no query behind a later reply of the user.
+    """
+    protocol = protocol or bundled("callscore")
+    if protocol.is_public:
+        return list(_public_cases(scenario, cards, protocol))
+    return list(_own_cases(scenario, cards, protocol))
+
+
+def _own_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
+    asking = Asking(scenario, cards, protocol)
+    queries = bound_queries(scenario, "progress")
+    said = list(conversation(scenario.raw))
     steps: list[PlanStep | AgentStep] = [*scenario.plans, *scenario.agent_steps]
-    return [
-        StepCase(
-            case_id(scenario.lang, scenario.id, step.step_id),
-            step,
-            _planner_prompt(scenario, step, cards)
-            if isinstance(step, PlanStep)
-            else _agent_prompt(scenario, step, cards, queries.get(step.step_id, "")),
+    for step in sorted(steps, key=lambda step: step.step_id):
+        before = [each for each in said if each.step_id < step.step_id]
+        if isinstance(step, PlanStep):
+            yield asking.plan(step.step_id, [each.message for each in before], step)
+        else:
+            messages = told(before, queries.get(step.step_id))
+            yield asking.agent(step.agent, step.step_id, messages, step)
+
+
+def _public_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
+    """Every plan and every step of an agent with a card, whether its gold can be read or not."""
+    asking = Asking(scenario, cards, protocol)
+    queries = bound_queries(scenario, "public")
+    label = label_of(scenario.raw)
+    due: dict[int, PlanStep | AgentStep] = {step.step_id: step for step in scenario.plans}
+    due |= {step.step_id: step for step in scenario.agent_steps}
+    for raw in scenario.raw:
+        messages = list(history_before(label, raw.step_id))
+        if is_plan(raw):
+            yield asking.plan(raw.step_id, messages, due.get(raw.step_id))
+        elif raw.by_sub_agent and raw.agent in cards.by_id:
+            query = queries.get(raw.step_id)
+            task = [Message("user", query.text)] if query is not None else []
+            messages += task
+            yield asking.agent(raw.agent, raw.step_id, messages, due.get(raw.step_id))
+
+
+class Asking:
+    """Prompts of one scenario."""
+
+    def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
+        self._scenario = scenario
+        self._cards = cards
+        self._known = "\n".join(step.content for step in scenario.raw if step.agent == "system")
+        self._planner = protocol.planner_system(self._known, cards)
+        self._sub_agent = protocol.sub_agent_system(self._known)
+
+    def plan(
+        self, step_id: int, history: Iterable[Message], step: PlanStep | AgentStep | None = None
+    ) -> StepCase:
+        """The planner's case."""
+        prompt = Prompt((Message("system", self._planner), *history))
+        return StepCase(self._id(step_id), step_id, "main", prompt, step)
+
+    def agent(
+        self,
+        agent: str,
+        step_id: int,
+        history: Iterable[Message],
+        step: PlanStep | AgentStep | None = None,
+    ) -> StepCase:
+        """A sub-agent's case, with its tools."""
+        card = self._cards.by_id.get(agent)
+        prompt = Prompt(
+            (Message("system", self._sub_agent), *history),
+            tools=card.tools if card is not None else (),
         )
-        for step in sorted(steps, key=lambda step: step.step_id)
-    ]
+        return StepCase(self._id(step_id), step_id, agent, prompt, step)
+
+    def _id(self, step_id: int) -> str:
+        return case_id(self._scenario.lang, self._scenario.id, step_id)
+
+
+def told(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
+    """What a sub-agent is told: the history, ending with the newest word on its task        C-133
+
+    That is the planned query; or, where the user has spoken since that plan or there is no query,
+    the last thing the user said. The query then stands behind its plan, where the user's later
+    words can correct it.
+    """
+    users = [each for each in before if each.message.role == "user"]
+    last = users[-1] if users else None
+    if query is not None and (last is None or last.step_id < query.planned_at):
+        yield from (each.message for each in before)
+        yield Message("user", query.text)
+        return
+    for each in before:
+        yield each.message
+        if query is not None and each.step_id == query.planned_at:
+            yield Message("user", query.text)
+    if last is not None and last is not before[-1]:
+        yield last.message
 
 
 def judged_case(scenario: Scenario, step: AgentStep) -> Case:
@@ -67,61 +171,18 @@ def judged_case(scenario: Scenario, step: AgentStep) -> Case:
     return Case(where, "orchestration", said, {}, expected, lang=scenario.lang.lower())
 
 
-@cache
-def _template(name: str) -> str:
-    file = Path(__file__).parent / "prompts" / f"{name}.md"
-    return file.read_text(encoding="utf-8").strip()
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its places filled in one pass: a value cannot open a new place."""
-    return _PLACE.sub(lambda place: values[place.group(1)], template)
-
-
-def _planner_prompt(scenario: Scenario, step: PlanStep, cards: Cards) -> Prompt:
-    described = "\n\n".join(_described(card) for card in cards.by_id.values())
-    known = _system_info(scenario.raw) or "Nothing."
-    system = _filled(_template("planner"), {"system_info": known, "agent_cards": described})
-    return Prompt((Message("system", system), *_history(scenario.raw, step.step_id)))
-
-
-def _described(card: Card) -> str:
-    skills = [f"  - {skill.id}: {skill.description}" for skill in card.skills]
-    return "\n".join([f"**{card.name} ({card.agent_id})**", f"- {card.description}", *skills])
-
-
-def _agent_prompt(scenario: Scenario, step: AgentStep, cards: Cards, query: str) -> Prompt:
-    known = _system_info(scenario.raw)
-    intro = f"What is known:\n{known}\n\n" if known else ""
-    card = cards.by_id.get(step.agent)
-    task = (Message("user", query),) if query else ()
-    return Prompt(
-        (
-            Message("system", intro + _template("sub_agent")),
-            *_history(scenario.raw, step.step_id),
-            *task,
-        ),
-        tools=card.tools if card is not None else (),
-    )
-
-
-def _system_info(steps: Sequence[RawStep]) -> str:
-    return "\n".join(step.content for step in steps if step.agent == "system")
-
-
-def _history(steps: Sequence[RawStep], before: int) -> Iterator[Message]:
+def conversation(steps: Sequence[RawStep]) -> Iterator[Said]:
     """Users, the planner and its plans as said; of sub-agents only what their tools returned."""
     for step in steps:
-        if step.step_id >= before:
-            return
         if step.agent == "user":
-            yield Message("user", step.content)
+            yield Said(step.step_id, Message("user", step.content))
         elif step.agent == "main":
-            yield Message("assistant", step.content)
+            yield Said(step.step_id, Message("assistant", step.content))
         elif step.by_sub_agent:
             result = tool_result(step.content)
             if result is not None:
-                yield Message("assistant", json.dumps(result, ensure_ascii=False))
+                text = json.dumps(result, ensure_ascii=False)
+                yield Said(step.step_id, Message("assistant", text))
 
 
 def tool_result(content: str) -> Any:

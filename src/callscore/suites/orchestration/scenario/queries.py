@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from callscore.suites.orchestration.plan.values import Plan
-from callscore.suites.orchestration.scenario.values import AgentStep, CallsDue, Scenario
+from callscore.suites.orchestration.scenario.public_label import is_plan
+from callscore.suites.orchestration.scenario.values import CallsDue, Scenario
+from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
 Binding = Literal["progress", "public"]
 _OVER = frozenset({"completed", "cancelled"})
 
 
-def bound_queries(scenario: Scenario, binding: Binding) -> dict[int, str]:
+class Query(NamedTuple):
+    """What a plan asks of an agent, and the step of that plan; 0 where it does not matter."""
+
+    text: str
+    planned_at: int = 0
+
+
+def bound_queries(scenario: Scenario, binding: Binding) -> dict[int, Query]:
     """Step id → the refined query that the sub-agent is given; absent where no plan has one."""
     bind = _by_first_use if binding == "public" else _by_progress
-    return {step_id: query for step_id, query in bind(scenario) if query}
+    return {step_id: query for step_id, query in bind(scenario) if query.text}
 
 
 class _Turn(NamedTuple):
@@ -27,7 +36,7 @@ class _Turn(NamedTuple):
     is_open: bool
 
 
-class _Progress:
+class Progress:
     """How far the agents have come with the plan then valid."""
 
     def __init__(self) -> None:
@@ -44,18 +53,29 @@ class _Progress:
                 turn = _Turn(flow.name, index, step.query, step.status not in _OVER)
                 self._turns.setdefault(step.agent, []).append(turn)
 
-    def take(self, step: AgentStep, workflow: str) -> str:
-        """The query of this agent's turn; a rejection does not end the turn        Q20"""
-        turn = self._turn_of(step.agent, workflow)
+    def has(self, agent: str) -> bool:
+        """Whether the plan then valid names this agent."""
+        return agent in self._turns
+
+    def take(self, agent: str, workflow: str) -> str:
+        """The query of this agent's turn; empty where the plan has none for it."""
+        turn = self._turn_of(agent, workflow)
         if turn is None:
+            self._last.pop(agent, None)
             return ""
-        self._last[step.agent] = turn
-        if isinstance(step.due, CallsDue):
-            self._done.add(turn)
-            self._waiting.pop(step.agent, None)
-        else:
-            self._waiting[step.agent] = turn
+        self._last[agent] = turn
         return turn.query
+
+    def settle(self, agent: str, *, called: bool) -> None:
+        """How the agent's turn went: a rejection does not end it        Q20"""
+        turn = self._last.get(agent)
+        if turn is None:
+            return
+        if called:
+            self._done.add(turn)
+            self._waiting.pop(agent, None)
+        else:
+            self._waiting[agent] = turn
 
     def _turn_of(self, agent: str, workflow: str) -> _Turn | None:
         turns = self._turns.get(agent, [])
@@ -71,30 +91,50 @@ class _Progress:
         return last if last in turns else next(iter(turns), None)
 
 
-def _by_progress(scenario: Scenario) -> Iterator[tuple[int, str]]:
+def _by_progress(scenario: Scenario) -> Iterator[tuple[int, Query]]:
     """The step of the plan then valid whose turn it is; later plans are not looked at   Q20"""
     workflows = {raw.step_id: raw.workflow for raw in scenario.raw}
-    progress = _Progress()
-    plans = list(scenario.plans)
+    progress = Progress()
+    plans, planned_at = list(scenario.plans), 0
     for step in scenario.agent_steps:
         while plans and plans[0].step_id < step.step_id:
+            planned_at = plans[0].step_id
             progress.adopt(plans.pop(0).gold)
-        yield step.step_id, progress.take(step, workflows.get(step.step_id, ""))
+        text = progress.take(step.agent, workflows.get(step.step_id, ""))
+        progress.settle(step.agent, called=isinstance(step.due, CallsDue))
+        yield step.step_id, Query(text, planned_at)
 
 
-def _by_first_use(scenario: Scenario) -> Iterator[tuple[int, str]]:
+def _by_first_use(scenario: Scenario) -> Iterator[tuple[int, Query]]:
     """The first query of this agent not yet given out, of all plans merged, later ones included
 
     ORCHESTRATIONBENCH.md §2: the last definition of a workflow wins, even for earlier steps.
     """
-    merged = {
-        flow.name: [(step.agent, step.query) for step in flow.steps if step.query]
-        for plan in scenario.plans
-        for flow in plan.gold.workflows
-    }
+    merged: dict[str, list[tuple[str, str]]] = {}
+    for step in scenario.raw:
+        if is_plan(step):
+            merged |= _public_workflows(step.content)
     left = [step for steps in merged.values() for step in steps]
-    for due in scenario.agent_steps:
+    for due in scenario.raw:
         mine = next((step for step in left if step[0] == due.agent), None)
-        if mine is not None:
+        if due.by_sub_agent and not is_plan(due) and mine is not None:
             left.remove(mine)
-            yield due.step_id, mine[1]
+            yield due.step_id, Query(mine[1])
+
+
+def _public_workflows(content: str) -> dict[str, list[tuple[str, str]]]:
+    """Agent and query of every step, by workflow; nothing of a plan that is no YAML."""
+    try:
+        plan = read_public(content)
+    except (YamlFault, ValueError, RecursionError):
+        return {}
+    found = {}
+    for name, flow in plan.items() if isinstance(plan, Mapping) else ():
+        if isinstance(flow, Mapping) and "steps" in flow:
+            steps = flow["steps"] if isinstance(flow["steps"], list) else []
+            found[name] = [
+                (step["name"], str(step["refined_query"]))
+                for step in steps
+                if isinstance(step, Mapping) and step.get("name") and step.get("refined_query")
+            ]
+    return found

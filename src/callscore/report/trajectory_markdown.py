@@ -1,0 +1,108 @@
+"""Trajectories as Markdown: what was sent, answered, due and decided, step by step.
+
+All of it was written by others. Names are escaped, and texts stand in fences that they cannot
+close, so that nothing in them becomes markup.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from callscore.report.numbers import show_money
+from callscore.report.safe_text import harmless, plain
+
+Json = Mapping[str, Any]
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&@:/])")
+_TICKS = re.compile(r"`+")
+
+
+def heading(line: Json) -> str:
+    """The heading of a scenario: whose run of it follows."""
+    scenario = line["case_id"].partition("#")[0]
+    history = "" if line["history"] == "gold" else ", free-running"
+    return f"## {escaped(line['model'])}, {escaped(scenario)}, run {line['run']}{history}\n"
+
+
+def step_markdown(line: Json, seen: Sequence[Json]) -> str:
+    """One step; of its request only what stands not in `seen`, the request before."""
+    return "\n".join([*_step(line, seen), ""])
+
+
+def _step(line: Json, seen: Sequence[Json]) -> Iterator[str]:
+    number = escaped(line["case_id"].partition("#")[2])
+    verdict = line["verdict"]
+    who = f"{escaped(line['kind'])} by {escaped(line['agent'])}"
+    yield f"### Step {number}, {who}: {_word(verdict)}"
+    yield ""
+    yield from _request(line["request"], seen)
+    reply = line["reply"]
+    if reply is None:
+        yield f"**No reply**: {escaped(verdict['why'])}"
+        yield ""
+    else:
+        yield f"**Reply** ({escaped(_took(reply))})"
+        yield from _fenced(_said(reply))
+    yield "**Due**"
+    yield from _fenced(json.dumps(line["gold"], ensure_ascii=False, indent=1))
+    for difference in verdict["differences"]:
+        yield f"- {escaped(difference['kind'])}: {escaped(difference['detail'])}"
+
+
+def _request(request: Json, seen: Sequence[Json]) -> Iterator[str]:
+    messages = request["messages"]
+    same = 0
+    while same < min(len(messages), len(seen)) and messages[same] == seen[same]:
+        same += 1
+    for message in messages[:1] if not same else ():
+        yield f"**system**: a prompt of {len(message['content'])} characters"
+        same = 1
+    if same > 1:
+        yield f"… {same - 1} messages as before"
+        yield ""
+    for message in messages[same:]:
+        if message["role"] == "system":
+            continue
+        yield f"**{escaped(message['role'])}**"
+        yield from _fenced(message["content"])
+    if request["tools"]:
+        yield f"Tools: {', '.join(map(escaped, request['tools']))}"
+        yield ""
+
+
+def _word(verdict: Json) -> str:
+    if verdict["status"] != "valid":
+        return escaped(verdict["status"].replace("_", " "))
+    return "right" if verdict["success"] else "wrong"
+
+
+def _took(reply: Json) -> str:
+    tokens = f"{_count(reply['input_tokens'])} + {_count(reply['output_tokens'])} tokens"
+    cost, latency = reply["cost_usd"], reply["latency_ms"]
+    parts = [tokens, "cost unknown" if cost is None else show_money(cost)]
+    parts += [] if latency is None else [f"{latency:.0f} ms"]
+    return ", ".join(parts)
+
+
+def _count(number: int | None) -> str:
+    return "unknown" if number is None else str(number)
+
+
+def _said(reply: Json) -> str:
+    calls = [f"{call['name']} {call['arguments']}" for call in reply["tool_calls"]]
+    return "\n".join([*([reply["text"]] if reply["text"] else []), *calls])
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The text between fences that are longer than any in it."""
+    lines = [harmless(line) for line in text.splitlines()] or [""]
+    longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"{fence}text", *lines, fence, "")
+
+
+def escaped(text: str) -> str:
+    """One line of text in which no character is markup."""
+    return _MARKUP.sub(r"\\\1", plain(text, 400))

@@ -1,0 +1,212 @@
+"""The decision in words: which model, why, what it costs, what keeps others out, what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from callscore.core.scorecard import ModelScore, Ranked, Scorecard, Zeroed
+from callscore.report.cells import Tone
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.safe_text import plain
+
+NAMES_SHOWN = 3
+MODELS_SHOWN = 3
+LONGEST_NAME = 40
+
+REMEDIES: Mapping[str, str] = {
+    "truncated": "cut off by its token limit: raise max_tokens",
+    "truncated_json": "ended in the middle of the JSON: raise max_tokens",
+    "prose_around_json": "had text around the JSON",
+    "content_filter": "stopped by the provider's content filter",
+    "refusal": "declined",
+    "empty": "empty",
+    "structure": "had other keys than were asked for",
+    "not_json": "no JSON",
+    "not_an_object": "JSON, but no object",
+    "duplicate_key": "had a key twice",
+}
+
+
+class Statement(NamedTuple):
+    """One sentence of the verdict, with a word that says what it is about."""
+
+    head: str
+    text: str
+    tone: Tone = "plain"
+
+
+def verdict(card: Scorecard) -> list[Statement]:
+    """The decision that a scorecard supports, most important statement first."""
+    unread = list(_unreadable(card))[:MODELS_SHOWN]
+    return [*_decision(card), *_out(card), *unread, *_unknown(card)]
+
+
+def _decision(card: Scorecard) -> Iterator[Statement]:
+    official = [e for e in card.ranking if e.final_score is not None and not e.estimate]
+    estimates = [e for e in card.ranking if e.final_score is not None and e.estimate]
+    models = {model.model: model for model in card.models}
+    if official:
+        yield from _choice(official, models, "CHOOSE")
+    if estimates and not official:
+        yield from _choice(estimates, models, "ESTIMATE")
+        yield Statement("", _why_unofficial(card), "middling")
+    if not official and not estimates:
+        if card.zeroed_ranking and card.zeroed_ranking[0].rank is not None:
+            yield from _closest(card.zeroed_ranking)
+        else:
+            yield from _no_final(card)
+
+
+def _why_unofficial(card: Scorecard) -> str:
+    judge = card.judging.judge if card.judging is not None else None
+    if judge is not None and judge.startswith("offline"):
+        return "Not official: built-in rules stand in for a judge."
+    return "Not official: rows marked approximate are estimates."
+
+
+def _choice(
+    entries: Sequence[Ranked], models: Mapping[str, ModelScore], head: str
+) -> Iterator[Statement]:
+    """Best value and best quality; one statement where a model is both."""
+    value = [entry for entry in entries if entry.rank == 1]
+    quality = [entry for entry in entries if entry.quality_rank == 1]
+    if not value:
+        price = "its cost is unknown, so it has no cost-adjusted rank"
+        told = f"{_names(quality)}: best quality, Final {_final(quality)}; {price}."
+        yield Statement(head, told + _weak_rows(models[quality[0].model]), "good")
+        return
+    both = {entry.model for entry in value} & {entry.model for entry in quality}
+    why = "best quality and best value" if both else "best value"
+    told = f"{_names(value)}: {why}. Final {_final(value)}, {_price(value[0])}."
+    yield Statement(head, told + _weak_rows(models[value[0].model]), "good")
+    if not both:
+        dearer = _times_the_cost(quality[0], value[0])
+        told = f"{_names(quality)}: best quality. Final {_final(quality)}, {dearer}."
+        yield Statement("OR", told + _weak_rows(models[quality[0].model]), "good")
+
+
+def _weak_rows(model: ModelScore) -> str:
+    """How many rows rate Fail, so that a rank does not hide them."""
+    metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
+    failing = sum(metric.rating == "Fail" for metric in metrics)
+    return f" {show_count(failing, 'row')} rated Fail." if failing else ""
+
+
+def _closest(entries: Sequence[Zeroed]) -> Iterator[Statement]:
+    first = entries[0]
+    score = show(first.zeroed_final or 0.0)
+    yield Statement(
+        "NO MODEL",
+        f"passes every blocker. Closest: {plain(first.model, LONGEST_NAME)}, {score} with blocked "
+        f"calls counted as 0 (not official), {_cost(first.cost_per_1000_calls)}.",
+        "blocked",
+    )
+
+
+def _no_final(card: Scorecard) -> Iterator[Statement]:
+    """Task scores side by side, where no model has a Final Score."""
+    reasons = dict.fromkeys(entry.reason for entry in card.ranking if entry.reason)
+    yield Statement("NO FINAL", f"{'; '.join(list(reasons)[:NAMES_SHOWN])}.", "middling")
+    for task in dict.fromkeys(task for model in card.models for task in model.tasks):
+        scores = [(model.model, model.tasks[task].score) for model in card.models]
+        known = sorted(
+            ((name, score) for name, score in scores if score is not None),
+            key=lambda found: (-found[1], found[0]),
+        )
+        if known:
+            listed = ", ".join(f"{plain(name, LONGEST_NAME)} {show(s)}" for name, s in known[:4])
+            yield Statement("", f"{task}: {listed}")
+
+
+def _out(card: Scorecard) -> Iterator[Statement]:
+    """What keeps models from an official score, the closest first."""
+    invalid = {model.model for model in card.models if model.final.status == "invalid"}
+    blocked = [entry for entry in card.zeroed_ranking if entry.model in invalid]
+    for entry in blocked[:MODELS_SHOWN]:
+        more = len(entry.obstacles) - 1
+        rest = f"; and {more} more" if more else ""
+        name = plain(entry.model, LONGEST_NAME)
+        text = f"{name} ({_cost(entry.cost_per_1000_calls)}): {entry.obstacles[0]}{rest}."
+        yield Statement("OUT", text, "blocked")
+    if len(blocked) > MODELS_SHOWN:
+        left = show_count(len(blocked) - MODELS_SHOWN, "more model")
+        yield Statement("", f"{left} out; see the blockers below.", "blocked")
+
+
+def _unreadable(card: Scorecard) -> Iterator[Statement]:
+    """Answers that could not be read, with the remedy for the commonest cause."""
+    for model in card.models:
+        for task, score in model.tasks.items():
+            if not score.malformed:
+                continue
+            cause, number = max(score.malformed.items(), key=lambda found: found[1])
+            why = REMEDIES.get(cause, cause.replace("_", " "))
+            name = plain(model.model, LONGEST_NAME)
+            text = f"{name}, {task}: {number} of {score.answers} answers {why}."
+            yield Statement("UNREAD", text, "bad")
+
+
+def _unknown(card: Scorecard) -> Iterator[Statement]:
+    """What the scores do not say yet."""
+    parts = [*_unfinished(card), *_unpriced(card)]
+    calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
+    if calls and len(card.models) > 1:
+        parts.append(
+            f"whether differences are more than chance with {show_count(min(calls), 'call')} a task"
+        )
+    if parts:
+        yield Statement("UNKNOWN", f"{'; '.join(parts)}.", "quiet")
+
+
+def _unfinished(card: Scorecard) -> Iterator[str]:
+    has_official = any(e.final_score is not None for e in card.ranking)
+    for entry in card.ranking:
+        if has_official and entry.reason and entry.reason.startswith("Final Score incomplete"):
+            yield f"{plain(entry.model, LONGEST_NAME)}: {entry.reason}"
+    undecided = [model for model in card.models if _undecided(model) and not model.blockers]
+    if undecided:
+        rows = max(_undecided(model) for model in undecided)
+        yield (
+            f"{show_count(rows, 'blocker row')} of {_listed([m.model for m in undecided])} "
+            "not judged (--judge, --verdicts)"
+        )
+
+
+def _undecided(model: ModelScore) -> int:
+    return sum(len(task.undecided_gates) for task in model.tasks.values())
+
+
+def _unpriced(card: Scorecard) -> Iterator[str]:
+    unpriced = [entry.model for entry in card.ranking if entry.cost_status == "unknown"]
+    if unpriced:
+        yield f"what {_listed(unpriced)} would cost (--cost, or `price` in the eval file)"
+
+
+def _names(entries: Sequence[Ranked]) -> str:
+    return _listed([entry.model for entry in entries])
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [plain(name, LONGEST_NAME) for name in names[:NAMES_SHOWN]]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _final(entries: Sequence[Ranked]) -> str:
+    return show(entries[0].final_score or 0.0)
+
+
+def _price(entry: Ranked) -> str:
+    return _cost(entry.cost_per_1000_calls)
+
+
+def _cost(cost: float | None) -> str:
+    return "cost unknown" if cost is None else f"{show_money(cost)} per 1000 calls"
+
+
+def _times_the_cost(entry: Ranked, cheaper: Ranked) -> str:
+    one, other = entry.cost_per_1000_calls, cheaper.cost_per_1000_calls
+    if one is None or not other:
+        return _price(entry)
+    return f"{show_money(one)} per 1000 calls ({one / other:.1f} × as much)"

@@ -1,0 +1,36 @@
+"""What a perfect model would answer at a step of a scenario."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from callscore.suites.orchestration.plan.values import Plan
+from callscore.suites.orchestration.scenario.values import AgentStep, CallsDue, PlanStep
+
+
+def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
+    """A plan, calls, or the text of a rejection; nothing where nobody knows what was due."""
+    if due is None:
+        return {}
+    if isinstance(due, PlanStep):
+        return {"plan": _plan(due.gold)}
+    if isinstance(due.due, CallsDue):
+        calls = [msgspec.structs.asdict(call) for call in due.due.calls]
+        return {"calls": calls or [{"name": due.due.tool, "arguments": {}}]}
+    return {"text": f"<response><status>{due.due.type}</status></response>"}
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        workflow.name: {
+            "status": workflow.status,
+            "steps": [
+                {"status": step.status, "agent_id": step.agent, "refined_query": step.query}
+                for step in workflow.steps
+            ],
+            **({"depends_on": list(workflow.depends_on)} if workflow.depends_on else {}),
+        }
+        for workflow in plan.workflows
+    }

@@ -1,0 +1,155 @@
+"""A scenario in which the model meets the consequences of its own plans and calls.
+
+The user and what is told to the user follow the script; so does the order in which agents act.
+Plans are the model's own: an agent that the gold plan names and its own does not is not called,
+and that step is not reached. A tool returns the recorded result where the call matches the one
+that was due, else `NO_RESULT`. None of it enters the teacher-forced score.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from callscore.core.case import Malformed, Message
+from callscore.suites.orchestration.call.measures import Tools, measure_calls
+from callscore.suites.orchestration.choice.reading import Called, read_answer
+from callscore.suites.orchestration.plan.reading import read_plan
+from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.cases import (
+    Asking,
+    Said,
+    StepCase,
+    conversation,
+    told,
+    tool_result,
+)
+from callscore.suites.orchestration.scenario.protocol import Protocol
+from callscore.suites.orchestration.scenario.queries import Progress, Query
+from callscore.suites.orchestration.scenario.recording import Answer, Run
+from callscore.suites.orchestration.scenario.values import (
+    AgentStep,
+    CallsDue,
+    PlanStep,
+    RawStep,
+    Scenario,
+)
+from callscore.suites.orchestration.think import without_think
+
+NO_RESULT = "NO_RECORDED_RESULT"
+UNDECIDED = "undecided_value"
+
+
+class FreeRun:
+    """One run of one scenario: `following` is asked next, until there is nothing left."""
+
+    def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
+        self._scenario = scenario
+        self._tools: Tools = cards.tools
+        self._asking = Asking(scenario, cards, protocol)
+        self._due: dict[int, PlanStep | AgentStep] = {p.step_id: p for p in scenario.plans}
+        self._due |= {step.step_id: step for step in scenario.agent_steps if step.has_card}
+        self._left = iter(scenario.raw)
+        self._said: list[Said] = []
+        self._progress = Progress()
+        self._planned_at = 0
+        self._expected: frozenset[str] = frozenset()
+        """Agents of the gold plan then valid: annotators let others act, too."""
+        self._plans: dict[int, Answer] = {}
+        self._steps: dict[int, Answer] = {}
+        self.not_reached: list[int] = []
+        """Steps of agents that the model's plan does not name."""
+        self.following: StepCase | None = self._next()
+
+    def take(self, answer: Answer) -> None:
+        """The answer to `following`; goes on to the next step that is asked."""
+        asked = self.following
+        assert asked is not None
+        if isinstance(asked.step, PlanStep):
+            workflows = asked.step.gold.workflows
+            self._expected = frozenset(step.agent for flow in workflows for step in flow.steps)
+            self._plans[asked.step_id] = answer
+            self._adopt(asked.step_id, answer)
+        elif isinstance(asked.step, AgentStep):
+            self._steps[asked.step_id] = answer
+            self._act(asked.step, answer)
+        self.following = self._next()
+
+    def run(self, number: int) -> Run:
+        """What was answered, as a recorded run; steps that were not reached have no answer."""
+        return Run(number, self._plans, self._steps)
+
+    def _next(self) -> StepCase | None:
+        """The next step that is asked; what is scripted on the way is said."""
+        for raw in self._left:
+            due = self._due.get(raw.step_id)
+            if isinstance(due, PlanStep):
+                history = [each.message for each in self._said]
+                return self._asking.plan(raw.step_id, history, due)
+            if due is None:
+                self._said += conversation([raw])
+            elif due.agent in self._expected and not self._progress.has(due.agent):
+                self.not_reached.append(raw.step_id)
+            else:
+                return self._asking.agent(due.agent, raw.step_id, self._told(raw, due), due)
+        return None
+
+    def _told(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
+        query = self._progress.take(due.agent, raw.workflow)
+        return told(self._said, Query(query, self._planned_at) if query else None)
+
+    def _adopt(self, step_id: int, answer: Answer) -> None:
+        """The model's own plan, where it can be read: else the plan before it stays valid."""
+        text = without_think(answer.content) if isinstance(answer.content, str) else ""
+        if text.strip():
+            self._said.append(Said(step_id, Message("assistant", text)))
+        plan = read_plan(text)
+        if not isinstance(plan, Malformed):
+            self._progress.adopt(plan)
+            self._planned_at = step_id
+
+    def _act(self, step: AgentStep, answer: Answer) -> None:
+        """What comes of an answer: of calls a result; a rejection is left to the script."""
+        prediction = read_answer(answer)
+        self._progress.settle(step.agent, called=isinstance(prediction, Called))
+        if not isinstance(prediction, Called):
+            return
+        if matches(prediction, step, self._tools):
+            raw = next(raw for raw in self._scenario.raw if raw.step_id == step.step_id)
+            result: Any = tool_result(raw.content)
+        else:
+            result = no_result(prediction)
+        text = json.dumps(result, ensure_ascii=False)
+        self._said.append(Said(step.step_id, Message("assistant", text)))
+
+
+def matches(prediction: Called, step: AgentStep, tools: Tools) -> bool:
+    """Whether the calls are those that were due, as far as code can tell."""
+    due = step.due
+    if not isinstance(due, CallsDue) or prediction.malformed:
+        return False
+    if not due.readable:
+        return {call.name for call in prediction.calls} == {due.tool}
+    measured = measure_calls(prediction.calls, due.calls, (), tools, lambda question: None)
+    return all(difference.kind == UNDECIDED for difference in measured.differences)
+
+
+def no_result(prediction: Called) -> dict[str, Any]:
+    """What a tool returns to calls that the script does not have."""
+    names = ", ".join(dict.fromkeys(call.name for call in prediction.calls))
+    return {"error": NO_RESULT, "tool": names, "message": "Nothing is recorded for this call."}
+
+
+def is_right(record: StepRecord) -> bool:
+    """Whether nothing is wrong that code can decide."""
+    return record.success or (
+        bool(record.differences)
+        and all(difference.kind == UNDECIDED for difference in record.differences)
+    )
+
+
+def own_case_id(case_id: str) -> str:
+    """The id under which the answer to a step with its own history is kept."""
+    return f"{case_id}/own"

@@ -1,0 +1,37 @@
+"""The bundled scenarios as data of an eval file, and a model behind a stub that answers them."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from stub_servers import Answer, Behaviour, Request, chat_completion
+
+SAMPLES = Path(str(resources.files("callscore.demo")))
+SCENARIOS = {
+    "orchestration": {
+        "scenarios": str(SAMPLES / "orchestration" / "scenarios" / "EN"),
+        "cards": str(SAMPLES / "orchestration" / "cards" / "EN"),
+    }
+}
+STEPS = 21
+"""So many steps of them are asked."""
+PERFECT = {"name": "p", "provider": "simulated"}
+
+
+def scenarios(**settings: Any) -> dict[str, Any]:
+    """The same with settings of the suite."""
+    return {"orchestration": {**SCENARIOS["orchestration"], **settings}}
+
+
+def tool_calling(request: Request) -> Behaviour:
+    """A model that plans with one agent, and calls the first tool with nothing."""
+    tools = request.json.get("tools")
+    if not tools:
+        plan = {"workflow_1": {"steps": [{"agent_id": "billing_agent", "status": "pending"}]}}
+        return Answer(chat_completion(json.dumps(plan)))
+    function = {"name": tools[0]["function"]["name"], "arguments": "{}"}
+    call = {"id": "1", "type": "function", "function": function}
+    return Answer(chat_completion(None, "tool_calls", tool_calls=[call]))

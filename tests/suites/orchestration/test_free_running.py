@@ -1,0 +1,141 @@
+"""Free runs: the model's own plans and calls are its history, the user follows the script."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from callscore.core.case import Tool
+from callscore.running.step_gold import gold_of
+from callscore.suites.orchestration.free_running import NO_RESULT, FreeRun
+from callscore.suites.orchestration.scenario.cards import Card, Cards
+from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
+from callscore.suites.orchestration.scenario.protocol import bundled
+from callscore.suites.orchestration.scenario.reading import Place, interpret
+from callscore.suites.orchestration.scenario.recording import Answer
+from callscore.suites.orchestration.scenario.values import RawStep, Scenario
+from orchestration_data import cards_of, needs_fixtures, scenarios_of
+
+TOOLS = (Tool("book", "Books", {"properties": {"day": {"enum": ["Friday", "Monday"]}}}),)
+CARDS = Cards(
+    {name: Card(name, name, "", (), TOOLS) for name in ("desk_agent", "post_agent")},
+    {"book": TOOLS[0]},
+)
+GOLD = "workflow_1:\n  steps:\n" + "".join(
+    f'    - {{name: {agent}, status: pending, refined_query: "{query}"}}\n'
+    for agent, query in (("desk_agent", "book"), ("post_agent", "send"))
+)
+CALL = "tool: book\narguments: {day: Friday}\ntool_call_result: {ok: 1}\n"
+WAIT = "status: AWAITING_USER_INPUT"
+RIGHT = Answer("", [{"name": "book", "arguments": {"day": "Friday"}}])
+WRONG = Answer("", [{"name": "book", "arguments": {"day": "Monday"}}])
+
+
+def scenario_of(*steps: tuple[str, str]) -> Scenario:
+    raw = [RawStep(n, agent, text) for n, (agent, text) in enumerate(steps, 1)]
+    return interpret(raw, Place("EN", "1"), CARDS)
+
+
+TRIP = scenario_of(
+    ("user", "A trip"),
+    ("main", GOLD),
+    ("desk_agent", CALL),
+    ("main", "Booked. Send it?"),
+    ("user", "Yes"),
+    ("post_agent", CALL),
+    ("main", GOLD.replace("pending", "completed")),
+)
+
+
+def plan(*agents: str) -> str:
+    steps = [{"agent_id": agent, "status": "pending", "refined_query": "go"} for agent in agents]
+    return json.dumps({"workflow_1": {"steps": steps}})
+
+
+def free_run(*answers: Answer) -> FreeRun:
+    run = FreeRun(TRIP, CARDS, bundled("callscore"))
+    for answer in answers:
+        run.take(answer)
+    return run
+
+
+def said(run: FreeRun) -> list[str]:
+    assert run.following is not None
+    return [message.content for message in run.following.prompt.messages[1:]]
+
+
+def test_the_models_own_plan_is_the_history_and_gives_the_task() -> None:
+    own = plan("desk_agent", "post_agent")
+    run = free_run(Answer(f"<think>hm</think>{own}"))
+    assert said(run) == ["A trip", own, "go"]
+
+
+def test_a_matching_call_returns_what_is_recorded_and_the_user_follows_the_script() -> None:
+    own = plan("desk_agent", "post_agent")
+    run = free_run(Answer(own), RIGHT)
+    assert said(run) == ["A trip", own, "go", '{"ok": 1}', "Booked. Send it?", "Yes"]
+
+
+def test_a_call_that_is_not_in_the_script_returns_a_documented_error() -> None:
+    run = free_run(Answer(plan("desk_agent", "post_agent")), WRONG)
+    result = json.loads(said(run)[3])
+    assert (result["error"], result["tool"]) == (NO_RESULT, "book")
+
+
+def test_a_rejection_leaves_nothing_behind() -> None:
+    run = free_run(Answer(plan("desk_agent", "post_agent")), Answer(WAIT))
+    assert said(run)[3:] == ["Booked. Send it?", "Yes"]
+
+
+@pytest.mark.parametrize("answer", ["", "no plan at all", plan("post_agent")])
+def test_an_agent_that_the_plan_leaves_out_is_not_reached(answer: str) -> None:
+    run = free_run(Answer(answer))
+    assert 3 in run.not_reached
+    assert 3 not in run.run(1).steps
+    assert run.following is not None
+    assert run.following.step_id == (6 if "post_agent" in answer else 7)
+
+
+def test_a_plan_that_cannot_be_read_leaves_the_one_before_it_valid() -> None:
+    again = scenario_of(("user", "A trip"), ("main", GOLD), ("main", GOLD), ("desk_agent", CALL))
+    run = FreeRun(again, CARDS, bundled("callscore"))
+    run.take(Answer(plan("desk_agent")))
+    run.take(Answer("Sorry"))
+    assert run.following is not None
+    assert run.following.agent == "desk_agent"
+    assert run.following.prompt.messages[-1].content == "go"
+
+
+def test_a_run_ends_with_the_script() -> None:
+    run = free_run(Answer(plan("desk_agent", "post_agent")), RIGHT, RIGHT, Answer(plan()))
+    assert run.following is None
+    assert (list(run.run(1).plans), list(run.run(1).steps)) == ([2, 7], [3, 6])
+
+
+def test_agents_that_annotators_let_act_without_a_plan_are_asked() -> None:
+    loose = scenario_of(("user", "A trip"), ("desk_agent", CALL))
+    run = FreeRun(loose, CARDS, bundled("callscore"))
+    assert run.following is not None
+    assert said(run) == ["A trip"]
+
+
+@needs_fixtures
+@pytest.mark.parametrize("lang", ["EN", "KO"])
+def test_with_perfect_answers_every_request_is_the_teacher_forced_one(lang: str) -> None:
+    for scenario in scenarios_of(lang):
+        forced = {case.id: case.prompt for case in step_cases(scenario, cards_of(lang))}
+        run = FreeRun(scenario, cards_of(lang), bundled("callscore"))
+        while (case := run.following) is not None:
+            assert case.prompt == forced[case.id], case.id
+            run.take(perfect(scenario, case))
+        assert run.not_reached == []
+
+
+def perfect(scenario: Scenario, case: StepCase) -> Answer:
+    """The gold answer; a plan in the annotators' own words."""
+    gold: dict[str, Any] = gold_of(case.step)
+    if "plan" in gold:
+        return Answer(next(raw.content for raw in scenario.raw if raw.step_id == case.step_id))
+    return Answer(gold.get("text", ""), gold.get("calls"))
