@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cached_property
+from functools import cache, cached_property
 
 import msgspec
 
-from callscore.core.rating import TOLERANCE, holds
+from callscore.core.rating import holds
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
 
 NEARLY_EQUAL, CLEARLY_MORE, FEWEST_LETTERS = 0.9, 0.1, 12
 """What makes a text the source again, though not letter for letter (C-66)."""
-ALMOST = NEARLY_EQUAL - 2 * TOLERANCE
-_COMMON = "zqxjkvbpgwyfmucdlhrsniotae "
+ROUGHLY = 0.6
+"""Texts whose lengths, or letters as written, are less alike are not nearly equal under N2."""
 
 _PLACEHOLDER_STARTS = PLACEHOLDERS | {form.partition(" ")[0] for form in PLACEHOLDERS}
 
@@ -148,14 +148,12 @@ def is_near(source: str, text: str) -> bool:
 def near_likeness(source: str, text: str) -> float:
     """The likeness of a text to a source of 12 letters or more where it is 0.9 or more, else 0.
 
-    Nearly every text is told apart by its letters alone: two texts have no more in common than
-    the letters that both of them have.
+    Nearly every text is told apart as it is written, before anything is normalised.
     """
-    if len(source) < FEWEST_LETTERS or _is_in_other_letters(source, text):
+    one, other = len(source), len(text)
+    if one < FEWEST_LETTERS or one < ROUGHLY * other or other < ROUGHLY * one:
         return 0.0
-    one, other = n2(source), n2(text)
-    both = len(one) + len(other)
-    if 2 * min(len(one), len(other)) < ALMOST * both or _lacks_letters(one, other, ALMOST * both):
+    if _is_in_other_letters(source, text) or not _roughly_alike(source, text):
         return 0.0
     if sum(map(str.isalpha, source)) < FEWEST_LETTERS:
         return 0.0
@@ -170,20 +168,18 @@ def _is_in_other_letters(source: str, text: str) -> bool:
     return 2 * sum(map(source.lower().__contains__, text.casefold())) < len(text)
 
 
-def _lacks_letters(one: str, other: str, least: float) -> bool:
-    """Whether 2 × letters in common < least, counting the commonest letters first"""
-    most = 2 * len(one)
-    for char in sorted(set(one), key=_COMMON.find, reverse=True):
-        missing = one.count(char) - other.count(char)
-        if missing > 0:
-            most -= 2 * missing
-            if most < least:
-                return True
-    return False
+def _roughly_alike(source: str, text: str) -> bool:
+    return _ratio()(source.casefold(), text.casefold(), score_cutoff=100 * ROUGHLY) > 0
 
 
 def likeness(one: str, other: str) -> float:
     """1 − insertions and deletions / letters of both, under N2        C-66"""
-    from rapidfuzz.fuzz import ratio  # takes a tenth of the start, and few texts need it
+    return _ratio()(n2(one), n2(other)) / 100
 
-    return ratio(n2(one), n2(other)) / 100
+
+@cache
+def _ratio() -> Callable[..., float]:
+    """Imported at the first use: it takes a tenth of the start, and many runs do without."""
+    from rapidfuzz.fuzz import ratio
+
+    return ratio
