@@ -1,20 +1,26 @@
-"""The offline judge beside word overlap: who finds the summaries that people call inconsistent?"""
+"""The offline judge: which summaries does it accuse, and what did people say of them?"""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, NamedTuple
 
-from bench.labelled import auroc, interval, labelled
+from bench.labelled import auroc, interval, labelled, part
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
-from callscore.judges.offline.page import page
+from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
 from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
+
+PARTS = ("tuning", "held-out")
+_DIGIT = re.compile(r"\d")
 
 
 class Estimate(NamedTuple):
@@ -29,24 +35,46 @@ class Estimate(NamedTuple):
 
 def main() -> None:
     for name in ("salescall", "qmsum"):
-        cases = labelled(f"summary_judge_summedits_{name}.jsonl")
-        for with_reference in (False, True) if cases else ():
-            _report(name, with_reference, cases or ())
+        cases = labelled(f"summary_judge_summedits_{name}.jsonl") or []
+        for chosen in PARTS if cases else ():
+            for with_reference in (False, True):
+                own = [case for case in cases if part(case) == chosen]
+                _report(f"{name}, {chosen}", with_reference, own)
+    spoken = labelled("text_harper.jsonl") or []
+    for chosen in PARTS if spoken else ():
+        _report_spoken(chosen, [case for case in spoken if part(case) == chosen])
 
 
-def estimate(case: Any, with_reference: bool) -> Estimate:
-    """What the rules say about one summary, claim by claim; the most suspect claim decides."""
+def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
+    """The call of a case, and what is expected, as the judge reads them"""
     turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in case["transcript"]]
-    reference = case["expected_outcome"] if with_reference else {}
-    read = page(Dossier("text", turns, {}, reference, [], case["lang"]))
+    return page(Dossier("text", turns, {}, reference, [], case["lang"]))
+
+
+def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:
+    """What the rules say about one summary, claim by claim; the most suspect claim decides"""
+    known = read(case, case["expected_outcome"] if with_reference else {})
     summary = case["model_output"]["summary"]
-    found = [support(claim, read, case["lang"]) for claim in sentences(summary)]
+    found = [support(claim, known, case["lang"]) for claim in sentences(summary)]
     return Estimate(
         json.dumps(case["transcript"]),
         not case["human"]["consistent"],
         max(one.suspicion for one in found),
-        1 - coverage(Wording(summary, case["lang"]), read),
+        1 - coverage(Wording(summary, case["lang"]), known),
         any(not one.is_supported for one in found),
+    )
+
+
+def accused_claims(case: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    """Of a human's summary of a spoken call: claims, accused; with one digit changed, accused"""
+    known = read(case, {})
+    texts = [known.without_field(one.text) for one in claims(case["expected_outcome"]["summary"])]
+    wrong = [_misread(text, Random(text)) for text in texts if _DIGIT.search(text)]
+    return (
+        len(texts),
+        sum(not support(text, known, case["lang"]).is_supported for text in texts),
+        len(wrong),
+        sum(not support(text, known, case["lang"]).is_supported for text in wrong),
     )
 
 
@@ -62,7 +90,24 @@ def within_calls(estimates: Sequence[Estimate], value: Callable[[Estimate], floa
     return total / weight if weight else float("nan")
 
 
-def _report(name: str, with_reference: bool, cases: Sequence[Any]) -> None:
+def _misread(text: str, random: Random) -> str:
+    """The text with one digit changed"""
+    at = random.choice([found.start() for found in _DIGIT.finditer(text)])
+    other = random.choice([digit for digit in "123456789" if digit != text[at]])
+    return text[:at] + other + text[at + 1 :]
+
+
+def _report_spoken(name: str, cases: Sequence[Mapping[str, Any]]) -> None:
+    found = [accused_claims(case) for case in cases]
+    told, accused, wrong, seen = (sum(row[column] for row in found) for column in range(4))
+    print(f"spoken calls, {name}: {len(cases)} calls with a human's summary, numbers in words")
+    print(
+        f"  {accused} of {told} right claims accused, in {sum(bool(row[1]) for row in found)} calls"
+    )
+    print(f"  {seen} of {wrong} claims with one digit changed accused")
+
+
+def _report(name: str, with_reference: bool, cases: Sequence[Mapping[str, Any]]) -> None:
     start = time.process_time()
     found = [estimate(case, with_reference) for case in cases]
     spent = 1000 * (time.process_time() - start) / len(found)

@@ -35,7 +35,11 @@ def test_generated_pages_are_fresh(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("page", "wanted"),
-    [("tutorial.md", {"json", "console", "python"}), ("run.md", {"yaml", "console"})],
+    [
+        ("tutorial.md", {"json", "console", "python"}),
+        ("run.md", {"yaml", "console"}),
+        ("python.md", {"json", "yaml", "python"}),
+    ],
 )
 def test_a_page_runs_from_top_to_bottom(
     page: str, wanted: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -6,59 +6,131 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from callscore.config import ScoreConfig
+from callscore.config import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import DataError
-from callscore.core.scorecard import Scorecard
+from callscore.core.keywords import names_nearest
+from callscore.core.ports import Embedder, Judge
+from callscore.core.run_words import ModelSpec
+from callscore.core.scorecard import Scorecard, show_as_html_by
+from callscore.engine.off_loop import off_loop
+from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
 from callscore.scoring.cases import duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
-from callscore.store.records import read_case_id
+from callscore.store.frames import numbered_lines, rows_of
+from callscore.store.records import near_misses, read_case_id
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.askable import oversights
 
-Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]]
+
+class Frame(Protocol):
+    """A frame of pandas or polars: anything with columns and rows."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+
+
+Records = str | os.PathLike[str] | Iterable[str | os.PathLike[str] | Mapping[str, Any]] | Frame
 """A file, several files, or the records themselves."""
 
 
-def score(
+@names_nearest
+def score(  # noqa: PLR0913  the options of scoring are its parameters
     cases: Records,
     outputs: Records = (),
     *,
     verdicts: Records = (),
+    judge: str | os.PathLike[str] | Judge | tuple[ModelSpec, ...] = "none",
+    embedder: str | os.PathLike[str] | Embedder | ModelSpec | None = None,
+    benchmarks: bool = False,
+    store: str | os.PathLike[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    weights: Mapping[str, float] | None = None,
+    workload: Mapping[str, float] | None = None,
+    cost_per_1000: Mapping[str, float] | None = None,
+    tasks: Sequence[str] = (),
+    limit: int | None = None,
+    allow_bad_cases: bool = False,
     results: str | os.PathLike[str] | None = None,
     records: str | os.PathLike[str] | None = None,
+    save_verdicts: str | os.PathLike[str] | None = None,
     progress: Progress = no_progress,
-    **options: Any,
 ) -> Scorecard:
-    """Score stored outputs against their cases (the calls suite).
+    """Score stored outputs against their cases (the calls suite), as `callscore score` does.
 
-    `cases`, `outputs` and `verdicts` are paths of JSONL files or iterables of dicts in the same
-    form; without outputs the `model_output` embedded in each case is scored. `results` names a
-    JSONL file for one line a case, model and run; `records` one for each metric of those, too.
-    `judge` is `none`, `offline` or a Judge, `embedder` a name or an Embedder; `benchmarks` runs
-    the second layer. Further options: `settings`, `weights`, `cost_per_1000`, `allow_bad_cases`.
+    `cases`, `outputs` and `verdicts` are JSONL files, or dicts in the same form, or the rows of a
+    pandas or polars frame. Works where an event loop runs already, as in a notebook.
+
+    Args:
+        cases: The calls with their expected outcomes.
+        outputs: What models answered; without it, the `model_output` in each case is scored.
+        verdicts: Verdicts by people or judges.
+        judge: Who decides what code cannot: `none`, `offline`, a YAML file, or a Judge.
+        embedder: Who compares sentences: a name, a YAML file, or an Embedder; by default `auto`
+            where there is a judge, else `none`.
+        benchmarks: Run the eleven optional benchmarks, too.
+        store: Keep the answers of judging models here (.callscore/runs.db).
+        settings: Settings such as `call_gate_tolerance`.
+        weights: Own task weights.
+        workload: The share of calls that need a task, for the cost of a call.
+        cost_per_1000: Cost per 1000 calls in USD, by model.
+        tasks: Only cases of these tasks.
+        limit: Only so many cases, from the first.
+        allow_bad_cases: Skip unusable cases and say so.
+        results: Write one JSON line a case, model and run.
+        records: Write one JSON line a case, model, run and metric.
+        save_verdicts: Write what judge and embedder said, as a verdicts file.
+        progress: Is told how many cases of how many are scored.
     """
+    who = judge_choice(os.fspath(judge)) if isinstance(judge, (str, os.PathLike)) else judge
+    config = ScoreConfig(
+        cases=(),
+        judge=who,
+        embedder=_embedder(embedder, who),
+        benchmarks=benchmarks,
+        store=as_path(store) or DEFAULT_STORE,
+        settings=settings or {},
+        weights=weights or {},
+        workload=workload or {},
+        cost_per_1000=cost_per_1000 or {},
+        tasks=tasks,
+        limit=limit,
+        allow_bad_cases=allow_bad_cases,
+    )
+    targets = Targets(as_path(results), as_path(records), as_path(save_verdicts))
+    given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
+    return off_loop(lambda: _score_given(given, config, targets, progress))
+
+
+def _score_given(
+    given: Mapping[str, Records], config: ScoreConfig, targets: Targets, progress: Progress
+) -> Scorecard:
+    """Score records wherever they are: those in memory are written to a file first."""
     import tempfile  # a command has its records in files already
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
-        config = ScoreConfig(
-            cases=_as_files(cases, folder / "cases.jsonl"),
-            outputs=_as_files(outputs, folder / "outputs.jsonl"),
-            verdicts=_as_files(verdicts, folder / "verdicts.jsonl"),
-            **options,
-        )
+        files = {name: _as_files(some, folder / f"{name}.jsonl") for name, some in given.items()}
         try:
-            return score_files(config, Targets(_path(results), _path(records)), progress)
+            return score_files(msgspec.structs.replace(config, **files), targets, progress)
         except DataError as error:
             raise _in_memory(error, folder) from None
+
+
+def _embedder(
+    given: str | os.PathLike[str] | Embedder | ModelSpec | None, judge: object
+) -> str | Embedder | ModelSpec:
+    if given is None:
+        return default_embedder(judge)
+    return embedder_choice(os.fspath(given)) if isinstance(given, (str, os.PathLike)) else given
 
 
 class Targets(msgspec.Struct, frozen=True):
@@ -149,6 +221,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
         warnings += [warning.located(line.place) for warning in oversights(case, opened.reference)]
+        warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
     return CaseCheck(counts, found, warnings)
 
 
@@ -183,7 +256,8 @@ def _in_memory(error: DataError, folder: Path) -> DataError:
     return DataError(error.problem, field=error.field, case_id=error.case_id, place=place)
 
 
-def _path(path: str | os.PathLike[str] | None) -> Path | None:
+def as_path(path: str | os.PathLike[str] | None) -> Path | None:
+    """The path, where one is given."""
     return Path(path) if path is not None else None
 
 
@@ -192,11 +266,21 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
     paths: list[Path] = []
-    encoder = msgspec.json.Encoder()
     with spool.open("wb") as file:
-        for record in records:
-            if isinstance(record, (str, os.PathLike)):
-                paths.append(Path(record))
+        for line in numbered_lines(rows_of(records), spool.stem):
+            if isinstance(line, bytes):
+                file.write(line)
             else:
-                file.write(encoder.encode(record) + b"\n")
+                paths.append(Path(line))
     return (*paths, spool) if spool.stat().st_size else tuple(paths)
+
+
+def _html(card: Scorecard) -> str:
+    from callscore.report.notebook import card_html
+    from callscore.suites.catalog import OTHER_ORIGIN, template
+
+    other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
+    return card_html(card, template(other_origin=other_origin))
+
+
+show_as_html_by(_html)

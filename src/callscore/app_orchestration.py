@@ -110,7 +110,7 @@ def _judged(
     import asyncio
 
     from callscore.config import ScoreConfig
-    from callscore.evalfile.judges import default_embedder
+    from callscore.evalfile.choices import default_embedder
     from callscore.scoring.examiners import opened_examiner
 
     config = ScoreConfig(

@@ -440,6 +440,85 @@ def test_a_file_of_another_kind_gets_one_message(tmp_path: Path, raw: bytes, wor
     assert (done.returncode, done.stderr) == (2, expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "raw", "words", "remedy"),
+    [
+        ("c.csv", b"id,task\n1,qa\n", "is a table (CSV)", "callscore.score takes a DataFrame"),
+        ("c.xlsx", b"PK\x03\x04rest", "is a spreadsheet (Excel)", "save it as CSV"),
+        ("c.vtt", b"WEBVTT\n\n00:01.0 --> 00:02.0\nHello\n", "(WebVTT)", "into the `transcript`"),
+        (
+            "c.jsonl",
+            b"WEBVTT\n\n00:01.0 --> 00:02.0\nHello\n",
+            "(WebVTT)",
+            "`transcript` of a case",
+        ),
+        (
+            "c.srt",
+            b"1\n00:00:01,000 --> 00:00:02,000\nHello\n",
+            "(SubRip)",
+            "into the `transcript`",
+        ),
+        ("c.txt", b"Agent: Hello\n", "is plain text", "into the `transcript` of a case"),
+        ("c.wav", b"RIFF\x00\x00\x00\x00WAVE", "is a recording", "expected its transcript"),
+        ("c.jsonl", b'[{"id": "a"}]\n', "is one JSON list", "every member as a line"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_what_to_do(
+    tmp_path: Path, name: str, raw: bytes, words: str, remedy: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(raw)
+    for command in (["validate", path], ["score", path]):
+        done = run(*command)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert remedy in done.stderr
+
+
+def test_the_name_of_a_file_matters_less_than_what_is_in_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "cases.txt", qa_case([question()], "c1"))
+    assert run("validate", path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"transcript": "transcipt"}, "field transcript: missing; there is 'transcipt', did you"),
+        ({"expected_outcome": "expected_outcomes"}, "did you mean expected_outcome?"),
+        ({"id": "Id"}, "field id: missing; there is 'Id', did you mean id?"),
+    ],
+)
+def test_a_misspelt_key_of_a_case_gets_a_suggestion(
+    tmp_path: Path, change: dict[str, str], words: str
+) -> None:
+    case = {change.get(key, key): value for key, value in qa_case([question()], "c1").items()}
+    done = run("validate", write(tmp_path / "c.jsonl", case))
+    assert (done.returncode, words in done.stderr) == (2, True), done.stderr
+
+
+def test_misspelt_keys_and_tasks_inside_a_case_get_suggestions(tmp_path: Path) -> None:
+    case = qa_case([question()], "c1")
+    item = {("scroe" if key == "score" else key): value for key, value in question().items()}
+    cases = [
+        {**case, "id": "a", "expected_outcome": {"question": [question()]}},
+        {**case, "id": "b", "expected_outcome": {"questions": [item]}},
+        {**case, "id": "c", "task": "tex"},
+        {**case, "id": "d", "transcript": [{"txt": "Hello"}]},
+    ]
+    told = run("validate", write(tmp_path / "c.jsonl", *cases)).stderr
+    for meant in ("questions", "score", "text", "text"):
+        assert f"did you mean {meant}?" in told
+
+
+def test_a_key_that_is_nearly_an_optional_one_is_a_warning(tmp_path: Path) -> None:
+    case = qa_case([question()], "c1", expected_part={}, my_own_key=1)
+    done = run("validate", write(tmp_path / "c.jsonl", case))
+    assert done.returncode == 0
+    shown = done.stdout + done.stderr
+    assert "field expected_part: is read by nobody; did you mean expected_parts?" in shown
+    assert "my_own_key" not in shown
+
+
 def test_validate_names_every_problem_not_only_the_first(tmp_path: Path) -> None:
     bad = [qa_case([question(max_score=0)], f"c{i}") for i in range(3)]
     done = run("validate", write(tmp_path / "c.jsonl", *bad))

@@ -1,43 +1,94 @@
-"""The suspicion of the offline judge against people's verdicts on real summaries (SummEdits)."""
+"""The offline judge against people's verdicts on real summaries, on calls no rule was shaped on.
+
+`docs/judge-offline.md` has the numbers; here they are held with a margin.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 import pytest
 from scipy.stats import mannwhitneyu
 
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
-from callscore.judges.offline.page import page
+from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
 from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
 from shared_cases import shared_cases
 
+MOST_ACCUSED = 0.2
+"""Of the summaries that people call consistent."""
 
-def estimate(case: Any, with_reference: bool) -> tuple[float, float]:
-    """Suspicion of the most suspect claim, and the share of words that are nowhere."""
+
+class Estimate(NamedTuple):
+    is_bad: bool
+    suspicion: float
+    uncovered: float
+    is_accused: bool
+
+
+def is_held_out(case: Mapping[str, Any]) -> bool:
+    call = json.dumps(case["transcript"], sort_keys=True).encode()
+    return int(sha256(call).hexdigest(), 16) % 2 == 0
+
+
+def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
     turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in case["transcript"]]
-    reference = case["expected_outcome"] if with_reference else {}
-    read = page(Dossier("text", turns, {}, reference, [], "en"))
+    return page(Dossier("text", turns, {}, reference, [], "en"))
+
+
+def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:
+    known = read(case, case["expected_outcome"] if with_reference else {})
     summary = case["model_output"]["summary"]
-    suspicion = max(support(claim, read, "en").suspicion for claim in sentences(summary))
-    return suspicion, 1 - coverage(Wording(summary, "en"), read)
+    found = [support(claim, known, "en") for claim in sentences(summary)]
+    return Estimate(
+        not case["human"]["consistent"],
+        max(one.suspicion for one in found),
+        1 - coverage(Wording(summary, "en"), known),
+        any(not one.is_supported for one in found),
+    )
 
 
-def auroc(bad: list[float], good: list[float]) -> float:
+def auroc(found: Sequence[Estimate], field: str) -> float:
+    bad = [getattr(one, field) for one in found if one.is_bad]
+    good = [getattr(one, field) for one in found if not one.is_bad]
     return float(mannwhitneyu(bad, good).statistic) / (len(bad) * len(good))
 
 
 @pytest.mark.parametrize("with_reference", [False, True])
-@pytest.mark.parametrize(("name", "at_least"), [("salescall", 0.75), ("qmsum", 0.58)])
-def test_it_finds_inconsistent_summaries_where_word_overlap_does_not(
-    name: str, at_least: float, with_reference: bool
+@pytest.mark.parametrize(
+    ("name", "held_out", "at_least"),
+    [
+        ("salescall", True, 0.75),
+        ("salescall", False, 0.75),
+        ("qmsum", True, 0.65),
+        ("qmsum", False, 0.6),
+    ],
+)
+def test_it_finds_inconsistent_summaries_and_accuses_few_consistent_ones(
+    name: str, held_out: bool, at_least: float, with_reference: bool
 ) -> None:
     cases = shared_cases(f"summary_judge_summedits_{name}.jsonl")
-    found = [(case["human"]["consistent"], *estimate(case, with_reference)) for case in cases]
-    suspicion = auroc([s for ok, s, _ in found if not ok], [s for ok, s, _ in found if ok])
-    overlap = auroc([u for ok, _, u in found if not ok], [u for ok, _, u in found if ok])
-    assert suspicion >= at_least
-    assert suspicion > overlap + 0.1
+    found = [estimate(c, with_reference) for c in cases if is_held_out(c) is held_out]
+    good = [one for one in found if not one.is_bad]
+    assert auroc(found, "suspicion") >= at_least
+    assert auroc(found, "suspicion") > auroc(found, "uncovered") + 0.1
+    assert sum(one.is_accused for one in good) <= MOST_ACCUSED * len(good)
+
+
+def test_right_claims_about_spoken_numbers_are_not_accused() -> None:
+    """What the customer and the agent said in words, the human's summary has in digits."""
+    told = accused = 0
+    for case in shared_cases("text_harper.jsonl"):
+        known = read(case, {})
+        for claim in claims(case["expected_outcome"]["summary"]):
+            told += 1
+            accused += not support(known.without_field(claim.text), known, "en").is_supported
+    assert told > 1000
+    assert accused <= 0.01 * told

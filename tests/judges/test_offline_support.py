@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
+from callscore.judges.offline.evidence import evidence
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import support
+from callscore.suites.calls.sentences import sentences
 
 CALL = (
     ("Agent", "Good morning, this is Priya from Northwind. How can I help?"),
@@ -178,3 +181,94 @@ def test_a_side_beside_the_name_of_the_other_is_not_called_so(claim: str) -> Non
 def test_a_name_that_both_sides_have_raises_none() -> None:
     turns = [*CALL, ("Customer", "My name is Priya, too.")]
     assert support("The customer is called Priya.", read(turns=turns), "en").findings == []
+
+
+@pytest.mark.parametrize("marker", ["1. ", "12) ", "(3) ", "a) ", "(b) ", "- ", "• ", "iv. ", "– "])
+def test_a_list_marker_is_no_claim(marker: str) -> None:
+    assert doubts(f"{marker}The agent approved a refund of $49.") == []
+    assert (
+        doubts(f"The agent approved a refund.\n{marker}The refund takes 3 to 5 business days.")
+        == []
+    )
+
+
+def test_a_date_at_the_beginning_is_no_list_marker() -> None:
+    assert doubts("14. March was the date of the charge.") == ["number"]
+
+
+def test_a_list_in_one_highlight_is_as_many_sentences_as_it_has_members() -> None:
+    told = "1. The refund was approved. 2. It takes 3 days.\n3. The headset stays."
+    assert sentences(told) == [
+        "1. The refund was approved.",
+        "2. It takes 3 days.",
+        "3. The headset stays.",
+    ]
+    assert sentences("It costs 5. He paid.") == ["It costs 5.", "He paid."]
+
+
+def test_a_paraphrase_is_not_accused_for_its_words() -> None:
+    claim = "A representative granted the caller reimbursement for duplicate billing."
+    found = support(claim, read(), "en")
+    assert found.coverage < 0.5
+    assert found.is_supported
+
+
+def test_a_denial_counts_only_where_the_contrary_was_said() -> None:
+    assert doubts("The agent did not approve the refund.") == ["negation"]
+    unsaid = support("The customer never visited a shop.", read(), "en")
+    assert [finding.doubt for finding in unsaid.findings] == ["unsaid negation"]
+    assert unsaid.is_supported
+
+
+@pytest.mark.parametrize("known", ["Canadian", "Customer", "Kanadas"])
+def test_another_form_of_a_word_is_no_other_name(known: str) -> None:
+    said = page(Dossier("text", [Turn("We ship from Canada and Kanada.")], {}, {}, [], "en"))
+    assert support(f"They ship with a {known} firm.", said, "en").findings == []
+
+
+def test_an_abbreviation_of_what_was_said_is_no_other_name() -> None:
+    said = page(Dossier("text", [Turn("the national bank of harper called")], {}, {}, [], "en"))
+    assert support("They work at NBOH.", said, "en").findings == []
+    assert [f.doubt for f in support("They work at NBXH.", said, "en").findings] == ["name"]
+
+
+FLOODS = [
+    "not ",
+    "not w{} ",
+    "only w{} ",
+    "Customer ",
+    "I'm I'm ",
+    "Name{} ",
+    "customer said w{}. ",
+    "one ",
+    "five million ",
+    "double ",
+    "1. ",
+    '"w{} w" ',
+]
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_work_grows_no_faster_than_a_claim(flood: str) -> None:
+    """Twice the text, at most about twice the calls of functions; quadratic would be four times."""
+
+    def calls(size: int) -> int:
+        claim = "".join(flood.format(number) for number in range(size))
+        known = read()
+        known.statements  # noqa: B018  the page is read once for all claims
+        support("", known, "en")
+        counted = 0
+
+        def count(*_: object) -> None:
+            nonlocal counted
+            counted += 1
+
+        sys.setprofile(count)
+        try:
+            support(claim, known, "en")
+            evidence(claim, known, "en")
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    assert calls(1600) <= 2.5 * calls(800)

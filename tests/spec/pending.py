@@ -15,6 +15,5 @@ PENDING: Mapping[str, str] = {
     **dict.fromkeys(
         ("C-130", "C-131", "C-135", "C-136"), "step 5: what is asked is what is scored"
     ),
-    "C-132": "step 5: hash of content",
     "C-134": "step 6: the hash of scenarios",
 }

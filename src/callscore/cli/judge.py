@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
+from callscore.evalfile.choices import default_embedder, judge_choice
 
 if TYPE_CHECKING:
     from callscore.judges.reliability import Check
@@ -48,7 +48,7 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
         ScoreConfig(
             cases=(),
             judge=who,
-            embedder=embedder_choice(None, who),
+            embedder=default_embedder(who),
             store=store or DEFAULT_STORE,
         )
     )

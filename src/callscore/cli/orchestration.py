@@ -66,10 +66,10 @@ def score(
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
     from callscore.app_orchestration import OrchestrationJob, result_document, score_orchestration
-    from callscore.cli.choices import judge_choice
     from callscore.cli.output import a_file
     from callscore.config import DEFAULT_STORE
     from callscore.core.errors import Inconclusive
+    from callscore.evalfile.choices import judge_choice
     from callscore.store.files import check_targets
 
     job = OrchestrationJob(

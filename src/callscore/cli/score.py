@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.choices import embedder_choice, judge_choice
 from callscore.cli.greedy import GreedyCommand
+from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
 
 FILE = click.Path(path_type=Path)
 
@@ -120,7 +120,7 @@ def score(
         outputs=outputs,
         verdicts=verdicts,
         judge=who,
-        embedder=embedder_choice(embedder, who),
+        embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
         settings=_pairs("--set", settings),

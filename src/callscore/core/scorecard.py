@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -301,3 +301,61 @@ class Scorecard(msgspec.Struct, frozen=True):
     def skipped_cases(self) -> int:
         """How many cases were unusable and left out        C-20"""
         return sum(note.startswith(SKIPPED) for note in self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as dicts, lists, texts and numbers: what `--json` writes."""
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return found
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One flat dict a model and value, for a table: `pandas.DataFrame(card.to_rows())`.
+
+        Keys: model, task, metric, value, unit, rating, meets_threshold, n, status, approximate,
+        why. A task's own score has the metric `score`, as have `benchmarks` and `final`.
+        """
+        return [row for model in self.models for row in _rows_of(model)]
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows."""
+        return _draw_html[0](self) if _draw_html else None
+
+
+_draw_html: list[Callable[[Scorecard], str]] = []
+
+
+def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
+    """Let notebooks show cards so: what a card looks like is known upstairs."""
+    _draw_html[:] = [draw]
+
+
+def _rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
+    for name, task in model.tasks.items():
+        of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
+        yield _row(model, name, "score", value=task.score, **of_task)
+        for part, sub in task.subscores.items():
+            yield _row(model, name, part, value=sub.score, n=sub.n, status=sub.status)
+        for slug, metric in task.metrics.items():
+            own = {key: getattr(metric, key) for key in _OF_A_METRIC}
+            yield _row(model, name, slug, **own)
+    bench = model.benchmarks
+    for slug, criterion in bench.criteria.items():
+        own = {key: getattr(criterion, key) for key in ("value", "unit", "n", "approximate", "why")}
+        yield _row(model, "benchmarks", slug, **own)
+    yield _row(model, "benchmarks", "score", value=bench.score, status=bench.status)
+    final, cost = model.final, model.cost
+    yield _row(model, "final", "score", value=final.score, status=final.status)
+    yield _row(model, "cost", "per_1000_calls", value=cost.per_1000_calls, unit=cost.currency)
+
+
+_OF_A_METRIC = ("value", "unit", "rating", "meets_threshold", "n", "approximate", "why")
+_COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approximate", "why")
+
+
+def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
+    """A row with every column, so that all rows have the same"""
+    return {
+        "model": model.model,
+        "task": task,
+        "metric": metric,
+        **{column: own.get(column) for column in _COLUMNS},
+    }

@@ -6,6 +6,8 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
+from threading import get_ident
 from typing import Any, TypeVar
 
 from callscore.core.collecting import seldom_collected
@@ -13,6 +15,8 @@ from callscore.engine.stopping import Stop
 
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_stops: dict[int, Callable[[], object]] = {}
+"""How to stop what runs in a thread: signals reach the main thread only."""
 
 
 def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
@@ -30,9 +34,19 @@ def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
+def interrupt(thread: int) -> bool:
+    """Ask what runs in another thread to stop, as a signal would; whether there was anything."""
+    ask = _stops.get(thread)
+    if ask is None:
+        return False
+    ask()
+    return True
+
+
 async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     stop = Stop()
     loop = asyncio.get_running_loop()
+    _stops[get_ident()] = partial(loop.call_soon_threadsafe, stop.ask)
     # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.
     with suppress(NotImplementedError, RuntimeError, ValueError):
         for number in SIGNALS:
@@ -40,6 +54,7 @@ async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     try:
         return await main(stop)
     finally:
+        _stops.pop(get_ident(), None)
         with suppress(NotImplementedError, RuntimeError, ValueError):
             for number in SIGNALS:
                 loop.remove_signal_handler(number)

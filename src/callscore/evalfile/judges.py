@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from callscore.core.run_words import ModelSpec
+from callscore.evalfile.choices import default_embedder
 from callscore.evalfile.file import OFFLINE, ModelEntry
 from callscore.evalfile.models import checked_model
 from callscore.evalfile.reading import converted
@@ -52,11 +53,6 @@ def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -
     if value not in NAMES:
         raise document.error(part, f"{value!r}; expected a model, or one of {', '.join(NAMES)}")
     return value
-
-
-def default_embedder(judge: JudgeChoice | object) -> str:
-    """Where somebody judges, sentences are compared, too."""
-    return "none" if judge == "none" else "auto"
 
 
 def load_judge(path: Path) -> JudgeChoice:

@@ -50,12 +50,19 @@ def _decision(card: Scorecard) -> Iterator[Statement]:
         yield from _choice(official, models, "CHOOSE")
     if estimates and not official:
         yield from _choice(estimates, models, "ESTIMATE")
-        yield Statement("", "Not official: built-in rules stand in for a judge.", "middling")
+        yield Statement("", _why_unofficial(card), "middling")
     if not official and not estimates:
         if card.zeroed_ranking and card.zeroed_ranking[0].rank is not None:
             yield from _closest(card.zeroed_ranking)
         else:
             yield from _no_final(card)
+
+
+def _why_unofficial(card: Scorecard) -> str:
+    judge = card.judging.judge if card.judging is not None else None
+    if judge is not None and judge.startswith("offline"):
+        return "Not official: built-in rules stand in for a judge."
+    return "Not official: rows marked approximate are estimates."
 
 
 def _choice(

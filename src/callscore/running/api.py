@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+from callscore.app import as_path
 from callscore.core.errors import UsageError
+from callscore.core.keywords import names_nearest
 from callscore.core.run_words import Event, OnEvent
 from callscore.core.scorecard import Scorecard
+from callscore.engine.off_loop import off_loop
 from callscore.evalfile.config import load_eval
 from callscore.running.preparing import RunOptions, prepare
 from callscore.running.runner import run_prepared
@@ -19,23 +21,54 @@ def unwatched(event: Event) -> None:
     """Events nobody looks at."""
 
 
-def run(
+@names_nearest
+def run(  # noqa: PLR0913  the options of a run are its parameters
     config: str | os.PathLike[str],
     *,
     store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    limit: int | None = None,
+    budget_usd: float | None = None,
+    preflight: bool = True,
+    results: str | os.PathLike[str] | None = None,
+    records: str | os.PathLike[str] | None = None,
+    save_verdicts: str | os.PathLike[str] | None = None,
     on_event: OnEvent = unwatched,
-    **options: Any,
 ) -> Scorecard:
-    """Ask the models of an eval file, keep every answer, and score them.
+    """Ask the models of an eval file, keep every answer, and score them, as `callscore run` does.
 
-    Further options: `resume`, `limit`, `budget_usd`, `preflight`, and the files `results`,
-    `records` and `save_verdicts`. An interrupt keeps what has come so far and raises
-    KeyboardInterrupt.
+    Args:
+        config: The eval file.
+        store: Where answers are kept; else where the file says.
+        resume: Go on with the unfinished run of this file, or start one.
+        limit: Ask only so many cases, from the first.
+        budget_usd: Stop before more than this is spent; else what the file says.
+        preflight: Ask every model one case first.
+        results: Write one JSON line a case, model and run.
+        records: Write one JSON line a case, model, run and metric.
+        save_verdicts: Write what judge and embedder said, as a verdicts file.
+        on_event: Is told what happens, in the thread that asks.
+
+    An interrupt keeps what has come so far and raises KeyboardInterrupt. Works where an event loop
+    runs already, as in a notebook.
     """
-    loaded = load_eval(Path(config), Path(store) if store is not None else None)
+    options = RunOptions(
+        resume=resume,
+        limit=limit,
+        budget_usd=budget_usd,
+        preflight=preflight,
+        results=as_path(results),
+        records=as_path(records),
+        save_verdicts=as_path(save_verdicts),
+    )
+    return off_loop(lambda: _run(Path(config), as_path(store), options, on_event))
+
+
+def _run(path: Path, store: Path | None, options: RunOptions, on_event: OnEvent) -> Scorecard:
+    loaded = load_eval(path, store)
     if not loaded.cases:
         raise UsageError(f"{loaded.path}: holds scenarios only; use the command `callscore run`")
-    with closing(prepare(loaded, RunOptions(**options))) as prepared:
+    with closing(prepare(loaded, options)) as prepared:
         ran = run_prepared(prepared, on_event)
     if ran.card is None:
         raise KeyboardInterrupt

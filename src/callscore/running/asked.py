@@ -54,7 +54,7 @@ class CallSubjects:
         cases = 0
         for placed in WantedCases(self._config, self._positions):
             cases += 1
-            digest.update(placed.line.raw.strip() + b"\n")
+            placed.add_to(digest)
         return Survey(cases, digest.hexdigest())
 
     def stream(self) -> Iterator[Asked]:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.nearest import nearest
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
-from callscore.store.records import read_case, read_case_id, read_case_ids, read_checked_case
+from callscore.store.records import (
+    canonical_case,
+    read_case,
+    read_case_id,
+    read_case_ids,
+    read_checked_case,
+)
 from callscore.suites import catalog
 
 
@@ -31,6 +38,17 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
     line: Line
     opened: Opened
 
+    def add_to(self, digest: Digest) -> None:
+        """Take the case into the hash of its data set: its content, not its bytes        C-132"""
+        digest.update(canonical_case(self.opened.case, self.line) + b"\n")
+
+
+class Digest(Protocol):
+    """A hash that is being made."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take these bytes in."""
+
 
 def open_case(
     line: Line, tasks: Mapping[str, Task[Any, Any]], *, for_scoring: bool = True
@@ -44,9 +62,10 @@ def open_case(
         task = tasks[case.task]
         return Opened(case, task, task.reference(case) if for_scoring else None)
     except KeyError:
-        expected = ", ".join(tasks)
+        near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
+        meant = f"did you mean {near}? " if near else ""
         raise DataError(
-            f"{case.task!r} is not a task; expected one of {expected}",
+            f"{case.task!r} is not a task; {meant}expected one of {expected}",
             field="task",
             case_id=case.id,
             place=line.place,

@@ -175,7 +175,7 @@ class Tallying:
     def _taken(self) -> Placed | None:
         placed, self._next = self._next, next(self._cases, None)
         if placed is not None:
-            self._digest.update(placed.line.raw.strip() + b"\n")
+            placed.add_to(self._digest)
         return placed
 
     def _answers(self, placed: Placed) -> Answers:

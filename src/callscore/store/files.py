@@ -15,6 +15,7 @@ from typing import BinaryIO
 import msgspec
 
 from callscore.core.errors import DataError, StoreError, UsageError
+from callscore.store.other_formats import refuse_other_formats
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
@@ -22,12 +23,6 @@ BLOCK_BYTES = 1 << 16
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-OTHER_FORMATS = {
-    b"\x1f\x8b": "compressed (gzip)",
-    b"PK\x03\x04": "an archive or a spreadsheet (zip)",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-}
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -90,7 +85,7 @@ def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
         lines = BytesIO(raw).readlines()
         if number == 1:
-            _refuse_other_formats(path, lines[0] if lines else b"")
+            refuse_other_formats(path, raw)
         if len(raw) > MAX_LINE_BYTES:
             _refuse_long_lines(path, number, lines)
         yield Block(path, number, offset, lines)
@@ -106,15 +101,6 @@ def _refuse_long_lines(path: Path, number: int, lines: Sequence[bytes]) -> None:
                 place=f"{path}:{number}",
             )
         number += 1
-
-
-def _refuse_other_formats(path: Path, first: bytes) -> None:
-    """One message about a file that is something else, instead of one about every line."""
-    found = next((name for start, name in OTHER_FORMATS.items() if first.startswith(start)), None)
-    if found is None and first.strip() in (b"{", b"["):
-        found = "one JSON document over several lines"
-    if found is not None:
-        raise DataError(f"is {found}; expected one JSON object a line, in UTF-8", place=str(path))
 
 
 def open_for_reading(path: Path) -> BinaryIO:

@@ -3,14 +3,15 @@
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from callscore.core import strict_json
-from callscore.core.case import Case, Failed, Reply
+from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
+from callscore.core.nearest import instead_of, nearest
 from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, numbered
 
@@ -21,6 +22,9 @@ SHORTEST_CUT = 64
 """Shorter outputs might stand in the record twice, as a name; their key tells them apart."""
 QUOTE = ord('"')
 EXPECTED_INSTEAD = {"non_finite": "a finite number", "duplicate_key": "every key once"}
+VERY_LIKE = 0.8
+"""A key of the user's own must not be taken for a misspelt one."""
+_STEP = re.compile(r"\w+")
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 _MISSING = re.compile(r"Object missing required field `(.*?)`")
 
@@ -83,6 +87,8 @@ class VerdictRecord(msgspec.Struct, frozen=True):
 
 
 _ENCODE = msgspec.json.Encoder().encode
+_SORTED = msgspec.json.Encoder(order="sorted")
+_ANY = msgspec.json.Decoder()
 _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
@@ -121,6 +127,30 @@ def read_case(line: Line) -> Case:
         if strict_json.is_whole(line.raw, encoded) and not strict_json.may_be_deep(encoded):
             return case
     return _converted(_strict(line), Case, line)
+
+
+def canonical_case(case: Case, line: Line) -> bytes:
+    """The case on a line as canonical JSON: keys sorted, no space, texts as they are        C-132
+
+    What is null says no more than what is left out. Keys that no case has stand behind the others.
+    """
+    known = _SORTED.encode(case)
+    if strict_json.is_whole(line.raw, known):
+        return known
+    unread = _unread(_as_it_is(line) or _strict(line))
+    return known + _SORTED.encode(unread) if unread else known
+
+
+def _unread(record: dict[str, Any]) -> list[Any]:
+    """What a record holds beside the documented keys, in itself and in its turns."""
+    turns = record.get("transcript")
+    parts = [(record, Case), *((turn, Turn) for turn in (turns if type(turns) is list else ()))]
+    return [
+        (number, key, part[key])
+        for number, (part, kind) in enumerate(parts)
+        for key in sorted(part.keys() - set(kind.__struct_fields__))
+        if part[key] is not None
+    ]
 
 
 def read_checked_case(line: Line) -> Case:
@@ -241,7 +271,7 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
     try:
         return decoder.decode(line.raw)
     except msgspec.ValidationError as error:
-        raise _at(line, _type_error(error)) from None
+        raise _at(line, _type_error(error, _as_it_is(line))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Only lone surrogates get past the strict reader here; it has replaced them.
         return _typed(
@@ -249,11 +279,20 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
         )
 
 
+def _as_it_is(line: Line) -> Any:
+    """Whatever stands on a line; None where that is no JSON."""
+    try:
+        return _ANY.decode(line.raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def _converted(value: Any, kind: type[T], line: Line) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _at(line, _type_error(error).located("", _case_named_in(value))) from None
+        problem = _type_error(error, value).located("", _case_named_in(value))
+        raise _at(line, problem) from None
 
 
 def _case_named_in(record: Any) -> str:
@@ -262,15 +301,37 @@ def _case_named_in(record: Any) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _type_error(error: msgspec.ValidationError) -> DataError:
-    """msgspec's message, with the path in it as the field."""
+def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError:
+    """msgspec's message, with the path in it as the field; of a key, what may have been meant."""
     message = str(error)
     found = _AT.search(message)
     field = found[1] if found else ""
     if missing := _MISSING.match(message):
+        meant = instead_of(missing[1], _keys_at(record, field))
         field = f"{field}.{missing[1]}" if field else missing[1]
-        return DataError("missing; expected as documented", field=field)
+        return DataError(f"missing; {meant}expected as documented", field=field)
     return DataError(_AT.sub("", message).replace("`", ""), field=field)
+
+
+def _keys_at(record: Any, path: str) -> Iterable[str]:
+    """The keys of the object at a path such as `transcript[3]`."""
+    for step in _STEP.findall(path):
+        try:
+            record = record[int(step) if step.isdecimal() else step]
+        except (KeyError, IndexError, TypeError):
+            return ()
+    return record if isinstance(record, dict) else ()
+
+
+def near_misses(line: Line) -> list[DataError]:
+    """Keys of a case that are nearly documented ones, and say nothing as they are."""
+    record = _strict(line)
+    known = Case.__struct_fields__
+    return [
+        DataError(f"is read by nobody; did you mean {near}?", field=key, place=line.place)
+        for key in record
+        if key not in known and (near := nearest(key, known, VERY_LIKE)) and near not in record
+    ]
 
 
 def _at(line: Line, error: DataError) -> DataError:

@@ -156,7 +156,7 @@ def _support_word(found: Support) -> str:
     if not found.is_supported:
         reversed_ = any(f.doubt in ("negation", "opposite") for f in found.findings)
         return "contradicted" if reversed_ else "not_found"
-    is_reference = found.best is not None and found.best.source.startswith("ref:")
+    is_reference = found.best is not None and found.best.is_reference
     return "supported_by_reference" if is_reference else "supported_by_transcript"
 
 

@@ -42,6 +42,8 @@ class Lexicon(msgspec.Struct, frozen=True):
     linking: Words
     """What may stand between a side of the call and its name."""
     roles: Mapping[str, str]
+    sides: Words
+    """The stems of the words for the sides of a call."""
     speech: Words
 
 
@@ -51,6 +53,12 @@ def lexicon(lang: str | None) -> Lexicon:
     tables = _tables()
     own = tables.get(base_language(lang))
     chosen = [own] if own else list(tables.values())
+    roles = {
+        word: role
+        for table in chosen
+        for role, words in table.roles.items()
+        for word in words.split()
+    }
     return Lexicon(
         stop=_words(table.stop for table in chosen),
         negation=_words(table.negation for table in chosen),
@@ -63,12 +71,8 @@ def lexicon(lang: str | None) -> Lexicon:
             for line in table.introductions.strip().splitlines()
         ),
         linking=_words(table.linking for table in chosen),
-        roles={
-            word: role
-            for table in chosen
-            for role, words in table.roles.items()
-            for word in words.split()
-        },
+        roles=roles,
+        sides=frozenset(map(stem, roles)),
         speech=_words(table.speech for table in chosen),
     )
 

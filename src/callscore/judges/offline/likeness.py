@@ -27,10 +27,18 @@ def word_f1(one: Wording, other: Wording) -> float:
 def agree(one: Wording, other: Wording) -> bool:
     """Whether both state the same in digits and in number words, and both deny or neither does"""
     return (
-        not unmatched(one.facts, Index(other.facts))
-        and not unmatched(other.facts, Index(one.facts))
-        and one.counts == other.counts
+        _states_numbers_of(one, other)
+        and _states_numbers_of(other, one)
         and one.denies == other.denies
+    )
+
+
+def _states_numbers_of(one: Wording, other: Wording) -> bool:
+    """Whether one states all numbers of the other; "two" is 2"""
+    left = unmatched(other.facts, Index(one.facts))
+    digits = {number for fact in one.facts for number in fact.numbers}
+    return all(fact.key[:2] == ("number", "") and fact.numbers <= one.counts for fact in left) and (
+        other.counts <= one.counts | digits
     )
 
 

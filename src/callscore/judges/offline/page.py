@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
@@ -15,8 +16,15 @@ from callscore.judges.offline.lexicon import lexicon
 from callscore.judges.offline.wording import Wording
 from callscore.metrics.facts.fact import Index
 
+SHORTEST_ROOT = 4
+LONGEST_ENDING = 3
+"""Letters by which another form of a name is known again, and those that may differ."""
+LONGEST_STATEMENT = 200
+"""Characters up to which a turn is taken as one statement."""
 SECONDS = 5.0
 """How far a timestamp may be off, where nothing else is set (C-39)."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？।])\s+|\n+")
 
 
 class Passage(msgspec.Struct, frozen=True, dict=True):
@@ -28,6 +36,11 @@ class Passage(msgspec.Struct, frozen=True, dict=True):
     start: float | None = None
     context: frozenset[str] = frozenset()
     """The content words of the turn before: "No, I don't" denies what was asked there."""
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is of the reference, and not of the call."""
+        return self.source.startswith("ref:")
 
     @cached_property
     def near(self) -> frozenset[str]:
@@ -49,12 +62,18 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     def without_field(self, claim: str) -> str:
         """A claim "field: value" without the name of its field, which claims nothing."""
         field, mark, value = claim.partition(": ")
-        return value if mark and field in self.fields else claim
+        is_label = field in self.fields or ("_" in field and field.isidentifier())
+        return value if mark and is_label else claim
 
     @property
     def passages(self) -> Iterable[Passage]:
         """Turns first, then the reference."""
         return chain(self.turns, self.reference)
+
+    @cached_property
+    def statements(self) -> Sequence[Passage]:
+        """The passages, long ones sentence by sentence: what is said of one thing is no other."""
+        return [statement for passage in self.passages for statement in _statements(passage)]
 
     @cached_property
     def content(self) -> frozenset[str]:
@@ -74,14 +93,40 @@ class Page(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def facts(self) -> Index:
-        """All that is stated in digits."""
-        return Index([fact for p in self.passages for fact in p.wording.facts])
+        """All that is stated in digits or in number words."""
+        return Index([fact for p in self.passages for fact in p.wording.said.facts])
+
+    @cached_property
+    def loose_numbers(self) -> frozenset[str]:
+        """The numbers that stand without a unit, or that numbers in a row may mean together."""
+        facts = (fact for p in self.passages for fact in p.wording.said.facts)
+        bare = (key[2] for fact in facts for key in fact.keys if key[:2] == ("number", ""))
+        return frozenset(bare).union(*(p.wording.said.together for p in self.passages))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
         """All numbers, in digits or in words."""
-        digits = (n for p in self.passages for fact in p.wording.facts for n in fact.numbers)
-        return frozenset(digits).union(*(p.wording.counts for p in self.passages))
+        digits = (n for p in self.passages for fact in p.wording.said.facts for n in fact.numbers)
+        return frozenset(digits) | self.loose_numbers
+
+    @cached_property
+    def dictated(self) -> str:
+        """All digits of the call in order: an account number may be read out over several turns."""
+        return "".join(p.wording.said.digits for p in self.passages)
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """How the words begin, without up to three letters: "Canadian" is of "Canada"."""
+        return frozenset(
+            name[:end]
+            for name in self.names
+            for end in range(max(SHORTEST_ROOT, len(name) - LONGEST_ENDING), len(name) + 1)
+        )
+
+    @cached_property
+    def initials(self) -> str:
+        """The first letters of all words, turn by turn: what an abbreviation may be made of."""
+        return " ".join("".join(w[0].casefold() for w in p.wording.words) for p in self.passages)
 
 
 def page(dossier: Dossier, tolerance_s: float = SECONDS) -> Page:
@@ -104,6 +149,17 @@ def _turns(dossier: Dossier) -> Iterator[Passage]:
         wording = Wording(turn.text, dossier.lang)
         role = _role(turn.speaker, dossier.lang)
         yield Passage(f"t{number}", wording, role, turn.start, before)
+        before = wording.content
+
+
+def _statements(passage: Passage) -> Iterator[Passage]:
+    text, before = passage.wording.text, passage.context
+    if len(text) <= LONGEST_STATEMENT:
+        yield passage
+        return
+    for sentence in filter(None, _SENTENCE_END.split(text)):
+        wording = Wording(sentence, passage.wording.lang)
+        yield msgspec.structs.replace(passage, wording=wording, context=before)
         before = wording.content
 
 

@@ -7,33 +7,68 @@ is a suspicion, never a fabrication.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
+from callscore.judges.offline.layout import plain
 from callscore.judges.offline.page import Page, Passage
-from callscore.judges.offline.wording import Wording
-from callscore.metrics.facts.fact import unmatched
+from callscore.judges.offline.wording import Scope, Wording
+from callscore.metrics.facts.fact import Fact, unmatched
 
-Doubt = Literal["number", "name", "negation", "opposite", "restriction", "speaker"]
+Doubt = Literal[
+    "number",
+    "name",
+    "negation",
+    "opposite",
+    "restriction",
+    "unsaid negation",
+    "unsure opposite",
+    "count",
+    "unsaid restriction",
+    "speaker",
+]
 
 WEIGHTS: dict[Doubt, float] = {
     "number": 0.9,
     "name": 0.8,
     "negation": 0.7,
-    "opposite": 0.6,
-    "restriction": 0.4,
+    "opposite": 0.7,
+    "restriction": 0.7,
+    "unsaid negation": 0.4,
+    "unsure opposite": 0.4,
+    "count": 0.4,
+    "unsaid restriction": 0.4,
     "speaker": 0.3,
 }
-"""How sure a single finding makes us; set by hand before anything was measured."""
-DECISIVE: frozenset[Doubt] = frozenset({"number", "name", "negation", "opposite"})
-LEAST_COVERAGE = 0.6
-LIKE_ENOUGH = 0.5
+"""How sure a single finding makes us."""
+WORKING_POINT = 0.65
+"""The suspicion from which a claim is accused: one strong finding, or three weak ones."""
+LEAST_COVERAGE = 0.1
+"""A claim that shares fewer of its words is about something else; a paraphrase shares more."""
+FEWEST_WORDS = 4
+"""Content words below which a share of them says nothing."""
+HALF = 0.5
+MOSTLY = 0.6
+NEARLY_ALL = 0.75
 FEWEST_SAID = 2
+REACH = 3
+"""Content words on either side that an opposite stands among."""
+MOST_READ = 500
+MOST_LOOKED_AT = 64
+"""Names, denials, sayings of one claim that are looked at: whatever it says, work is bounded."""
 SHORTEST_MISSPELT = 5
 """Letters; a shorter name is another name where one letter differs."""
 NAME_LIKENESS = 85.0
 """Percent; transcripts of speech misspell names."""
+ACRONYM = range(3, 7)
+"""Letters of an abbreviation."""
+SHORTEST_DICTATED = 4
+"""Digits that are hardly ever found in a row by accident."""
+_NAME_ENDINGS = ("s", "es", "n", "an", "ian", "ians", "ese", "ish", "i", "ic")
 _REVERSING = ("un", "in", "im", "ir", "dis", "non")
+_DIGITS = re.compile(r"\d+")
 
 
 class Finding(NamedTuple):
@@ -49,6 +84,8 @@ class Support(NamedTuple):
     findings: Sequence[Finding]
     coverage: float
     best: Passage | None
+    is_foreign: bool = False
+    """Whether hardly any of its words occur."""
 
     @property
     def suspicion(self) -> float:
@@ -60,40 +97,39 @@ class Support(NamedTuple):
 
     @property
     def is_supported(self) -> bool:
-        """Every number, date and name is there, nothing reversed, coverage ≥ 0.6"""
-        return self.coverage >= LEAST_COVERAGE and not any(
-            finding.doubt in DECISIVE for finding in self.findings
-        )
+        """suspicion < 0.65, and it is not about something else altogether"""
+        return self.suspicion < WORKING_POINT and not self.is_foreign
 
 
 def support(claim: str, page: Page, lang: str | None) -> Support:
     """What the call and the reference say about a claim."""
-    wording = Wording(claim, lang)
+    wording = Wording(plain(claim), lang)
     best = nearest(wording, page)
     findings = [
         *_numbers(wording, page),
         *_names(wording, page),
-        *_scopes("negation", wording, page),
-        *_scopes("restriction", wording, page),
-        *_opposites(wording, page, best),
+        *_denials(wording, page),
+        *_restrictions(wording, page),
+        *_opposites(wording, page),
         *_speaker(wording, page),
     ]
-    return Support(findings, coverage(wording, page), best)
+    covered = coverage(wording, page)
+    is_foreign = covered < LEAST_COVERAGE and len(wording.matter) >= FEWEST_WORDS
+    return Support(findings, covered, best, is_foreign)
 
 
 def coverage(wording: Wording, page: Page) -> float:
-    """content words of the claim that are on the page / content words of the claim"""
-    if not wording.content:
+    """content words of the claim that are on the page / content words of the claim; no numbers"""
+    if not wording.matter:
         return 1.0
-    return len(wording.content & page.content) / len(wording.content)
+    return len(wording.matter & page.content) / len(wording.matter)
 
 
 def nearest(wording: Wording, page: Page) -> Passage | None:
-    """The passage that shares most content words; a turn before a reference, then the shortest"""
+    """The statement that shares most content words; a turn before a reference, then the shortest"""
     ranked = [
-        (len(wording.content & p.wording.content), is_turn, -len(p.wording.run), p)
-        for is_turn, passages in ((1, page.turns), (0, page.reference))
-        for p in passages
+        (len(wording.content & p.wording.content), not p.is_reference, -len(p.wording.run), p)
+        for p in page.statements
     ]
     best = max(ranked, key=lambda found: found[:3], default=None)
     return best[3] if best and best[0] else None
@@ -101,19 +137,40 @@ def nearest(wording: Wording, page: Page) -> Passage | None:
 
 def _numbers(wording: Wording, page: Page) -> Iterator[Finding]:
     for fact in unmatched(wording.facts, page.facts):
-        if not fact.numbers <= page.numbers or fact.kind in ("amount", "percent"):
+        if not _is_heard(fact, page):
             yield Finding("number", fact.text)
     for count in sorted(wording.counts - page.numbers):
-        yield Finding("number", count)
+        yield Finding("count", count)
+
+
+def _is_heard(fact: Fact, page: Page) -> bool:
+    """Whether the digits were said: with no other unit, one by one, or over several turns"""
+    known = page.loose_numbers if fact.kind in ("amount", "percent") else page.numbers
+    written = {run.lstrip("0") for run in _DIGITS.findall(fact.text)} - {""}
+    if fact.numbers <= known or (written and written <= known):
+        return True
+    dictated = "".join(_DIGITS.findall(fact.text))
+    return len(dictated) >= SHORTEST_DICTATED and dictated in page.dictated
 
 
 def _names(wording: Wording, page: Page) -> Iterator[Finding]:
-    for name in sorted(wording.names - page.names):
-        if not is_misspelt(name, page.names):
+    unknown = [] if wording.is_headline else sorted(wording.names - page.names)
+    for name in islice(unknown, MOST_LOOKED_AT):
+        if not _is_known(name, wording, page):
             yield Finding("name", name)
-    for role, names in wording.called:
+    for role, names in islice(wording.called, MOST_LOOKED_AT):
         if names <= page.introduced(role, own=False) - page.introduced(role, own=True):
             yield Finding("name", f"{role} {' '.join(sorted(names))}")
+
+
+def _is_known(name: str, wording: Wording, page: Page) -> bool:
+    """Whether it is a form, an abbreviation or a misspelling of what is on the page"""
+    if name in wording.known.roles or is_misspelt(name, page.names):
+        return True
+    if any(name.endswith(end) and name.removesuffix(end) in page.roots for end in _NAME_ENDINGS):
+        return True
+    is_acronym = len(name) in ACRONYM and name.upper() in wording.words
+    return is_acronym and name in page.initials
 
 
 def is_misspelt(name: str, known: frozenset[str]) -> bool:
@@ -126,37 +183,74 @@ def is_misspelt(name: str, known: frozenset[str]) -> bool:
     return found is not None
 
 
-def _scopes(kind: Literal["negation", "restriction"], w: Wording, page: Page) -> Iterator[Finding]:
-    """Every "not" or "only" that no passage says of the same things."""
-    for scope in w.denied if kind == "negation" else w.restricted:
-        if not any(_says(kind, passage, scope) for passage in page.passages):
-            yield Finding(kind, " ".join(sorted(scope)))
+def _denials(wording: Wording, page: Page) -> Iterator[Finding]:
+    """Every "not" that no statement says of the same; a reversal where one says the contrary"""
+    for scope in islice(wording.denied, MOST_LOOKED_AT):
+        if not any(_says(passage.wording.denied, passage, scope) for passage in page.statements):
+            is_reversed = any(_asserts(passage, scope) for passage in page.statements)
+            doubt: Doubt = "negation" if is_reversed else "unsaid negation"
+            yield Finding(doubt, " ".join(sorted(scope.words)))
 
 
-def _says(kind: str, passage: Passage, scope: frozenset[str]) -> bool:
+def _restrictions(wording: Wording, page: Page) -> Iterator[Finding]:
+    """Every "only" that no statement says of the same; a narrowing where one says it freely"""
+    for scope in islice(wording.restricted, MOST_LOOKED_AT):
+        if not any(
+            _says(passage.wording.restricted, passage, scope) for passage in page.statements
+        ):
+            is_narrowed = any(_asserts(passage, scope) for passage in page.statements)
+            doubt: Doubt = "restriction" if is_narrowed else "unsaid restriction"
+            yield Finding(doubt, " ".join(sorted(scope.words)))
+
+
+def _says(own: Sequence[Scope], passage: Passage, scope: Scope) -> bool:
     """Whether the passage denies (restricts) these things; a bare "no" denies what was asked."""
-    own = passage.wording.denied if kind == "negation" else passage.wording.restricted
-    return any(len(scope & (said or passage.context)) >= LIKE_ENOUGH * len(scope) for said in own)
+    sought = scope.words
+    return any(len(sought & (said.words or passage.context)) >= HALF * len(sought) for said in own)
 
 
-def _opposites(wording: Wording, page: Page, best: Passage | None) -> Iterator[Finding]:
-    """Words that are nowhere on the page, though the passage nearest to them has their opposite."""
-    near = best.near if best else frozenset()
-    for form in sorted(wording.content - page.content):
-        others = wording.known.opposites.get(form, frozenset())
-        bare = {form.removeprefix(prefix) for prefix in _REVERSING if form.startswith(prefix)}
-        if (others | bare) & near:
-            yield Finding("opposite", form)
+def _asserts(passage: Passage, scope: Scope) -> bool:
+    """Whether the passage says half of what stands around the "not", and denies none of it"""
+    shared = len(scope.around & passage.wording.content)
+    if not shared or shared < HALF * len(scope.around):
+        return False
+    return not any(said.words & scope.around for said in passage.wording.denied)
+
+
+def _opposites(wording: Wording, page: Page) -> Iterator[Finding]:
+    """Words that are nowhere on the page, where a statement says the same with their opposite"""
+    run = wording.run
+    for at, form in islice(enumerate(run), MOST_READ):
+        if form in page.content:
+            continue
+        others = _opposites_of(form, wording) & page.content
+        around = frozenset(run[max(0, at - REACH) : at + REACH + 1]) - {form} - wording.known.sides
+        nearness = max((_nearness_of(p, others, around) for p in page.statements), default=0.0)
+        if others and nearness >= HALF:
+            yield Finding("opposite" if nearness >= NEARLY_ALL else "unsure opposite", form)
+
+
+def _opposites_of(form: str, wording: Wording) -> frozenset[str]:
+    bare = {form.removeprefix(prefix) for prefix in _REVERSING if form.startswith(prefix)}
+    return wording.known.opposites.get(form, frozenset()) | bare
+
+
+def _nearness_of(passage: Passage, others: frozenset[str], around: frozenset[str]) -> float:
+    """The share of the words around a word that stand beside an opposite of it"""
+    said = passage.wording.content
+    if others.isdisjoint(said) or not around:
+        return 0.0
+    return len(around & said) / len(around)
 
 
 def _speaker(wording: Wording, page: Page) -> Iterator[Finding]:
     """Words put into the mouth of one side, where only the other side comes near them."""
-    for role, said in wording.sayings:
+    for role, said in islice(wording.sayings, MOST_LOOKED_AT):
         if len(said) < FEWEST_SAID:
             continue
         own = _nearness(said, (p for p in page.turns if p.role == role))
         other = _nearness(said, (p for p in page.turns if p.role not in (role, None)))
-        if other > LEAST_COVERAGE and own < 1 - LEAST_COVERAGE:
+        if other > MOSTLY and own < 1 - MOSTLY:
             yield Finding("speaker", role)
 
 

@@ -5,25 +5,57 @@ Both are blind to a good paraphrase; what they say is approximate and decides no
 
 from __future__ import annotations
 
+from collections import Counter
+
+from callscore.judges.offline.stems import words
 from callscore.judges.offline.wording import Wording
 from callscore.metrics.chrf import chrf
+from callscore.metrics.facts.fact import Index, unmatched
 
 FLUENT = ((0.60, "native"), (0.40, "minor"), (0.25, "noticeable"), (0.10, "significant"))
-"""From which chrF to the human's sentence a sentence is taken for how fluent."""
-KEPT = 0.6
+"""From which likeness to the human's sentence a sentence is taken for how fluent."""
+KEPT = 0.5
 """The share of a fact's words that a translation must have."""
+MOST_WORDS = 500
+"""Words of a sentence whose order is looked at."""
 
 
 def fluency_word(sentence: str, human: str) -> str:
-    """native from chrF 0.60 to the human's sentence, minor from 0.40, … else incomprehensible"""
-    likeness = chrf(sentence, human)
+    """native from chrF · order 0.60, minor from 0.40, … else incomprehensible"""
+    likeness = chrf(sentence, human) * order(sentence, human)
     return next((word for least, word in FLUENT if likeness >= least), "incomprehensible")
 
 
+def order(sentence: str, human: str) -> float:
+    """shared words that stand in the same order / shared words; 1 where none is shared"""
+    from rapidfuzz.distance import LCSseq
+
+    given, wanted = (
+        [word.casefold() for word in words(text)[:MOST_WORDS]] for text in (sentence, human)
+    )
+    shared = (Counter(given) & Counter(wanted)).total()
+    return LCSseq.similarity(given, wanted) / shared if shared else 1.0
+
+
 def fact_word(fact: Wording, translation: Wording) -> str:
-    """preserved where the translation has 0.6 of the fact's content words, else omitted"""
-    words = fact.content
-    if not words:
+    """preserved: half of the fact's words, all its numbers and its "not" are there; else omitted"""
+    if not fact.content:
         return "cannot_tell"
-    share = len(words & translation.content) / len(words)
-    return "preserved" if share >= KEPT else "omitted"
+    is_kept = (
+        not unmatched(fact.facts, Index(translation.said.facts))
+        and _share(fact.matter, translation.content) >= KEPT
+        and _keeps_denials(fact, translation)
+    )
+    return "preserved" if is_kept else "omitted"
+
+
+def _keeps_denials(fact: Wording, translation: Wording) -> bool:
+    """Whether whatever the fact denies is denied, and nothing where it denies nothing"""
+    own, given = fact.denied, translation.denied
+    if not own:
+        return not any(fact.matter <= said.around for said in given)
+    return all(any(_share(scope.around, said.around) >= KEPT for said in given) for scope in own)
+
+
+def _share(some: frozenset[str], others: frozenset[str]) -> float:
+    return len(some & others) / len(some) if some else 1.0

@@ -5,26 +5,49 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
 from callscore.judges.offline.lexicon import Lexicon, lexicon
+from callscore.judges.offline.number_words import careful
+from callscore.judges.offline.spoken import Spoken, heard, in_digits, numbers, stated
 from callscore.judges.offline.stems import placed_words, stem, stems, words
 from callscore.metrics.facts.extraction import extract
 from callscore.metrics.facts.fact import Fact
-from callscore.metrics.facts.lexicon import lexicon as number_words
 
 # Runs of marks or blanks are looked at from their beginning only: anything else is quadratic.
 _CLAUSE = re.compile(r"(?<![,;:.!?()\n–—])[,;:.!?()\n–—]+\s|[。！？，；।]|\bbut\b")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\"“(]\s*+|(?<!\s)(?=[^\S\n]*+\n)\s++|\s-\s)(?=\w)")
 _NUMERIC = re.compile(r"\d")
+_DIGITS = re.compile(r"\d+")
 _REACH = 4
 """Content words after a "not" that it may concern."""
 _SUBJECT = 3
 """Words before a verb of speech among which its subject is sought."""
-TEN = 10
+_LONGEST_NAME = 6
 _SMALLEST_COUNT = 2
 """`one` is too often no number."""
+_TITLED = 0.9
+"""Share of words with a capital letter from which a text is a headline that names nobody."""
+_SHORTEST_HEADLINE = 6
+
+
+class Said(NamedTuple):
+    """Numbers of a text that was spoken."""
+
+    facts: Sequence[Fact]
+    together: frozenset[str]
+    """What numbers in a row, and parts of numbers, may mean."""
+    digits: str
+    """All its digits, one after the other: a number may be dictated over several turns."""
+
+
+class Scope(NamedTuple):
+    """The content words that a "not" or an "only" may concern, and all that stand around it."""
+
+    words: frozenset[str]
+    around: frozenset[str]
 
 
 class Wording(msgspec.Struct, frozen=True, dict=True):
@@ -64,21 +87,30 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
         return frozenset(form for form in self.content if not _NUMERIC.search(form))
 
     @cached_property
+    def matter(self) -> frozenset[str]:
+        """The content words without numbers and without the sides of the call."""
+        found = Wording(in_digits(self.text, numbers(self.text, careful(self.lang))), self.lang)
+        return found.spoken - self.known.sides
+
+    @cached_property
     def facts(self) -> Sequence[Fact]:
-        """What it states in digits."""
-        return extract(self.text, self.lang)
+        """What it states in digits, or in words that are certainly a number."""
+        return extract(in_digits(self.text, self._stated[0]), self.lang)
 
     @cached_property
     def counts(self) -> frozenset[str]:
-        """The numbers that it states in words: "forty nine" is 40, 9 and 49."""
-        values = number_words(self.lang).spelled
-        found: set[int] = set()
-        tens = 0
-        for word in self.words:
-            read = [int(value) for value in values.get(word.casefold(), ())]
-            found.update(read, (tens + unit for unit in read if tens and 0 < unit < TEN))
-            tens = next((value for value in read if value > TEN and value % TEN == 0), 0)
-        return frozenset(str(number) for number in found if number >= _SMALLEST_COUNT)
+        """Small numbers in words without a unit: it may have counted what nobody counted."""
+        return frozenset(one.value for one in self._stated[1] if int(one.value) >= _SMALLEST_COUNT)
+
+    @cached_property
+    def _stated(self) -> tuple[Sequence[Spoken], Sequence[Spoken]]:
+        return stated(self.text, self.lang)
+
+    @cached_property
+    def said(self) -> Said:
+        """All numbers that whoever said it may have meant."""
+        written, together = heard(self.text, self.lang)
+        return Said(extract(written, self.lang), together, "".join(_DIGITS.findall(written)))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -119,23 +151,33 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
                 found.append((role, names))
         return found
 
+    @property
+    def is_headline(self) -> bool:
+        """Whether most of its words have a capital letter, as in a headline."""
+        letters = [word for word in self.content_words if word[:1].isalpha()]
+        capital = sum(word[:1].isupper() for word in letters)
+        return len(letters) >= _SHORTEST_HEADLINE and capital > _TITLED * len(letters)
+
     def _names_from(self, at: int) -> Iterator[str]:
         """The names that stand there in a row."""
-        for word in self.words[at:]:
+        for word in self.words[at : at + _LONGEST_NAME]:
             plain = word.removesuffix("'s")
             if not plain[:1].isupper() or plain.casefold() not in self.names:
                 return
             yield plain.casefold()
 
     @cached_property
-    def denied(self) -> Sequence[frozenset[str]]:
+    def denied(self) -> Sequence[Scope]:
         """For every "not": the content words that it may concern."""
-        return list(self._scopes(self.known.negation))
+        return self._different(self.known.negation)
 
     @cached_property
-    def restricted(self) -> Sequence[frozenset[str]]:
+    def restricted(self) -> Sequence[Scope]:
         """For every "only": the content words that it may concern."""
-        return list(self._scopes(self.known.exclusive))
+        return self._different(self.known.exclusive)
+
+    def _different(self, cues: frozenset[str]) -> list[Scope]:
+        return list(dict.fromkeys(self._scopes(cues)))
 
     @property
     def denies(self) -> bool:
@@ -145,7 +187,7 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def sayings(self) -> Sequence[tuple[str, frozenset[str]]]:
         """Who says what in it: the side named right before a verb of speech, the words after it."""
-        return list(self._sayings())
+        return list(dict.fromkeys(self._sayings()))
 
     def _is_content(self, word: str) -> bool:
         folded = word.casefold()
@@ -164,13 +206,25 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
             roles = [self.known.roles[word] for word in near if word in self.known.roles]
             if verb and roles:
                 after = [stem(word) for word in inside[verb + 1 :] if self._is_content(word)]
-                yield roles[-1], frozenset(after[:_REACH]) - set(map(stem, self.known.roles))
+                yield roles[-1], frozenset(after[:_REACH]) - self.known.sides
 
-    def _scopes(self, cues: frozenset[str]) -> Iterator[frozenset[str]]:
+    def _scopes(self, cues: frozenset[str]) -> Iterator[Scope]:
+        """The content words after each cue within its clause, or before it where none follows."""
         for clause in _CLAUSE.split(self.text):
             inside = words(clause)
-            for place, word in enumerate(inside):
-                if word.casefold() in cues:
-                    after = [stem(w) for w in inside[place + 1 :] if self._is_content(w)][:_REACH]
-                    ahead = [stem(w) for w in inside[:place] if self._is_content(w)][-_REACH:]
-                    yield frozenset(after or ahead)
+            places = [at for at, word in enumerate(inside) if word.casefold() in cues]
+            if not places:
+                continue
+            content = [(at, stem(word)) for at, word in enumerate(inside) if self._is_content(word)]
+            following = 0
+            for place in places:
+                while following < len(content) and content[following][0] < place:
+                    following += 1
+                itself = following < len(content) and content[following][0] == place
+                after = content[following + itself : following + itself + _REACH]
+                ahead = content[max(0, following - _REACH) : following]
+                yield Scope(_forms(after or ahead), _forms([*ahead, *after]))
+
+
+def _forms(placed: Sequence[tuple[int, str]]) -> frozenset[str]:
+    return frozenset(form for _, form in placed)

@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.case import Case
 from callscore.core.errors import DataError
+from callscore.core.nearest import instead_of
 from callscore.suites.calls.items import item_id
 from callscore.suites.calls.structure import Sources, Structure
 
@@ -25,8 +26,9 @@ def documented_keys(
         raise DataError("expected an object", field=path)
     for key in keys:
         if key not in value and not case.is_absent(key):
+            meant = instead_of(key, value.keys() - set(keys))
             raise DataError(
-                f'missing; expected the documented key, or expected_parts.{key} = "absent"',
+                f'missing; {meant}expected the documented key, or expected_parts.{key} = "absent"',
                 field=f"{path}.{key}",
             )
 

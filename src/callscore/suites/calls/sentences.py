@@ -16,6 +16,8 @@ _BREAK = late_pattern(
       (?<!\b[^\W\d_]\.)                            # not after an initial, nor after "p.m."
       (?<!\b(?i:mr|ms|dr|st|rs|vs)\.)
       (?<!\b(?i:mrs|inc|ltd|tel|ext)\.)
+      (?<!\A\d\.)(?<!\A\d\d\.)(?<!\n\d\.)(?<!\n\d\d\.)      # "1." numbers the line
+      (?<![.!?:;]\s\d\.)(?<![.!?:;]\s\d\d\.)            # "First. 2. Second."
       (?: (?<!\b(?i:no)\.) | (?!\s\d) )            # "No. 5" is a number, "no. Five" is not
       \s
     """,

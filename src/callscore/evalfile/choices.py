@@ -1,4 +1,4 @@
-"""What `--judge` and `--embedder` may say: a word, or a YAML file that names models."""
+"""What `judge` and `embedder` may say: a word, or a YAML file that names models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ def judge_choice(given: str) -> JudgeChoice:
     return load_judge(_file("judge", given, "none, offline"))
 
 
-def embedder_choice(given: str | None, judge: JudgeChoice) -> EmbedderChoice:
-    """The name of an embedder, or the model in a file; by default what suits the judge."""
-    if given is None:
-        return "none" if judge == "none" else "auto"
+def default_embedder(judge: object) -> str:
+    """Where somebody judges, sentences are compared, too."""
+    return "none" if judge == "none" else "auto"
+
+
+def embedder_choice(given: str) -> EmbedderChoice:
+    """The name of an embedder, or the model in a file."""
     if given == "none":
         return given
     from callscore.embeddings.catalog import NAMES
@@ -37,5 +40,5 @@ def embedder_choice(given: str | None, judge: JudgeChoice) -> EmbedderChoice:
 def _file(option: str, given: str, words: str) -> Path:
     path = Path(given)
     if path.suffix not in (".yaml", ".yml"):
-        raise UsageError(f"--{option} {given!r}; expected {words}, or a YAML file")
+        raise UsageError(f"{option} {given!r}; expected {words}, or a YAML file")
     return path

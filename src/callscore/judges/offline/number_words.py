@@ -1,0 +1,125 @@
+"""The words that numbers are said with, by language; the tables are in `numbers.toml`."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from callscore.core.languages import base_language
+from callscore.core.tables import read_table
+
+Kind = Literal["value", "scale", "joiner", "point", "ordinal", "repeat", "spoil"]
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One language as it stands in the file."""
+
+    values: str
+    scales: str
+    ordinals: str
+    joiners: str = ""
+    point: str = ""
+    lone: str = ""
+    repeats: str = ""
+    spoils: str = ""
+    hints: str = ""
+    joins_tens: bool = False
+    compounds: bool = False
+
+
+class Word(NamedTuple):
+    """What a word says in a number."""
+
+    kind: Kind
+    value: int
+
+
+class NumberWords(msgspec.Struct, frozen=True):
+    """The number words of one language, or of several."""
+
+    words: Mapping[str, Word]
+    lone: frozenset[str]
+    joins_tens: bool = False
+    is_reversed: bool = False
+    """Whether units stand before tens: "fünfundzwanzig"."""
+    counts_by_twenty: bool = False
+    """Whether "quatre-vingt-dix" is 90."""
+    compounds: bool = False
+    hints: Mapping[str, Sequence[str]] = {}
+
+
+@lru_cache(maxsize=64)
+def careful(lang: str | None) -> NumberWords:
+    """The number words of the language; of English and Hindi where it is none of ours
+
+    Words of other languages are too often others: "once", "due", "seize".
+    """
+    known = tables()
+    base = base_language(lang)
+    return _of(known, [base] if base in known else ["en", "hi"])
+
+
+@lru_cache(maxsize=64)
+def generous(lang: str | None) -> NumberWords:
+    """The number words of the language; of all languages where it is none of ours"""
+    known = tables()
+    base = base_language(lang)
+    return _of(known, [base] if base in known else list(known))
+
+
+def _of(tables: Mapping[str, Table], names: Sequence[str]) -> NumberWords:
+    words: dict[str, Word] = {}
+    for name in names:
+        for word, meaning in _words(tables[name]):
+            words.setdefault(word, meaning)
+    return NumberWords(
+        words,
+        frozenset(folded_word(word) for name in names for word in tables[name].lone.split()),
+        joins_tens=any(tables[name].joins_tens for name in names),
+        is_reversed="de" in names,
+        counts_by_twenty=names == ["fr"],
+        compounds=any(tables[name].compounds for name in names),
+        hints=_hints(tables[name] for name in names),
+    )
+
+
+def _hints(tables: Iterable[Table]) -> Mapping[str, Sequence[str]]:
+    """Words that are no number, with all that may be meant by them"""
+    found: dict[str, list[str]] = {}
+    for line in (line for table in tables for line in table.hints.strip().splitlines()):
+        value, *words = line.split()
+        for word in words:
+            found.setdefault(folded_word(word), []).append(value)
+    return found
+
+
+def _words(table: Table) -> Iterator[tuple[str, Word]]:
+    lists: tuple[tuple[Kind, str], ...] = (
+        ("value", table.values),
+        ("scale", table.scales),
+        ("ordinal", table.ordinals),
+        ("repeat", table.repeats),
+    )
+    for kind, lines in lists:
+        for line in lines.strip().splitlines():
+            value, *words = line.split()
+            yield from ((folded_word(word), Word(kind, int(value))) for word in words)
+    yield from ((folded_word(word), Word("joiner", 0)) for word in table.joiners.split())
+    yield from ((folded_word(word), Word("point", 0)) for word in table.point.split())
+    yield from ((folded_word(word), Word("spoil", 0)) for word in table.spoils.split())
+
+
+@lru_cache(maxsize=1)
+def tables() -> Mapping[str, Table]:
+    """Every language of the file."""
+    return msgspec.convert(read_table(Path(__file__).with_name("numbers.toml")), dict[str, Table])
+
+
+def folded_word(word: str) -> str:
+    """A word as it is looked up; a text may compose its characters or not."""
+    return word.casefold() if word.isascii() else unicodedata.normalize("NFC", word).casefold()

@@ -1,0 +1,91 @@
+"""Files that are something else than one JSON object a line: known by how they begin.
+
+What a file is called says something only where its beginning does not.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from callscore.core.errors import DataError
+
+EXPECTED = "expected one JSON object a line, in UTF-8"
+_ROWS = "from Python, callscore.score takes a DataFrame; else write every row as such a line"
+_TRANSCRIPT = (
+    "this text is what belongs into the `transcript` of a case, beside id, task, config and "
+    "expected_outcome (docs/formats.md)"
+)
+
+
+class OtherFormat(NamedTuple):
+    """What a file is, and what its owner can do."""
+
+    name: str
+    remedy: str = ""
+
+
+_SPREADSHEET = OtherFormat("a spreadsheet (Excel)", f"save it as CSV; {_ROWS}")
+_ARCHIVE = OtherFormat("an archive or a spreadsheet (zip)")
+_RECORDING = OtherFormat("a recording", "expected its transcript in the `transcript` of a case")
+_CSV = OtherFormat("a table (CSV)", _ROWS)
+_VTT = OtherFormat("a transcript (WebVTT)", _TRANSCRIPT)
+_SRT = OtherFormat("a transcript (SubRip)", _TRANSCRIPT)
+_PLAIN = OtherFormat("plain text", _TRANSCRIPT)
+
+BEGINNINGS = {
+    b"\x1f\x8b": OtherFormat("compressed (gzip)"),
+    b"PK\x03\x04": _ARCHIVE,
+    b"\xd0\xcf\x11\xe0": _SPREADSHEET,
+    b"\xff\xfe": OtherFormat("text in UTF-16"),
+    b"\xfe\xff": OtherFormat("text in UTF-16"),
+    b"%PDF": OtherFormat("a PDF"),
+    b"RIFF": _RECORDING,
+    b"ID3": _RECORDING,
+    b"OggS": _RECORDING,
+    b"fLaC": _RECORDING,
+    b"WEBVTT": _VTT,
+}
+ENDINGS = {
+    ".xlsx": _SPREADSHEET,
+    ".xlsm": _SPREADSHEET,
+    ".ods": _SPREADSHEET,
+    ".csv": _CSV,
+    ".tsv": _CSV,
+    ".vtt": _VTT,
+    ".srt": _SRT,
+    ".txt": _PLAIN,
+}
+_CUE = re.compile(rb"\s*\d+\s*\n\d\d:\d\d:\d\d[,.]\d{3} --> ")
+
+
+def refuse_other_formats(path: Path, beginning: bytes) -> None:
+    """One message about a file that is something else, instead of one about every line."""
+    found = _found(path, beginning)
+    if found is not None:
+        remedy = f"; {found.remedy}" if found.remedy else ""
+        raise DataError(f"is {found.name}; {EXPECTED}{remedy}", place=str(path))
+
+
+def _found(path: Path, beginning: bytes) -> OtherFormat | None:
+    text = beginning.lstrip()
+    by_name = ENDINGS.get(path.suffix.lower())
+    for start, other in BEGINNINGS.items():
+        if beginning.startswith(start):
+            return by_name if other is _ARCHIVE and by_name is _SPREADSHEET else other
+    if not text:
+        return None
+    if text.startswith((b"{", b"[")):
+        return _json(text)
+    return _SRT if _CUE.match(beginning) else by_name
+
+
+def _json(text: bytes) -> OtherFormat | None:
+    """A list of objects, or an object over several lines; None where the first line is whole"""
+    first, _, rest = text.partition(b"\n")
+    if first.strip() in (b"{", b"["):
+        return OtherFormat("one JSON document over several lines")
+    if text.startswith(b"[") and not rest.strip():
+        return OtherFormat("one JSON list", "write every member as a line of its own")
+    return None

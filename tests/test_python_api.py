@@ -1,0 +1,323 @@
+"""Callscore as people use it from Python: event loops, frames, options, tables, notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import callscore
+from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from callscore.config import ScoreConfig
+from callscore.core.errors import DataError, UsageError
+from callscore.engine.off_loop import off_loop
+from callscore.running.preparing import RunOptions
+from commands import run as run_command
+from eval_files import cases_file, eval_file
+
+CASES = [qa_case([question()], name) for name in ("a", "b")]
+OUTPUTS = [output(name, form(question(reason="Agent said Good morning"))) for name in ("a", "b")]
+PERFECT = {"name": "perfect", "provider": "simulated"}
+
+
+class TestInARunningLoop:
+    """A notebook runs an event loop; `asyncio.run` is impossible there."""
+
+    def test_scoring_with_judge_and_embedder_works(self) -> None:
+        async def cell() -> callscore.Scorecard:
+            outputs = [output("c1", text_outcome())]
+            return callscore.score([text_case()], outputs, judge="offline", embedder="chrf")
+
+        outside = callscore.score(
+            [text_case()], [output("c1", text_outcome())], judge="offline", embedder="chrf"
+        )
+        assert asyncio.run(cell()) == outside
+
+    def test_a_run_works(self, tmp_path: Path) -> None:
+        cases_file(tmp_path, 2)
+        path = eval_file(tmp_path, [PERFECT], judge="offline")
+
+        async def cell() -> callscore.Scorecard:
+            return callscore.run(path)
+
+        assert asyncio.run(cell()).models[0].tasks["qa"].cases == 2
+
+    def test_an_error_comes_out_as_it_is(self) -> None:
+        async def cell() -> callscore.Scorecard:
+            return callscore.score(CASES, [{"case_id": "x", "model": "m", "output": ""}])
+
+        with pytest.raises(DataError, match="^outputs: record 1: "):
+            asyncio.run(cell())
+
+    def test_an_interrupt_stops_what_goes_on_in_the_thread(self) -> None:
+        entered = threading.Event()
+
+        def work() -> None:
+            entered.set()
+            while True:
+                time.sleep(0.01)
+
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(interrupted_cell(lambda: off_loop(work), entered))
+
+    def test_an_interrupted_run_keeps_what_came_and_goes_on_later(self, tmp_path: Path) -> None:
+        cases_file(tmp_path, 6)
+        slow = {**PERFECT, "params": {"latency_ms": 300}, "limits": {"concurrency": 1}}
+        path = eval_file(tmp_path, [slow])
+        answered = threading.Event()
+
+        def cell() -> object:
+            return callscore.run(path, on_event=lambda event: answered.set())
+
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(interrupted_cell(cell, answered))
+        card = callscore.run(path, resume=True)
+        assert card.models[0].tasks["qa"].n == 6
+
+
+async def interrupted_cell(work: Callable[[], object], begun: threading.Event) -> None:
+    """The work as in a cell of a notebook, whose kernel is interrupted as soon as it has begun."""
+
+    def interrupt() -> None:
+        begun.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    # as in a kernel, where Python's own handler raises in the main thread
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=interrupt, daemon=True).start()
+    work()
+
+
+def scored(cases: Any, outputs: Any, **options: Any) -> Mapping[str, Any]:
+    return callscore.score(cases, outputs, **options).to_dict()
+
+
+class TestFrames:
+    """DataFrames and numpy scalars are accepted wherever records are."""
+
+    def test_pandas_rows_are_records_and_nan_is_a_missing_field(self) -> None:
+        pandas = pytest.importorskip("pandas")
+        cases = [{**CASES[0], "lang": "en", "call_id": 7}, CASES[1]]
+        outputs = [{**OUTPUTS[0], "run": 1, "cost_usd": 0.5}, OUTPUTS[1]]
+        frames = pandas.DataFrame(cases), pandas.DataFrame(outputs)
+        assert frames[0]["lang"].isna().any()
+        assert frames[1]["run"].dtype == float
+        assert scored(*frames) == scored(cases, outputs)
+
+    def test_polars_rows_are_records_and_null_is_a_missing_field(self) -> None:
+        polars = pytest.importorskip("polars")
+        cases = [{**CASES[0], "lang": "en"}, {**CASES[1], "provenance": {"source": "x"}}]
+        outputs = [{**OUTPUTS[0], "cost_usd": 0.5}, OUTPUTS[1]]
+        assert scored(polars.DataFrame(cases), polars.DataFrame(outputs)) == scored(cases, outputs)
+
+    def test_verdicts_may_be_a_frame_too(self) -> None:
+        pandas = pytest.importorskip("pandas")
+        verdict = {"metric": "qa.evidence_backed_reasoning", "item": "Q1", "verdict": "vague"}
+        verdicts = [{**verdict, "case_id": case["id"]} for case in CASES]
+        frame = pandas.DataFrame(verdicts)
+        assert scored(CASES, OUTPUTS, verdicts=frame) == scored(CASES, OUTPUTS, verdicts=verdicts)
+
+    def test_numbers_of_numpy_are_numbers(self) -> None:
+        def numpied(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: numpied(inner) for key, inner in value.items()}
+            if isinstance(value, list):
+                return [numpied(inner) for inner in value]
+            kinds = {int: np.int64, float: np.float64, bool: np.bool_}
+            return kinds[type(value)](value) if type(value) in kinds else value
+
+        outputs = [{**one, "cost_usd": 0.5} for one in OUTPUTS]
+        assert scored(numpied(CASES), numpied(outputs)) == scored(CASES, outputs)
+
+    def test_half_a_character_is_read_as_in_a_file(self, tmp_path: Path) -> None:
+        case = {**CASES[0], "note": "\ud800"}
+        file = tmp_path / "cases.jsonl"
+        file.write_text(json.dumps(case), encoding="utf-8")
+        assert scored([case], OUTPUTS[:1]) == scored(file, OUTPUTS[:1])
+
+    @pytest.mark.parametrize(
+        ("cases", "problem"),
+        [
+            (CASES[0], "one dict was given; expected a list"),
+            (7, "int was given; expected a list of dicts"),
+            ([7], r"cases: record 1: is of type int; expected a dict"),
+            ([{**CASES[0], "note": object()}], r"cases: record 1: a value of type object"),
+        ],
+    )
+    def test_what_is_no_record_is_named(self, cases: Any, problem: str) -> None:
+        with pytest.raises(UsageError, match=problem):
+            callscore.score(cases, OUTPUTS)
+
+
+class TestOptions:
+    """Typed keywords with the defaults of the command line."""
+
+    @pytest.mark.parametrize(
+        ("function", "option", "problem"),
+        [
+            (callscore.score, "juge", r"^score\(\) has no option 'juge'; did you mean judge\?$"),
+            (callscore.run, "budget", r"did you mean budget_usd\?$"),
+            (callscore.score, "zzzzzz", "expected one of cases, outputs, verdicts, judge"),
+        ],
+    )
+    def test_an_unknown_one_names_the_nearest(
+        self, function: Any, option: str, problem: str
+    ) -> None:
+        with pytest.raises(TypeError, match=problem):
+            function("x", **{option: 1})
+
+    def test_a_judge_brings_an_embedder_as_on_the_command_line(self, tmp_path: Path) -> None:
+        for name, records in (
+            ("cases", [text_case()]),
+            ("outputs", [output("c1", text_outcome())]),
+        ):
+            lines = "".join(json.dumps(record) + "\n" for record in records)
+            (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        files = [str(tmp_path / "cases.jsonl"), str(tmp_path / "outputs.jsonl")]
+        done = run_command(
+            "score", files[0], "--outputs", files[1], "--judge", "offline", "--json", "-"
+        )
+        card = callscore.score(files[0], files[1], judge="offline")
+        assert card.to_dict() == json.loads(done.stdout)
+        assert "embedder:none" not in card.signature
+
+    def test_whatever_can_be_set_is_an_option(self) -> None:
+        """Fields that only a run fills in, or that name the files of a command, are no options."""
+        ours = set(inspect.signature(callscore.score).parameters)
+        assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
+        ours = set(inspect.signature(callscore.run).parameters)
+        assert set(RunOptions.__struct_fields__) - ours == {"card", "log"}
+
+    def test_a_judge_that_is_none_is_named(self) -> None:
+        with pytest.raises(UsageError, match="^judge 'ofline'; expected none, offline, or a YAML"):
+            callscore.score(CASES, OUTPUTS, judge="ofline")
+
+
+class TestPublicNames:
+    def test_help_and_completion_show_them(self) -> None:
+        import pydoc
+
+        names = {"run", "score", "Scorecard", "CallscoreError", "DataError"}
+        assert names <= set(dir(callscore))
+        assert set(callscore.__all__) <= set(dir(callscore))
+        shown = pydoc.plain(pydoc.render_doc(callscore))
+        assert "score(cases" in shown
+        assert "budget_usd" in shown
+        for name in callscore.__all__:
+            assert getattr(callscore, name) is not None
+
+    def test_nothing_is_imported_before_it_is_used(self) -> None:
+        code = "import callscore, sys; dir(callscore); print('callscore.app' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stdout.strip() == "False"
+
+    def test_another_name_is_an_attribute_error(self) -> None:
+        with pytest.raises(AttributeError, match="no attribute 'scor'"):
+            callscore.scor  # noqa: B018
+
+
+class TestScorecard:
+    def test_rows_are_flat_and_have_the_same_columns(self) -> None:
+        card = callscore.score(CASES, OUTPUTS, judge="offline", benchmarks=True)
+        rows = card.to_rows()
+        assert {tuple(row) for row in rows} == {tuple(rows[0])}
+        values = {(row["task"], row["metric"]): row["value"] for row in rows}
+        (model,) = card.models
+        assert len(values) == len(rows)
+        assert values["qa", "score"] == model.tasks["qa"].score
+        assert values["qa", "qa.false_pass_rate"] == 0
+        assert values["final", "score"] == model.final.score
+        assert not any(isinstance(value, (dict, list)) for row in rows for value in row.values())
+
+    def test_rows_make_a_frame(self) -> None:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(callscore.score(CASES, OUTPUTS).to_rows())
+        assert {"model", "task", "metric", "value", "rating", "n"} <= set(frame.columns)
+        assert set(frame[frame.metric == "qa.false_pass_rate"].n) == {2}
+
+    def test_dicts_are_what_json_holds(self) -> None:
+        found = callscore.score(CASES, OUTPUTS).to_dict()
+        assert json.loads(json.dumps(found)) == found
+        assert found["models"][0]["tasks"]["qa"]["n"] == 2
+
+    def test_html_shows_decision_ranking_and_table(self) -> None:
+        card = callscore.score(CASES, OUTPUTS, judge="offline", weights={"qa": 1})
+        shown = card._repr_html_()
+        assert shown is not None
+        assert "Offline estimate" in shown
+        assert "False Pass Rate" in shown
+        assert shown.count("<table") == shown.count("</table>") == 2
+
+    def test_html_holds_no_markup_from_outside(self) -> None:
+        evil = '<img src=x onerror="alert(1)">\u202e\x1b[31m'
+        shown = callscore.score(CASES, [{**one, "model": evil} for one in OUTPUTS])._repr_html_()
+        assert shown is not None
+        assert "<img" not in shown
+        assert "&lt;img" in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert "<script" not in shown
+        assert "http" not in shown
+
+
+CELLS = [
+    "import json, callscore, pandas\ncard = callscore.score('cases.jsonl', 'outputs.jsonl',"
+    " judge='offline', embedder='chrf')\ncard",
+    "frame = pandas.DataFrame(card.to_rows())\nframe[frame.task == 'qa'].metric.tolist()[0]",
+    "cases = pandas.read_json('cases.jsonl', lines=True, dtype=False, convert_dates=False)\n"
+    "again = callscore.score(cases, 'outputs.jsonl', judge='offline', embedder='chrf')\n"
+    "again.signature == card.signature",
+    "callscore.run('eval.yaml')",
+]
+
+
+def test_a_notebook_scores_runs_shows_the_card_and_makes_a_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a real kernel, which runs an event loop of its own."""
+    nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    for needed in ("ipykernel", "pandas"):
+        pytest.importorskip(needed)
+    cases_file(tmp_path, 2)
+    lines = [json.dumps(output(f"c{n}", form(question()))) for n in range(2)]
+    (tmp_path / "outputs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    eval_file(tmp_path, [PERFECT], judge="offline").rename(tmp_path / "eval.yaml")
+    own_kernel(tmp_path, monkeypatch)
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in CELLS])
+    client = nbclient.NotebookClient(
+        book, timeout=120, kernel_name="callscore", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    shown = [cell.outputs[-1]["data"] for cell in book.cells]
+    assert "False Pass Rate" in shown[0]["text/html"]
+    assert shown[1]["text/plain"] == "'score'"
+    assert shown[2]["text/plain"] == "True"
+    assert "perfect" in shown[3]["text/html"]
+
+
+def own_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of this very Python, whatever kernels the machine has."""
+    spec: Json = {
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": "callscore",
+        "language": "python",
+    }
+    kernel = folder / "jupyter" / "kernels" / "callscore"
+    kernel.mkdir(parents=True)
+    (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+    monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
+    monkeypatch.setenv("IPYTHONDIR", str(folder / "ipython"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
