@@ -30,6 +30,12 @@ class NoLedger:
     def stored(self, key: bytes) -> Stored | None:
         return None
 
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
+        return None
+
+    def release(self, key: bytes) -> None:
+        return
+
     async def keep(self, item: Item, stored: Stored) -> None:
         return
 

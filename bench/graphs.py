@@ -18,6 +18,7 @@ PAIRS = 5
 TIME_LIMIT = 4.0
 EDGES = {6: 7, 8: 10, 16: 20}
 EDITS = {6: 2, 8: 3, 16: 6}
+DENSE = (60, 80, 100)
 WEIGHTS = {(True, True): 0.0, (True, False): 0.2, (False, True): 0.8, (False, False): 1.0}
 HEADER = "nodes pairs      labels       ours ms (max)   exact  networkx ms  late  ratio"
 
@@ -108,8 +109,22 @@ def line(kind: Kind) -> str:
     )
 
 
+def dense_line(edges: int) -> str:
+    """A pair that no search can prove: what the bound on the work makes of it."""
+    random = Random(edges)
+    places = [(a, b) for a in range(16) for b in range(16) if a != b]
+    labels = tuple((random.randrange(4), random.randrange(2)) for _ in range(16))
+    first, second = (Graph(labels, frozenset(random.sample(places, edges))) for _ in range(2))
+    start = process_time()
+    found = edit_distance(first, second, substitution(labelled=True))
+    return f"{16:5} {edges:5} {process_time() - start:8.1f}   [{found.low:.1f}, {found.high:.1f}]"
+
+
 def main() -> None:
-    print(HEADER)
+    print("dense plans, no proof possible: nodes, edges, CPU s, interval of the cost")
+    for edges in DENSE:
+        print(dense_line(edges), flush=True)
+    print(f"\n{HEADER}")
     for nodes in EDGES:
         for edit in (True, False):
             for labelled in (True, False):

@@ -40,7 +40,8 @@ class Answered(NamedTuple):
         """What a judge is shown: once for the answer and, with benchmarks, once for the case."""
         task = catalog.tasks(settings())[self.case.task]
         reference = task.reference(self.case)
-        output = task.read(reference, Reply(json.dumps(self.answer)))
+        reply = Reply(json.dumps(self.answer))
+        output = task.read(reference, reply)
         assert not isinstance(output, Malformed), output
         asked = list(task.ask(reference, output))
         frozen: Sequence[Any] = ()
@@ -48,7 +49,7 @@ class Answered(NamedTuple):
             asked += measuring.ask(Subject(self.case, reference, output, self.answer))
             frozen = measuring.ask_of_case(self.case)
         return [
-            dossier_of(self.case, worded)
+            dossier_of(self.case, worded, reply if questions is asked else None)
             for questions in (asked, frozen)
             if (worded := [question for question in questions if question.offered])
         ]

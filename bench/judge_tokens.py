@@ -16,7 +16,7 @@ from statistics import fmean, quantiles
 from typing import NamedTuple
 
 from bench.judge_calls import SAMPLES, Answered
-from callscore.judges.evidence import ANSWER, Sources
+from callscore.judges.evidence import Sources, leaves_of, text_of
 from callscore.judges.prompt import Composer, Request
 from callscore.judges.reading import read
 from callscore.judges.rubric import CANNOT_TELL, Place, shipped
@@ -108,8 +108,6 @@ class Measured(NamedTuple):
     row: Row
     first: Cost
     further: Cost
-    apart: Cost
-    """The first answer, judged by one that never lets items share an entry."""
     beside: Sequence[Cost]
 
 
@@ -119,7 +117,6 @@ def _measured(row: Row, calls: Sequence[Answered]) -> Measured:
         row,
         _mean(ours(one, benchmarks=asks) for one in calls),
         _mean(ours(one, benchmarks=asks, of_case=False) for one in calls),
-        _mean(ours(one, benchmarks=asks, shares=False) for one in calls),
         [deepeval_cost(row, calls, lean=lean) for lean in (False, True)],
     )
 
@@ -131,14 +128,11 @@ def _report_full(rows: Sequence[Measured]) -> None:
     print("\na full evaluation: the rows with benchmarks and translation, one mean call each")
     beside = [_sum(one.beside[kind] for one in rows) for kind in range(2)]
     _line("one answer", _sum(one.first for one in rows), beside)
-    _line("  never sharing an entry", _sum(one.apart for one in rows), beside)
     each = [_mean([one.first, *[one.further] * (MODELS - 1)]) for one in rows]
     _line(f"each of {MODELS} models' answers", _sum(each), beside)
 
 
-def ours(
-    answered: Answered, *, benchmarks: bool, of_case: bool = True, shares: bool = True
-) -> Cost:
+def ours(answered: Answered, *, benchmarks: bool, of_case: bool = True) -> Cost:
     """What judging one answer takes; with benchmarks, what its case takes once for all answers."""
     composer = Composer(shipped())
     made = [
@@ -148,32 +142,46 @@ def ours(
     ]
     sent = (tokens(message.content) for request in made for message in request.prompt.messages)
     schemas = (tokens(_compact(request.prompt.schema)) for request in made)
-    replies = (tokens(answer(one, shares=shares)) for one in made)
+    replies = (tokens(answer(one)) for one in made)
     return Cost(len(made), sum(sent) + sum(schemas), sum(replies))
 
 
-def answer(request: Request, *, shares: bool = True) -> str:
-    """An answer to a request that its reader accepts, as long as a careful one would be.
-
-    Items that get the same word without a quote share an entry, unless the judge never does so.
-    """
-    groups: dict[tuple[str, str], list[str]] = {}
-    entries: dict[str, Mapping[str, str]] = {}
-    for number, (key, asked) in enumerate(request.sheet.items(), start=1):
-        entries[key] = entry = _entry(asked, number, request.sources)
-        alone = key if entry["quote"] or not shares else ""
-        groups.setdefault((entry["verdict"], alone), []).append(key)
-    items = [{"id": " ".join(keys), **entries[keys[0]]} for keys in groups.values()]
-    text = _compact({"items": items})
+def answer(request: Request) -> str:
+    """An answer to a request that its reader accepts, as long as a careful one would be."""
+    items = [
+        {"id": key, **_entry(asked, number, request)}
+        for number, (key, asked) in enumerate(request.sheet.items(), start=1)
+    ]
+    text = json.dumps({"items": items}, ensure_ascii=False)
     assert read(text, request).is_clean, read(text, request).problems()
     return text
 
 
-def _entry(asked: Asked, number: int, sources: Sources) -> Mapping[str, str]:
-    word = _word(asked, number)
+def _entry(asked: Asked, number: int, request: Request) -> Mapping[str, str]:
+    word, sources = _word(asked, number), request.sources
     places = asked.rubric.evidence.get(word)
-    source, text = _passage(places[0], asked, number, sources) if places else ("none", "")
-    return {"quote": _quoted(text), "source": source, "verdict": word}
+    told = {
+        "expected_outcome_field": _field(sources.fields, number),
+        "model_output_field": _field(sources.answered, number),
+        "quote": "",
+        "quote_from": "none",
+        "verdict": word,
+    }
+    if places:
+        source, text = _passage(places[0], asked, number, sources)
+        told |= {"quote": _quoted(text), "quote_from": source}
+        if places[0] == "field":
+            leaf = next(path for path, held in sources.fields.items() if text_of(held) == text)
+            told["expected_outcome_field"] = leaf
+    return {key: value for key, value in told.items() if key in request.keys}
+
+
+def _field(fields: Mapping[str, object], number: int) -> str:
+    """One of the fields that hold a text themselves, another for every item."""
+    longest = sorted(fields, key=lambda path: path.count(".") + path.count("["))[
+        -len(fields) // 2 :
+    ]
+    return longest[number % len(longest)] if longest else "none"
 
 
 def _word(asked: Asked, number: int) -> str:
@@ -187,12 +195,16 @@ def _word(asked: Asked, number: int) -> str:
 def _passage(place: Place, asked: Asked, number: int, sources: Sources) -> tuple[str, str]:
     """One of the texts that may be quoted, another for every item."""
     if place == "answer":
-        lines = [(ANSWER, line) for line in asked.own_texts.split("\n")]
+        lines = [("model_output", line) for line in asked.own_texts.answer.split("\n")]
+    elif place == "claim":
+        lines = [("the claim", asked.text)]
     elif place == "field":
-        lines = [(short, sources.fields[name]) for short, name in sources.numbered.items()]
+        texts = [text for text in leaves_of(sources.expected) if text]
+        lines = [("expected_outcome", text) for text in texts]
     else:
-        lines = [turn for turn in sources.turns.items() if len(turn[1]) >= QUOTE_LENGTH]
-        lines = lines or [max(sources.turns.items(), key=lambda turn: len(turn[1]))]
+        turns = [(f"turn {name[1:]}", text) for name, text in sources.turns.items()]
+        lines = [turn for turn in turns if len(turn[1]) >= QUOTE_LENGTH]
+        lines = lines or [max(turns, key=lambda turn: len(turn[1]))]
     return lines[number % len(lines)]
 
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from callscore.cli.main import COMMANDS, callscore
+from callscore.core.case import Case, Prompt, Reply, Turn
+from callscore.core.judging import Dossier
+from callscore.judges.document import prompt_of
+from callscore.judges.prompt import Composer
+from callscore.judges.rubric import shipped
+from callscore.judges.scripted import LiteralModel
+from callscore.judges.sheet import sort_questions
+from callscore.scoring.examining import dossier_of
+from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.spec import MetricSpec
 
@@ -131,7 +144,116 @@ def _help(path: list[str]) -> str:
     return f"## `{' '.join(['callscore', *path])}`\n\n```text\n{command.get_help(context)}\n```\n"
 
 
-PAGES = {"metrics.md": metrics_page, "settings.md": settings_page, "commands.md": commands_page}
+CALL = [
+    Turn("Good morning, this is Ana from Acme. How can I help?", speaker="Agent", start=0),
+    Turn("I was charged twice, 49 dollars each time.", speaker="Customer", start=6),
+    Turn("I see both charges. I refund 49 dollars within three days.", speaker="Agent", start=14),
+]
+FORM = {"question_id": "Q1", "score": 5, "max_score": 5, "type": "PASS_FAIL"}
+SENTENCE = {"source_id": 1, "source_text": "Your refund was approved."}
+SUMMARY = {"call_purpose": "Refund of a duplicate charge", "highlights": ["49 dollars refunded"]}
+EXAMPLES: Mapping[str, tuple[Case, Mapping[str, Any]]] = {
+    "QA": (
+        Case(
+            "qa",
+            "qa",
+            CALL,
+            {"questions": [{"question_id": "Q1", "question": "Did the agent greet the customer?"}]},
+            {"questions": [FORM | {"reason": "Greets with her name at 0:00."}]},
+        ),
+        {"questions": [FORM | {"reason": "Good morning, this is Ana from Acme"}]},
+    ),
+    "Text": (
+        Case(
+            "text",
+            "text",
+            CALL,
+            {},
+            {"summary": SUMMARY | {"call_extracted_info": {}}},
+            expected_parts={"sentiment": "absent", "emotion": "absent"},
+        ),
+        {
+            "summary": {
+                "call_purpose": "Customer asks about billing",
+                "highlights": ["The agent refunds 49 dollars"],
+                "call_extracted_info": {},
+            }
+        },
+    ),
+    "Translation": (
+        Case(
+            "translation",
+            "translation",
+            [Turn("Your refund was approved.", speaker="Agent")],
+            {"target_language": "de", "critical_facts": ["the refund was approved"]},
+            {
+                "full_translation": "Ihre Rückerstattung wurde genehmigt.",
+                "sentence_translations": [
+                    SENTENCE | {"translated_text": "Ihre Rückerstattung wurde genehmigt."}
+                ],
+                "domain_terms_handled": [],
+                "named_entities_handled": [],
+            },
+        ),
+        {
+            "full_translation": "Ihre Erstattung ist genehmigt geworden.",
+            "sentence_translations": [
+                SENTENCE | {"translated_text": "Ihre Erstattung ist genehmigt geworden."}
+            ],
+            "domain_terms_handled": [],
+            "named_entities_handled": [],
+        },
+    ),
+}
+
+
+def judge_requests_page() -> str:
+    """A request of every judged task, exactly as it is sent, and one in the document's style."""
+    lines = [
+        HEAD + "# Requests to a judge\n",
+        "One request of every task that needs judgement, exactly as it is sent: first the system "
+        "message, then the user's. Two items of each have known answers; [the judge](../judge.md) "
+        "says why.\n",
+    ]
+    for name, (case, answer) in EXAMPLES.items():
+        dossier = _dossier(case, answer)
+        (request,) = Composer(shipped()).requests(dossier, sort_questions(dossier, shipped()).asked)
+        lines += [f"## {name}\n", *_messages(request.prompt)]
+        if name == "QA":
+            lines += ["An answer:\n", _answer(request.prompt)]
+    lines += ["## `style: document`\n", "The framework's own prompt, one request a metric.\n"]
+    lines += _messages(prompt_of(_dossier(*EXAMPLES["Text"]), "text.call_intent"))
+    return "\n".join(lines)
+
+
+def _answer(prompt: Prompt) -> str:
+    """What a reader answers who goes by the words that two texts share."""
+    entries = json.loads(LiteralModel().answer(prompt.messages))["items"]
+    told = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
+    return f'```\n{{"items": [\n{told}\n]}}\n```\n'
+
+
+def _dossier(case: Case, answer: Mapping[str, Any]) -> Dossier:
+    task = catalog.tasks(spec.settings())[case.task]
+    reference, reply = task.reference(case), Reply(json.dumps(answer))
+    asked = task.ask(reference, task.read(reference, reply))
+    return dossier_of(case, [question for question in asked if question.offered], reply)
+
+
+def _messages(prompt: Prompt) -> list[str]:
+    """Indented, as a fence could not hold the fences of a definition."""
+    return [
+        f"{message.role}:\n\n" + textwrap.indent(message.content, "    ", lambda _: True) + "\n"
+        for message in prompt.messages
+    ]
+
+
+PAGES = {
+    "metrics.md": metrics_page,
+    "settings.md": settings_page,
+    "commands.md": commands_page,
+    "judge-requests.md": judge_requests_page,
+}
 
 
 def main() -> None:

@@ -82,6 +82,7 @@ def dossier_of(task: Task[Any, Any], case: Case, answer: object) -> Dossier:
         case.config,
         case.expected_outcome,
         task.ask(reference, output),
+        model_output=answer,
     )
 
 

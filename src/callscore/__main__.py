@@ -1,5 +1,19 @@
-"""`python -m callscore` is `callscore`."""
+"""`python -m callscore` is `callscore`: the little that happens before anything is imported."""
 
-from callscore.cli.main import main
+from __future__ import annotations
 
-main()
+import signal
+
+from callscore.cli.leaving import leave_at_once
+
+
+def main() -> None:
+    """Run the command line; an interrupt during its imports ends it without a traceback."""
+    signal.signal(signal.SIGINT, leave_at_once)
+    from callscore.cli.main import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

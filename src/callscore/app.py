@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,16 +18,17 @@ from callscore.core.run_words import ModelSpec
 from callscore.core.scorecard import Scorecard, show_as_html_by
 from callscore.engine.off_loop import off_loop
 from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
-from callscore.scoring.cases import duplicate_id, open_case
+from callscore.report.safe_text import escaped
+from callscore.scoring.cases import NamedEmotions, duplicate_id, open_case
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import near_misses, read_case_id
+from callscore.store.records import as_written, near_misses, read_case_id
+from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog
 from callscore.suites.calls import spec
-from callscore.suites.calls.askable import oversights
 
 
 class Frame(Protocol):
@@ -144,15 +145,19 @@ class Targets(msgspec.Struct, frozen=True):
     """What judge and embedder said, as a verdicts file."""
     card: Path | None = None
     """The scorecard as JSON; whoever asks for it writes it."""
+    open_items: Path | None = None
+    """What awaits a verdict, for people to fill in: JSON Lines or CSV."""
 
     @property
     def files(self) -> Sequence[Path | None]:
         """All of them."""
-        return (self.results, self.records, self.verdicts, self.card)
+        return (self.results, self.records, self.verdicts, self.card, self.open_items)
 
     def check(self, inputs: Iterable[Path]) -> None:
         """Refuse what cannot be written, or would be written over something that is read."""
         check_targets(self.files, inputs)
+        if self.open_items is not None:
+            check_worklist(self.open_items)
 
 
 NO_FILES = Targets()
@@ -165,12 +170,14 @@ def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterat
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
         line_writer(targets.verdicts) as on_verdict,
+        worklist_writer(targets.open_items) if targets.open_items else nullcontext() as on_open,
     ):
         yield Outlets(
             on_result,
             on_record if targets.records is not None else None,
-            on_verdict if targets.verdicts is not None else None,
+            (lambda given: on_verdict(as_written(given))) if targets.verdicts is not None else None,
             progress,
+            on_open,
         )
 
 
@@ -200,15 +207,22 @@ class CaseCheck(msgspec.Struct, frozen=True):
     tasks: Mapping[str, int]
     problems: Sequence[DataError]
     warnings: Sequence[DataError]
+    notes: Sequence[str] = ()
+    """What an answer that reads nothing would score, and what the data cannot show (C-135)."""
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
-    tasks = catalog.tasks(spec.settings())
+    from callscore.suites.calls.askable import oversights
+    from callscore.suites.calls.floors.card import data_notes
+    from callscore.suites.calls.floors.tally import Floors
+
+    tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
     seen: set[str] = set()
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
+    floors = Floors(spec.settings())
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -220,9 +234,12 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        warnings += [warning.located(line.place) for warning in oversights(case, opened.reference)]
+        floors.add(case.task, opened.reference)
+        found_in = oversights(case, opened.reference)
+        warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
-    return CaseCheck(counts, found, warnings)
+    notes = list(data_notes(floors.found(), *floors.failures))
+    return CaseCheck(counts, found, warnings, notes)
 
 
 @contextmanager
@@ -240,11 +257,11 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"
             if len(buffer) > 1 << 18:
-                file.write(buffer)
+                file.write(escaped(buffer))
                 buffer = bytearray()
 
         yield write
-        file.write(buffer)
+        file.write(escaped(buffer))
 
 
 def _in_memory(error: DataError, folder: Path) -> DataError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,15 +24,21 @@ from callscore.store.orchestration_files import (
     scenario_files,
 )
 from callscore.suites.orchestration import outcome as outcomes
-from callscore.suites.orchestration.call.questions import Answers
-from callscore.suites.orchestration.compat.evaluation import evaluate_file
+from callscore.suites.orchestration.call.questions import Answers, Unanswered
+from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
+from callscore.suites.orchestration.identity import (
+    canonical_hash,
+    recorded_steps,
+    scenarios_hash,
+)
+from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
 from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
 from callscore.suites.orchestration.scenario.recording import decode_file, read_recording
-from callscore.suites.orchestration.scenario.values import Finding, Scenario
+from callscore.suites.orchestration.scenario.values import Finding, RawStep, Scenario
 from callscore.suites.orchestration.standard import OpenStep, evaluate, open_steps
 
 if TYPE_CHECKING:
@@ -57,6 +63,9 @@ class OrchestrationJob(msgspec.Struct, frozen=True):
     """Who compares the values that code cannot: as in ScoreConfig."""
     store: Path | None = None
     save_verdicts: Path | None = None
+    records: Path | None = None
+    languages: tuple[str, ...] = ()
+    """Of the folders of outputs, one each or one for all; else taken from paths."""
 
     @property
     def files(self) -> list[Path]:
@@ -87,7 +96,7 @@ class _Language(msgspec.Struct, frozen=True):
 
 def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
     """Score every folder of the job; raises where a folder, a card or a verdict is unusable."""
-    languages = [_language(job, folder, cards) for folder, cards in _paired(job)]
+    languages = _languages(job)
     names = [language.name for language in languages]
     if len(set(names)) < len(names):
         raise UsageError(
@@ -96,7 +105,22 @@ def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
         )
     given = read_step_verdicts(job.verdicts)
     judged = _judged(job, languages, given)
-    return tuple(_score(job, language, given, judged.get(language.name)) for language in languages)
+    scored = tuple(
+        _score(job, language, given, judged.get(language.name)) for language in languages
+    )
+    if job.records is not None:
+        _save_records(job.records, scored)
+    return scored
+
+
+def _save_records(path: Path, scored: Sequence[Outcome]) -> None:
+    from callscore.app import line_writer
+
+    with line_writer(path) as write:
+        for outcome in scored:
+            for step in outcome.records:
+                for record in metric_records(step, outcome.about.model):
+                    write(record)
 
 
 def _judged(
@@ -163,6 +187,25 @@ def result_document(scored: Sequence[Outcome]) -> dict[str, Any]:
     return outcomes.together(scored)
 
 
+def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Path, Any]:
+    """One file of document 001 a model and language, to stand beside the joint file   C-121
+
+    The public consumer of results reads no other form, and shows zeros for what it cannot read.
+    """
+    single = [
+        part
+        for document in documents
+        for part in (document["languages"].values() if "languages" in document else [document])
+    ]
+    return {_beside(joint, part["x_extension"]): part for part in single}
+
+
+def _beside(joint: Path, about: Mapping[str, str]) -> Path:
+    """`<joint>.<model>.<language>.json`; what is no letter, digit, dot or dash becomes `_`."""
+    name = re.sub(r"[^\w.-]", "_", f"{joint.stem}.{about['model']}.{about['language']}")
+    return joint.with_name(f"{name}.json")
+
+
 def check_scenarios(folders: Sequence[Path], cards: Sequence[Path] = ()) -> ScenarioCheck:
     """Read every scenario as a run would, without stopping at the first problem."""
     scenarios: list[Scenario] = []
@@ -203,12 +246,31 @@ def _paired(job: OrchestrationJob) -> list[tuple[Path, Path]]:
     return list(zip(job.outputs, job.cards, strict=True))
 
 
-def _language(job: OrchestrationJob, folder: Path, cards: Path) -> _Language:
-    known, digest = read_cards(cards)
-    name = language_of(folder)
-    if name == UNKNOWN_LANGUAGE:
-        name = language_of(cards)
-    return _Language(folder, name, job.model or _model_name(folder), known, digest)
+def _languages(job: OrchestrationJob) -> list[_Language]:
+    pairs = _paired(job)
+    if len(job.languages) not in (0, 1, len(pairs)):
+        raise UsageError(
+            f"{len(job.languages)} languages for {len(pairs)} output folders; "
+            "expected one for all, or one for each"
+        )
+    for given in job.languages:
+        if not _LANGUAGE.fullmatch(given):
+            raise UsageError(f"{given!r}; expected a language tag such as EN or pt-BR")
+    shared = len(job.cards) < len(job.outputs)
+    names = job.languages * len(pairs) if len(job.languages) == 1 else job.languages
+    found = []
+    for place, (folder, cards) in enumerate(pairs):
+        known, digest = read_cards(cards)
+        name = names[place] if names else _named_language(folder, cards, shared=shared)
+        found.append(_Language(folder, name, job.model or _model_name(folder), known, digest))
+    return found
+
+
+def _named_language(folder: Path, cards: Path, *, shared: bool) -> str:
+    """As the cards' path says; the outputs' path where it says nothing, or all share the cards."""
+    paths = (folder, cards) if shared else (cards, folder)
+    named = (name for name in map(language_of, paths) if name != UNKNOWN_LANGUAGE)
+    return next(named, UNKNOWN_LANGUAGE)
 
 
 def language_of(folder: Path) -> str:
@@ -224,24 +286,25 @@ def _model_name(folder: Path) -> str:
 
 
 def read_cards(folder: Path) -> tuple[Cards, str]:
-    """The agent cards of a folder, and the hash of their bytes."""
-    digest = hashlib.sha256()
+    """The agent cards of a folder, and the hash of their content        C-132"""
     cards = []
     for path in card_files(folder):
-        raw = read_whole(path)
-        digest.update(raw)
         try:
-            cards.append(read_card(raw))
+            cards.append(read_card(read_whole(path)))
         except DataError as error:
             raise error.located(str(path)) from None
-    return collect(cards), digest.hexdigest()
+    known = collect(cards)
+    content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
+    return known, canonical_hash(content)
 
 
 def _score(
     job: OrchestrationJob, language: _Language, given: StepVerdicts, judged: JudgedSteps | None
 ) -> Outcome:
     recorded = given.of(language.model, language.name)
-    answers = recorded if judged is None else judged.after(recorded)
+    answers: Answers = recorded if judged is None else judged.after(recorded)
+    if job.mode == "compat" and not given.records:
+        answers = Unanswered()  # the public evaluator orders its results otherwise with a judge
     directory = shown_path(language.folder)
     found = _in_order(output_files(language.folder))
     _refuse_two_of_a_scenario(found)
@@ -249,6 +312,9 @@ def _score(
         (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
     ]
     evaluated, failed, digest = _evaluate_all(files, job.mode, language, answers)
+    if not evaluated:
+        first = failed[0]
+        raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
     about = About(
         directory=directory,
         language=language.name,
@@ -282,25 +348,20 @@ def _evaluate_all(
 ) -> tuple[list[Any], list[FailedRow], str]:
     """One evaluated value a file, the files that could not be, and the hash of the gold data."""
     evaluate_one = _evaluator(mode, language, answers)
-    digest = hashlib.sha256(language.cards_hash.encode())
+    decode = decode_public if mode == "compat" else decode_file
+    gold: list[tuple[str, Sequence[RawStep] | None]] = []
     evaluated: list[Any] = []
     failed: list[FailedRow] = []
     for shown, path in files:
+        scenario = path.name.removesuffix(_SUFFIX)
+        data = None
         try:
-            data = decode_file(read_whole(path))
-            evaluated.append(evaluate_one(data, path.name.removesuffix(_SUFFIX), shown))
-            digest.update(repr(_gold(data)).encode("utf-8", "backslashreplace"))
+            data = decode(read_whole(path))
+            evaluated.append(evaluate_one(data, scenario, shown))
         except DataError as error:
             failed.append(FailedRow(shown, error.problem))
-    return evaluated, failed, digest.hexdigest()[:12]
-
-
-def _gold(data: Any) -> Any:
-    """The part of an output file that is not the model's."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("history"), Mapping):
-        return data.get("scenario") if isinstance(data, Mapping) else None
-    runs = data["history"].values()
-    return next((run.get("label") for run in runs if isinstance(run, Mapping)), None)
+        gold.append((scenario, recorded_steps(data, scenario)))
+    return evaluated, failed, scenarios_hash(language.cards_hash, gold)
 
 
 def _evaluator(mode: Mode, language: _Language, answers: Answers) -> Callable[[Any, str, str], Any]:
@@ -319,9 +380,10 @@ def _evaluator(mode: Mode, language: _Language, answers: Answers) -> Callable[[A
 
 
 def shown_path(path: Path) -> str:
-    """The path as results print it: as given, or without what only this machine knows  C-121"""
+    """The path as results print it: from the working folder, so that it names the place  C-121"""
     if not path.is_absolute():
         return path.as_posix()
-    if path.is_relative_to(Path.cwd()):
-        return path.relative_to(Path.cwd()).as_posix()
-    return Path(*path.parts[-2:]).as_posix() if len(path.parts) > 2 else path.name
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # another drive
+        return path.name

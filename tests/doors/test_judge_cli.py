@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
+from callscore.core.framework import judge_prompt, judged_metrics
 from commands import KEY, run, run_afresh, run_python
 from eval_files import read_json, read_lines
 from judging_stub import judge_entry, judging
@@ -352,3 +354,83 @@ def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:
     labels.touch()
     done = run("judge", "calibrate", labels)
     assert (done.returncode, "labels.jsonl: holds no label" in done.stderr) == (2, True)
+
+
+def answering_in_five_keys(request: Request) -> Behaviour:
+    """The framework's judge: every metric is worth 0.5, and the whole outcome is cited."""
+    content = request.json["messages"][-1]["content"]
+    named = next((m for m in judged_metrics().values() if f">\n{m.name}\n" in content), None)
+    if named is None:
+        return Answer(chat_completion("ok"))
+    cited = {
+        key: re.search(rf"<{block}-\w+>\n(.*?)\n</{block}-", content, re.DOTALL).group(1)  # type: ignore[union-attr]
+        for key, block in (
+            ("expected_outcome_reference", "expected_outcome"),
+            ("model_output_observed", "model_output"),
+        )
+    }
+    told = {"metric": named.name, "score": 0.5, **cited, "reason": "half of it"}
+    return Answer(chat_completion(json.dumps(told)))
+
+
+def test_c100_a_judge_of_the_documents_style_is_asked_by_the_documents_prompt(
+    tmp_path: Path,
+) -> None:
+    saved, card, again = (tmp_path / name for name in ("v.jsonl", "card.json", "again.json"))
+    cases, outputs = tmp_path / "cases.jsonl", tmp_path / "outputs.jsonl"
+    answer = text_outcome()
+    answer["summary"]["call_purpose"] = "Customer asking about billing"
+    cases.write_text(json.dumps(text_case()) + "\n", encoding="utf-8")
+    outputs.write_text(json.dumps(output("c1", answer)) + "\n", encoding="utf-8")
+    job = ("score", cases, "--outputs", outputs)
+    with serving(answering_in_five_keys) as stub:
+        config = tmp_path / "judge.yaml"
+        config.write_text(json.dumps({"judge": judge_entry(stub.url, style="document")}))
+        options = ("--judge", config, "--embedder", "none", "--store", tmp_path / "kept.db")
+        done = run(*job, *options, "--save-verdicts", saved, "--json", card)
+        assert done.returncode == 0, done.stderr
+        sent = [request.json["messages"][0]["content"] for request in stub.requests]
+    assert set(sent) == {judge_prompt()}
+    assert len(sent) == 2  # Call Intent Match and Fabrication-Free Rate are open
+    found = read_json(card)
+    assert "|judge:document(judge@" in found["signature"]
+    metrics = found["models"][0]["tasks"]["text"]["metrics"]
+    assert metrics["text.call_intent"]["value"] == 0.5
+    lines = read_lines(saved)
+    assert {line["metric"]: line["score"] for line in lines} == {
+        "text.call_intent": 0.5,
+        "text.fabrication_free": 0.5,
+    }
+    done = run(*job, "--verdicts", saved, "--embedder", "none", "--json", again)
+    assert done.returncode == 0, done.stderr
+    assert read_json(again)["models"] == found["models"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ({"style": "poem"}, "judge.style: 'poem'; expected one of items, document"),
+        ([{"style": "document"}, {}], "judges of two styles"),
+    ],
+)
+def test_a_style_that_does_not_exist_or_is_mixed_is_refused(
+    tmp_path: Path, entries: Any, said: str
+) -> None:
+    url = "http://127.0.0.1:1"
+    several = isinstance(entries, list)
+    listed = [judge_entry(url, **more) for more in (entries if several else [entries])]
+    config = tmp_path / "judge.yaml"
+    config.write_text(json.dumps({"judge": listed if several else listed[0]}))
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps(text_case()) + "\n", encoding="utf-8")
+    done = run("score", cases, "--outputs", cases, "--judge", config)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_the_reliability_suite_refuses_a_judge_that_gives_numbers(tmp_path: Path) -> None:
+    config = tmp_path / "judge.yaml"
+    config.write_text(json.dumps(judge_entry("http://127.0.0.1:1", style="document")))
+    done = run("judge", "check", config, "--store", tmp_path / "kept.db")
+    assert done.returncode == 2
+    assert "style items" in done.stderr

@@ -11,6 +11,9 @@ import pytest
 
 import callscore
 import commands
+from callscore.app_orchestration import read_cards
+from callscore.evalfile.scenarios import ScenarioData
+from callscore.running.scenarios import ScenarioSet
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
 
@@ -112,6 +115,131 @@ def test_two_languages_give_each_and_their_mean(tmp_path: Path) -> None:
     assert "mean" in done.stdout
 
 
+def consumed(file: Path) -> dict[str, float]:
+    """The numbers that the public repository's reader of results takes from a file."""
+    metrics = load(file).get("overall_statistics", {}).get("key_metrics", {})
+    names = ("Plan", "Call Rejection Classification Accuracy", "FC", "Average")
+    return {name: float(f"{metrics.get(name, 0.0):.4f}") for name in names}
+
+
+def test_c_121_beside_the_joint_file_stands_one_a_language(tmp_path: Path) -> None:
+    korean = tmp_path / "a b" / "KO"
+    shutil.copytree(SMALL, korean)
+    file = tmp_path / "both.json"
+    done = run("score", LARGE, korean, "--cards", CARDS, "--json", file)
+    assert done.returncode == 0, done.stderr
+    joint = load(file)
+    assert consumed(file) == dict.fromkeys(consumed(file), 0.0)
+    for name, lang in (("both.sample-large.EN.json", "EN"), ("both.a_b.KO.json", "KO")):
+        single = tmp_path / name
+        assert load(single) == joint["languages"][lang]
+        assert consumed(single) == joint["languages"][lang]["overall_statistics"]["key_metrics"]
+
+
+def test_one_language_is_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    assert run("score", LARGE, "--cards", CARDS, "--json", file).returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["one.json"]
+
+
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_a_folder_without_one_readable_file_ends_with_2(tmp_path: Path, mode: str) -> None:
+    folder = tmp_path / "model" / "EN"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        (folder / f"{number}_out.json").write_text("{", encoding="utf-8")
+    file = tmp_path / "result.json"
+    done = run("score", folder, "--cards", CARDS, "--mode", mode, "--json", file)
+    assert done.returncode == 2
+    assert "0_out.json" in done.stderr
+    assert "the first of 3" in done.stderr
+    assert not file.exists()
+
+
+def test_q42_compat_leaves_out_what_the_public_evaluator_cannot_load(tmp_path: Path) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    for number, content in ((91, b"{}"), (92, b"[]"), (93, b"null"), (94, b"0"), (95, b"{")):
+        (folder / f"{number}_out.json").write_bytes(content)
+    (folder / "96_out.json").write_bytes(b"\xef\xbb\xbf" + (folder / "1_out.json").read_bytes())
+    before = result(LARGE, "--cards", CARDS, "--mode", "compat")["overall_statistics"]
+    after = result(folder, "--cards", CARDS, "--mode", "compat")["overall_statistics"]
+    assert after["failed_evaluations"] == 6
+    assert after["score_details"] == before["score_details"]
+
+
+def test_q45_hidden_folders_are_skipped(tmp_path: Path) -> None:
+    folder = tmp_path / "model" / "EN"
+    shutil.copytree(LARGE, folder)
+    shutil.copytree(LARGE, folder / ".ipynb_checkpoints")
+    found = result(folder, "--cards", CARDS)
+    assert found["overall_statistics"]["total_files"] == 6
+
+
+def test_the_language_is_that_of_the_cards_or_as_given(tmp_path: Path) -> None:
+    folder = tmp_path / "qa" / "my-model"
+    shutil.copytree(LARGE, folder)
+    assert result(folder, "--cards", CARDS)["x_extension"]["language"] == "EN"
+    cards = tmp_path / "cards" / "KO"
+    shutil.copytree(CARDS, cards)
+    plain = tmp_path / "runs" / "my-model"
+    shutil.copytree(LARGE, plain)
+    assert result(plain, "--cards", cards)["x_extension"]["language"] == "KO"
+    given = result(folder, "--cards", CARDS, "--lang", "pt-BR")
+    assert given["x_extension"]["language"] == "pt-BR"
+    assert given["x_extension"]["data_report"] == []
+    refused = run("score", folder, "--cards", CARDS, "--lang", "Klingon")
+    assert refused.returncode == 2
+    assert "expected a language tag" in refused.stderr
+
+
+def test_records_hold_one_line_a_step_run_and_metric(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    done = run("score", SMALL, "--cards", CARDS, "--records", file)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert set(lines[0]) == {
+        "case_id",
+        "model",
+        "run",
+        "metric",
+        "score",
+        "expected_outcome_reference",
+        "model_output_observed",
+        "reason",
+    }
+    assert {line["metric"] for line in lines} == {
+        f"orchestration.{name}" for name in ("success", "plan", "name", "key", "value")
+    }
+    assert len({(x["case_id"], x["run"], x["metric"]) for x in lines}) == len(lines)
+    wrong = [x for x in lines if x["metric"] == "orchestration.success" and not x["score"]]
+    assert wrong
+    assert all(line["reason"] for line in wrong)
+    compat = run("score", SMALL, "--cards", CARDS, "--mode", "compat", "--records", file)
+    assert compat.returncode == 2
+
+
+def test_c_134_other_tool_call_ids_are_the_same_data(tmp_path: Path) -> None:
+    """Two public runs of the same scenarios; only the random ids of their labels differ."""
+    hashes = set()
+    for number in range(2):
+        folder = tmp_path / str(number) / "model" / "EN"
+        folder.mkdir(parents=True)
+        call = {"id": f"call_{number}", "function": {"name": "getInvoice", "arguments": "{}"}}
+        said = "tool: getInvoice\narguments: {}\ntool_call_result: {}"
+        label = {
+            "1": {"role": "user", "content": "My invoice, please."},
+            "2": {"role": "assistant", "agent_id": "billing_agent", "content": said},
+            "2-1": {"role": "assistant", "agent_id": "billing_agent", "tool_calls": [call]},
+            "2-2": {"role": "tool", "agent_id": "billing_agent", "tool_call_id": call["id"]},
+        }
+        run_1 = {"main_agent_history": [], "sub_agent_history": [], "label": label}
+        text = json.dumps({"history": {"run #1": run_1}}, indent=number or None)
+        (folder / "1_out.json").write_text(text, encoding="utf-8")
+        hashes |= {result(folder, "--cards", CARDS)["x_extension"]["signature"]}
+    assert len(hashes) == 1
+
+
 def test_a_file_that_is_no_recording_is_listed_and_the_rest_is_scored(tmp_path: Path) -> None:
     folder = tmp_path / "model" / "EN"
     shutil.copytree(LARGE, folder)
@@ -133,9 +261,9 @@ def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
     recording["runs"][0]["answers"][1] = {"step": 4, "error": "503 after five tries"}
     (folder / "4_out.json").write_text(json.dumps(recording), encoding="utf-8")
     found = result(folder, "--cards", CARDS)
-    assert found["x_extension"]["failed_evaluations"] == [
-        {"file_path": "model/EN/4_out.json", "error": "error: 503 after five tries"}
-    ]
+    (failed,) = found["x_extension"]["failed_evaluations"]
+    assert Path(failed["file_path"]).name == "4_out.json"
+    assert failed["error"] == "error: 503 after five tries"
     confusion = found["overall_statistics"]["score_details"]["raw_confusion_matrix"]
     assert confusion["total_true_positive_reject"] == 2
 
@@ -167,12 +295,15 @@ def test_a_broken_card_is_a_data_error_with_its_file(tmp_path: Path) -> None:
     assert "a.json" in done.stderr
 
 
-def test_a_path_of_this_machine_does_not_enter_the_result(tmp_path: Path) -> None:
+def test_c_121_paths_are_relative_and_name_what_exists(tmp_path: Path) -> None:
     found = result(LARGE, "--cards", CARDS, cwd=tmp_path)
-    assert found["directory"] == "sample-large/EN"
-    assert found["detailed_results"][0]["file_path"] == "sample-large/EN/1_out.json"
+    assert not Path(found["directory"]).is_absolute()
+    assert (tmp_path / found["directory"]).resolve() == LARGE.resolve()
+    for row in found["detailed_results"]:
+        assert (tmp_path / row["file_path"]).is_file()
     relative = result("EN", "--cards", CARDS, cwd=LARGE.parent)
     assert relative["directory"] == "EN"
+    assert relative["detailed_results"][0]["file_path"] == "EN/1_out.json"
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:
@@ -258,3 +389,30 @@ def test_compat_through_the_door_is_the_public_result() -> None:
     )
     theirs = {row["file_path"] for row in reference["detailed_results"]}
     assert {row["file_path"] for row in found["detailed_results"]} == theirs
+
+
+def _data_hash(signature: str) -> str:
+    return dict(part.split(":", 1) for part in signature.split("|")[1:])["data"]
+
+
+@pytest.mark.parametrize("mode", ["standard", "compat"])
+def test_c_134_run_and_score_hash_the_same_scenarios_alike(mode: str) -> None:
+    asked = ScenarioSet(ScenarioData(SAMPLES / "scenarios" / "EN", CARDS)).digest()
+    scored = result(LARGE, "--cards", CARDS, "--mode", mode)["x_extension"]["signature"]
+    assert _data_hash(scored) == asked
+
+
+@needs_fixtures
+def test_c_134_the_public_data_has_one_hash_whoever_holds_it() -> None:
+    data = SCENARIOS / "EN"
+    asked = ScenarioSet(ScenarioData(data, data / "multiagent_cards")).digest()
+    outputs = PARITY / "perfect_label" / "outputs" / "EN"
+    scored = result(outputs, "--cards", data / "multiagent_cards", "--mode", "compat")
+    assert _data_hash(scored["x_extension"]["signature"]) == asked
+
+
+def test_c_132_cards_are_hashed_by_content(tmp_path: Path) -> None:
+    for path in sorted(CARDS.glob("*.json")):
+        text = json.dumps(load(path), indent=3, ensure_ascii=True, sort_keys=True)
+        (tmp_path / f"other-{path.name}").write_text(text, encoding="utf-8")
+    assert read_cards(tmp_path)[1] == read_cards(CARDS)[1]

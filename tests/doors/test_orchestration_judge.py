@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,9 @@ import pytest
 
 import callscore
 from builders import Json
+from callscore.core.case import Message
 from callscore.judges.rubric import shipped
+from callscore.judges.scripted import see
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
@@ -78,7 +82,7 @@ def test_the_judge_sees_the_conversation_and_no_model(tmp_path: Path, stub: Stub
         system, user = (message["content"] for message in request.json["messages"])
         rubrics = shipped().rubrics
         assert rubrics["value"].question in system and rubrics["support"].question not in system
-        assert "\nt1 " in user and "calls" in user
+        assert "\nTurn 1, " in user and "calls" in user
         assert "sample-large" not in request.body.decode()
 
 
@@ -87,12 +91,10 @@ def test_a_word_decides_the_value(tmp_path: Path) -> None:
         answer = judging(request)
         assert isinstance(answer, Answer) and isinstance(answer.body, dict)
         given = json.loads(answer.body["choices"][0]["message"]["content"])["items"]
-        lines = request.json["messages"][1]["content"].splitlines()
-        canaries = [line[:4] for line in lines if "Berlin" in line]
+        seen = see([Message(m["role"], m["content"]) for m in request.json["messages"]])
+        canaries = [item.id for item in seen.items if "Berlin" in item.text]
         items = [
-            item | {"id": key, "verdict": "same" if key in canaries else "different"}
-            for item in given
-            for key in item["id"].split(" ")
+            item | {"verdict": "same" if item["id"] in canaries else "different"} for item in given
         ]
         return Answer(chat_completion(json.dumps({"items": items})))
 
@@ -177,6 +179,34 @@ def test_verdicts_of_an_eval_file_decide_values_of_scenarios(tmp_path: Path, stu
     assert extension["judging"]["items"] == 1
     asked = [line for line in read_lines(saved) if line["metric"] != evidence]
     assert [line["item"] for line in asked] == [others[0]["item"]]
+
+
+@pytest.mark.parametrize("name", ["open.csv", "open.jsonl"])
+def test_the_open_values_of_a_run_can_be_filled_in_by_people(tmp_path: Path, name: str) -> None:
+    listed, target = tmp_path / name, tmp_path / "result.json"
+    with serving(reworded) as models:
+        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS)
+        done = run("run", path, "--open-items", listed, "--json", target)
+        assert done.returncode == 0, done.stderr
+        before = read_json(target)["x_extension"]["undecided"]
+        text = listed.read_text(encoding="utf-8-sig")
+        if name.endswith("csv"):
+            rows = list(csv.DictReader(text.splitlines(keepends=True)))
+            written = io.StringIO(newline="")
+            filled = csv.DictWriter(written, list(rows[0]))
+            filled.writeheader()
+            filled.writerows(row | {"verdict": "same"} for row in rows)
+            listed.write_text(written.getvalue(), encoding="utf-8", newline="")
+        else:
+            rows = [json.loads(line) for line in text.splitlines()]
+            lines = [json.dumps(row | {"verdict": "same"}) + "\n" for row in rows]
+            listed.write_text("".join(lines), encoding="utf-8")
+        asked = {(item["case_id"], item["item"]) for item in before["items"]}
+        assert {(row["case_id"], row["item"]) for row in rows} == asked
+        path = eval_file(tmp_path, [remote(models.url)], data=SCENARIOS, verdicts=name)
+        assert run("run", path, "--json", target).returncode == 0
+    assert before["count"] == len(rows) > 0
+    assert read_json(target)["x_extension"]["undecided"]["count"] == 0
 
 
 def test_a_verdict_that_is_none_ends_a_run_before_anybody_is_asked(tmp_path: Path) -> None:

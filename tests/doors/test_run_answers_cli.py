@@ -51,6 +51,8 @@ def test_two_runs_that_pay_for_the_same_request_score_the_answer_that_was_kept(
         return behaviour if is_preflight else Held(behaviour, is_any_case_asked_twice)
 
     names, store = ("one", "two"), tmp_path / "runs.db"
+    # As on a file system without locks: neither run sees what the other has under way.
+    (tmp_path / "runs.db-leases").mkdir()
     with serving(together) as stub:
         paths = []
         for name in names:
@@ -155,7 +157,7 @@ def test_a_model_that_answers_under_another_name_is_named_in_card_and_json(tmp_p
         "c: asked for stub-c, answered by another model: cheap-mini (3 answers)",
     ]
     found = read_json(card)
-    assert found["notes"] == expected
+    assert [note for note in found["notes"] if "reads nothing" not in note] == expected
     told = {model["model"]: model.get("answered_by") for model in found["models"]}
     assert told == {"a": None, "b": ["stub-b-2026-01-31"], "c": ["cheap-mini"]}
     for note in expected:

@@ -77,7 +77,11 @@ def test_an_outage_is_an_error_with_its_cause_and_never_a_score(tmp_path: Path) 
     with serving(respond) as stub:
         path = eval_file(tmp_path, [remote(stub.url)])
         done = run("run", path, "--results", results, "--json", tmp_path / "card.json")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr
+    assert "run 1: nothing was answered" in done.stderr
+    assert "m: 3 calls failed: bad_request: " in done.stderr
+    assert "error: nothing was answered: every call failed" in done.stderr
+    assert "nothing was answered" in run("runs", path).stdout
     for line in read_lines(results):
         assert (line["status"], line["score"]) == ("error", None)
         assert "the shop is closed" in line["flags"][0]
@@ -216,8 +220,10 @@ def test_data_that_changed_since_is_not_mixed_into_the_old_run(tmp_path: Path) -
         cases_file(tmp_path, 19)
         done = run("run", path, "--resume")
         assert done.returncode == 2
-        assert "the data has changed" in done.stderr
-        assert run("run", path).returncode == 0
+        assert "the data has changed since it began" in done.stderr
+        assert "no answer would be paid for again" in done.stderr
+        assert run("run", path, "--resume", "--yes").returncode == 0
+        assert "19/19" in run("runs", path).stdout
 
 
 def test_a_budget_counts_what_the_run_spent_before(tmp_path: Path) -> None:
@@ -344,7 +350,7 @@ def test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way(
         assert all(key in request.headers["authorization"] for request in stub.requests)
     (tmp_path / "key").unlink()
     shown.append(run("runs", path, "--json"))
-    assert [done.returncode for done in shown] == [0, 2, 0]
+    assert [done.returncode for done in shown] == [3, 2, 0]
     assert "redacted" in shown[1].stderr
     assert [done.args for done in shown if key in done.stdout + done.stderr] == []
     assert {line["status"] for line in read_lines(tmp_path / "results.jsonl")} == {"error"}
@@ -380,8 +386,9 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
         assert stub.requests == []
     assert done.returncode == 0, done.stderr
     row = next(line for line in done.stdout.splitlines() if line.startswith("judge (judge"))
-    # QA, text and translation cases, two runs each; outcomes of four translations, once
-    assert row.split()[4] == str(24 * 2 + 4)
+    # QA and translation cases one request, text cases four at most, two runs each; outcomes of
+    # four translations, once; one translation has more than 60 items; each may be put twice
+    assert row.split()[4] == str(2 * ((8 * (1 + 4 + 1) + 1) * 2 + 4))
     assert "$0 to $" in row
     assert "The budget holds for models and judges together." in done.stdout
     assert "one small request each shows whether models and judges answer" in done.stdout

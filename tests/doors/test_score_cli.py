@@ -358,18 +358,27 @@ def test_nobody_has_to_listen(cases: Path, outputs: Path) -> None:
 
 def test_validate_counts_the_cases_of_each_task(cases: Path) -> None:
     done = run_afresh("validate", cases)
-    assert (done.returncode, done.stdout) == (0, "2 cases can be scored: qa 2\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "2 cases can be scored: qa 2\n"
+        "an answer that reads nothing scores qa 1.000: always full marks, a quoted line as"
+        " reason\n",
+    )
 
 
 def asked(*questions: Json) -> Json:
     shown = ("question_id", "type", "max_score")
-    return {"questions": [{key: each[key] for key in shown} for each in questions]}
+    return {
+        "questions": [
+            {"question": "Polite?", **{key: each[key] for key in shown}} for each in questions
+        ]
+    }
 
 
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({}, "field config.questions: has no question: a model is asked this form"),
+        ({}, "field config.questions: has no question: the expected form is asked"),
         (asked(question("Q1")), "field config.questions: lacks 'Q2': "),
         (
             asked(question("Q1"), question("Q2"), question("\x1b[2J")),
@@ -388,9 +397,12 @@ def test_validate_warns_where_other_questions_are_asked_than_scored(
     case = qa_case([question("Q1"), question("Q2")], "c1", config=config)
     path = write(tmp_path / "c.jsonl", case)
     done = run("validate", path)
-    assert (done.returncode, done.stdout) == (0, "1 case can be scored: qa 1\n")
+    assert done.returncode == 0
+    assert done.stdout.startswith("1 case can be scored: qa 1\n")
     assert done.stderr.startswith(f"warning: {path}:1: case 'c1': {words}" if words else "")
-    assert len(done.stderr.splitlines()) == bool(words)
+    unworded = sum("is not told what is asked" in line for line in done.stderr.splitlines())
+    assert unworded == ("lacks" in words or "has no question" in words)
+    assert len(done.stderr.splitlines()) == bool(words) + unworded
 
 
 @pytest.mark.parametrize(("config", "warnings"), [({}, 1), ({"target_language": "es"}, 0)])

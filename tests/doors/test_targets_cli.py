@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -88,13 +89,22 @@ def test_a_reader_who_leaves_early_is_no_failed_gate() -> None:
         assert process.wait(timeout=60) == 0
 
 
+def writes_into(process: int, folder: Path) -> bool:
+    """Whether a process has begun a file in a folder: one without a name, or under another."""
+    begun = [path for path in folder.iterdir() if path.name.startswith(".")]
+    for file in Path(f"/proc/{process}/fd").glob("*"):
+        with suppress(OSError):  # closed since
+            begun += [file] if str(file.readlink()).startswith(f"{folder}/#") else []
+    return bool(begun)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_whoever_is_stopped_leaves_no_half_written_file(cases: Path, sent: signal.Signals) -> None:
     case = json.loads(cases.read_text(encoding="utf-8"))
     many = [{**case, "id": f"c{n}", "model_output": form(question())} for n in range(20_000)]
     cases.write_text("\n".join(map(json.dumps, many)), encoding="utf-8")
     with start("score", cases, "--results", cases.with_name("results.jsonl")) as process:
-        while process.poll() is None and len(list(cases.parent.iterdir())) < 2:
+        while process.poll() is None and not writes_into(process.pid, cases.parent):
             time.sleep(0.01)
         process.send_signal(sent)
         assert process.wait(timeout=60) == 130

@@ -83,7 +83,7 @@ def after_rounds(ceiling: int, rounds: int, refused: float) -> list[int]:
             if number < refused * calls:
                 concurrency.refused()
             else:
-                concurrency.answered()
+                concurrency.answered(0.0, 0.0)
         seen.append(concurrency.allowed)
     return seen
 
@@ -109,7 +109,7 @@ def test_concurrency_goes_up_again_with_answers_but_never_over_the_ceiling() -> 
     assert concurrency.allowed == 12
     seen = []
     for _ in range(1_000):
-        concurrency.answered()
+        concurrency.answered(0.0, 0.0)
         seen.append(concurrency.allowed)
     assert seen == sorted(seen)
     assert (seen[11], seen[-1]) == (22, 100)

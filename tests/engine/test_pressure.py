@@ -17,7 +17,7 @@ import pytest
 import callscore.engine
 from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Reply
-from callscore.core.run_words import Event, Limits, Outcome, Price, Progress, Work
+from callscore.core.run_words import Event, Limits, Outcome, Price, Progress, Stopping, Work
 from callscore.engine import loop
 from callscore.engine.plan import EngineOptions
 from callscore.engine.stopping import Stop
@@ -198,7 +198,8 @@ def test_stored_answers_are_used_beyond_the_budget(tmp_path: Path) -> None:
 class StopAt:
     """Asks to stop when so many outcomes were told."""
 
-    def __init__(self, number: int, times: int) -> None:
+    def __init__(self, number: int, times: int, *, briefly: bool = False) -> None:
+        self._briefly = briefly
         self._number = number
         self._times = times
         self._outcomes = 0
@@ -209,7 +210,7 @@ class StopAt:
         if self._outcomes == self._number and not self.asked_at:
             self.asked_at = time.monotonic()
             for _ in range(self._times):
-                stop.ask()
+                stop.ask(briefly=self._briefly)
 
 
 def test_an_interrupt_keeps_what_arrives_and_sends_nothing_more(tmp_path: Path) -> None:
@@ -252,8 +253,19 @@ class Hanging(ScriptedProvider):
         return await super().attempt(call)
 
 
-def test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over(tmp_path: Path) -> None:
+def test_an_interrupt_waits_for_calls_under_way_to_their_deadline(tmp_path: Path) -> None:
     asked = StopAt(5, times=1)
+    options = EngineOptions(attempt_s=0.6, grace_s=0.1)
+    ran = carry_out(tmp_path, [planned(Hanging(5), 50)], options, on_event=asked)
+    assert 0.5 <= time.monotonic() - asked.asked_at < SOON_S
+    assert ran.summary.status == "interrupted"
+    (stopping,) = [event for event in ran.events if isinstance(event, Stopping)]
+    assert stopping.under_way >= 7
+    assert stopping.at_most_s == pytest.approx(0.7)
+
+
+def test_who_is_about_to_be_killed_waits_for_a_short_grace_only(tmp_path: Path) -> None:
+    asked = StopAt(5, times=1, briefly=True)
     model = planned(Hanging(5), 50, price=Price(1.0, 1.0))
     ran = carry_out(tmp_path, [model], EngineOptions(grace_s=0.2), on_event=asked)
     assert 0.2 <= time.monotonic() - asked.asked_at < SOON_S

@@ -219,3 +219,20 @@ def test_a_flaky_provider_loses_nothing_and_makes_up_nothing(tmp_path: Path) -> 
     assert model.answered + model.failed == 200
     assert model.answered == provider.paid.total() == len(ran.answers())
     assert model.spend_usd == pytest.approx(provider.paid.total() * 101 / 1e6)
+
+
+def test_r08_a_key_that_is_refused_is_not_copied_to_another_entry(tmp_path: Path) -> None:
+    """The same request under two keys: one is refused, the other is asked, and answers."""
+    refused = ScriptedProvider(
+        lambda call, attempt: attempt_failed("unauthorised", "bad key"), latency_s=0.02
+    )
+    good = ScriptedProvider()
+    work = [work_for(n) for n in range(6)]
+    named = {n: [type(w)(w.case_id, n, w.run, w.call, w.task) for w in work] for n in "ab"}
+    ran = carry_out(
+        tmp_path,
+        [planned(refused, named["a"], name="a"), planned(good, named["b"], name="b")],
+    )
+    assert ran.summary.models["a"].failed == 6
+    assert (ran.summary.models["b"].answered, ran.summary.models["b"].failed) == (6, 0)
+    assert set(good.paid.values()) == {1}

@@ -102,7 +102,9 @@ def is_empty(value: object) -> bool:
     """C-59"""
     if value is None or value in ([], {}):
         return True
-    return isinstance(value, str) and (not n2(value) or n2(value) in map(n2, PLACEHOLDERS))
+    if not isinstance(value, str):
+        return False
+    return not any(map(str.isalnum, value)) or n2(value) in map(n2, PLACEHOLDERS)
 
 
 def words_of(text: str) -> list[str]:

@@ -103,9 +103,9 @@ def _points(question: Json, item: Json | None, lines: Any) -> int | None:
     reason = item.get("reason") if item is not None else None
     if not isinstance(reason, str) or is_empty(reason) or TIME_ALONE.fullmatch(reason):
         return 0
-    if question.get("reason") and n1(reason) == n1(question["reason"]):
-        return 2
     told = [POINTS[line["verdict"]] for line in lines if line["verdict"] in POINTS]
+    if not told and question.get("reason") and n2(reason) == n2(question["reason"]):
+        return 2
     return min(told) if told else None
 
 

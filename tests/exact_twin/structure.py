@@ -19,6 +19,8 @@ def read(raw: Any) -> Any:
     """The JSON object of a reply; None where it is no such thing."""
     if not isinstance(raw, str):
         return raw
+    if raw.strip().startswith("<think>"):
+        raw = raw.partition("</think>")[2]
     try:
         value = json.loads(raw, object_pairs_hook=_unique)
     except ValueError:
@@ -36,7 +38,21 @@ def complies(case: Json, answer: Any) -> bool:
     """Whether an answer has the structure of the expected outcome."""
     parts = case.get("expected_parts", {})
     absent = {part for part, word in parts.items() if word == "absent"}
-    return answer is not None and _same(case["expected_outcome"], answer, "", absent)
+    if answer is None:
+        return False
+    expected = case["expected_outcome"]
+    given = answer.get("emotion")
+    if isinstance(given, Mapping) and isinstance(expected.get("emotion"), Mapping):
+        asked = set(case["config"].get("emotions", ())) - absent
+        answer = {**answer, "emotion": _as_expected(expected["emotion"], given, asked)}
+    return _same(expected, answer, "", absent)
+
+
+def _as_expected(expected: Json, given: Json, asked: set[str]) -> dict[str, Any]:
+    """An answer's emotions as the reference has them, where only what may differ does (C-25)."""
+    others = {name: 0 for name in expected if name not in asked} if asked else {}
+    own = {name: share for name, share in given.items() if name in expected or name not in asked}
+    return {**others, **own}
 
 
 def _same(expected: Any, given: Any, path: str, absent: set[str]) -> bool:

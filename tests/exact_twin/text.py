@@ -178,8 +178,11 @@ def _fields(expected: Json, summary: Json) -> Exact:
 
 def _fabrication_free(expected: Json, summary: Json, words: Words) -> Exact:
     known, facts = claims(expected), claims(summary)
-    found = [
+    found: list[bool | None] = [
         fact in known or _by_words(words.get(("text.fabrication_free", f"claim:{place}"), ()))
         for place, fact in enumerate(facts, start=1)
     ]
+    supported = found.count(True)
+    beyond = max(0, supported - max(12, 3 * len(known)))  # C-136
+    found = [*[True] * (supported - beyond), *(one for one in found if one is not True)]
     return share_of(found) if found else agreed(1)

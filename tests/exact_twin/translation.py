@@ -64,13 +64,31 @@ def _is_own(sentence: Json, given: str) -> bool:
 
 
 def _is_translated(sentence: Json, given: str) -> bool:
-    """Neither empty nor the source again, unless the human left the source as it is (C-66)."""
-    source = n2(sentence["source_text"])
+    """Neither empty nor (nearly) the source again, unless the human left the source so (C-66)."""
+    source, human = n2(sentence["source_text"]), n2(sentence["translated_text"])
     if _is_own(sentence, given):
         return True
-    return not is_empty(given) and (
-        n2(given) != source or n2(sentence["translated_text"]) == source
-    )
+    if is_empty(given):
+        return False
+    of_human, of_given = likeness(source, human), likeness(source, n2(given))
+    near, more = Fraction(9, 10), Fraction(1, 10)
+    if sum(map(str.isalpha, source)) < 12:
+        return n2(given) != source or human == source
+    return of_given < near or of_human >= near or of_given - of_human < more
+
+
+def likeness(one: str, other: str) -> Fraction:
+    """2 × the longest common subsequence / the letters of both (C-66)."""
+    if not one and not other:
+        return Fraction(1)
+    row = [0] * (len(other) + 1)
+    for char in one:
+        before = row
+        row = [0]
+        for at, beside in enumerate(other):
+            same = before[at] + 1
+            row.append(same if char == beside else max(before[at + 1], row[at]))
+    return Fraction(2 * row[-1], len(one) + len(other))
 
 
 def _meaning(

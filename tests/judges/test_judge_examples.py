@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import pytest
 
-import translation_cases as translation
-from callscore.core.case import Case, Reply, Turn
+from callscore.core.case import Case
 from callscore.core.judging import Judged
-from callscore.core.task import Task
 from callscore.judges.literal import Entry, Seen, SeenItem
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import LiteralModel, ScriptedJudge
-from callscore.suites.calls.catalog import tasks
-from callscore.suites.calls.spec import settings
-from judge_cases import by_item, dossier_of, judge
-from text_cases import case_of_summary, outcome, summary
-
-TASKS: Mapping[str, Task[Any, Any]] = tasks(settings())
-SAID = "I see the charge of 49 dollars twice, and I refund one of them today."
-PURPOSE = "Customer requesting refund for duplicate charge"
+from judge_cases import dossier_of, judge
+from judge_examples import EXAMPLES, TASKS, measures_of
 
 
 class Telling(LiteralModel):
@@ -44,123 +35,8 @@ class Telling(LiteralModel):
             return Entry(text, name, word)
         if "answer" in places:
             own = item.against if rubric.against_from == "answer" else item.text
-            return Entry(own.split("\n")[0], "answer", word)
+            return Entry(own.split("\n")[0], "model_output", word)
         return Entry("", "none", word)
-
-
-def qa_case(*reasons: str) -> tuple[Case, dict[str, Any]]:
-    """A form whose questions have these reasons from the model, and another from the human."""
-    form = [
-        {"question_id": f"q{n}", "score": 1, "max_score": 1, "type": "PASS_FAIL", "reason": "Yes"}
-        for n, _ in enumerate(reasons)
-    ]
-    answer = {"questions": [q | {"reason": r} for q, r in zip(form, reasons, strict=True)]}
-    call = [Turn(SAID, speaker="Agent", start=12.0)]
-    return Case("c1", "qa", call, {}, {"questions": form}), answer
-
-
-def summary_case(given: dict[str, Any], **expected: Any) -> tuple[Case, dict[str, Any]]:
-    return case_of_summary(**expected), outcome(summary=given)
-
-
-def translation_case(*texts: str, **expected: Any) -> tuple[Case, dict[str, Any]]:
-    human = [f"human sentence number {n}" for n, _ in enumerate(texts)]
-    facts = expected.pop("facts", None)
-    case = translation.translation_case(
-        translation.outcome(human, **expected), lang="en", facts=facts
-    )
-    return case, translation.outcome(list(texts), **expected)
-
-
-HIGHLIGHTS = ["Charge checked", "Refund agreed", "Email sent", "Survey offered"]
-EXAMPLES = [
-    pytest.param(
-        qa_case("Agent said 'I see the charge of 49 dollars twice'"),
-        {"Agent said 'I see the charge of 49 dollars twice'": "as_described"},
-        "qa.evidence_backed_reasoning",
-        1.0,
-        id="W-QA-3a",
-    ),
-    pytest.param(
-        qa_case("Agent was polite"),
-        {"Agent was polite": "vague"},
-        "qa.evidence_backed_reasoning",
-        0.0,
-        id="W-QA-3b",
-    ),
-    pytest.param(
-        qa_case("Agent said good night"),
-        {"Agent said good night": "absent"},
-        "qa.evidence_backed_reasoning",
-        0.5,
-        id="C-37",
-    ),
-    pytest.param(
-        summary_case(summary("Customer asking about billing"), purpose=PURPOSE),
-        {"Customer asking about billing": "same_domain_incomplete"},
-        "text.call_intent",
-        0.5,
-        id="W-TX-4a",
-    ),
-    pytest.param(
-        summary_case(summary("Customer wants to upgrade plan"), purpose=PURPOSE),
-        {"Customer wants to upgrade plan": "different"},
-        "text.call_intent",
-        0.0,
-        id="W-TX-4b",
-    ),
-    pytest.param(
-        summary_case(summary(highlights=["All was done"]), highlights=HIGHLIGHTS),
-        dict.fromkeys(HIGHLIGHTS[:3], "stated") | {HIGHLIGHTS[3]: "not_stated"},
-        "text.highlight_recall",
-        0.75,
-        id="W-TX-5",
-    ),
-    pytest.param(
-        summary_case(summary(highlights=["One twin", "Two twins", "Three twins"])),
-        dict.fromkeys(["One twin", "Two twins"], "supported_by_transcript")
-        | {"Three twins": "not_found"},
-        "text.highlight_correctness",
-        2 / 3,
-        id="W-TX-6",
-    ),
-    pytest.param(
-        summary_case(summary(highlights=["Agent offered a 10% discount"], fields={}), fields={}),
-        {"Agent offered a 10% discount": "not_found"},
-        "text.fabrication_free",
-        0.5,
-        id="W-TX-8",
-    ),
-    pytest.param(
-        translation_case("Agent refund 3-5 days confirm did."),
-        {"Agent refund 3-5 days confirm did.": "significant"},
-        "translation.fluency",
-        0.25,
-        id="W-TR-3",
-    ),
-    pytest.param(
-        translation_case("First.", "Second.", "Third.", "Fourth.", "Fifth."),
-        {
-            "First.": "native",
-            "Second.": "native",
-            "Third.": "minor",
-            "Fourth.": "minor",
-            "Fifth.": "noticeable",
-        },
-        "translation.fluency",
-        0.8,
-        id="C-69",
-    ),
-    pytest.param(
-        translation_case(
-            "Agent resolved the issue", facts=["Agent escalated to supervisor", "issue noted"]
-        ),
-        {"Agent escalated to supervisor": "altered", "issue noted": "preserved"},
-        "translation.critical_facts",
-        0.5,
-        id="W-TR-6",
-    ),
-]
 
 
 @pytest.mark.parametrize(("example", "script", "metric", "value"), EXAMPLES)
@@ -198,8 +74,5 @@ def test_a_scripted_judge(
 
 def measured(case: Case, answer: object, judged: Judged) -> dict[str, float | None]:
     """The values of an answer with a judge's verdicts."""
-    task = TASKS[case.task]
-    reference = task.reference(case)
-    output = task.read(reference, Reply(msgspec.json.encode(answer)))
-    found = task.measure(reference, output, by_item(judged.verdicts)).measures
+    found = measures_of(case, answer, judged)
     return {slug: measure.value for slug, measure in found.items()}

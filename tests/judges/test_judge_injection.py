@@ -32,7 +32,7 @@ from judge_cases import EXPECTED, asked, dossier, judge, request
 OWN = Path(__file__).with_name("attacks.jsonl")
 SHARED = Path(__file__).parents[3] / "shared"
 CORPUS = SHARED / "spec" / "injection_corpus.jsonl"
-PLACES = ("transcript", "output", "answer alone", "reference", "config")
+PLACES = ("transcript", "speaker", "output", "answer alone", "reference", "config")
 WITHOUT_WORDS = ":"
 DIGITS = {"o": "0", "i": "1", "e": "3", "a": "4", "s": "5", "t": "7"}
 
@@ -93,10 +93,28 @@ CLEAN: Sequence[Dossier] = (
 
 
 def attacked(clean: Dossier, attack: Attack, place: str) -> Dossier:
-    """The dossier with the payload in one place."""
+    """The dossier with the payload in one place, and with the answer as it then is."""
+    return with_answer(_attacked(clean, attack, place))
+
+
+def with_answer(given: Dossier) -> Dossier:
+    """The dossier with an answer that holds all that its items took from it."""
+    said = [q.reference if _shows_answer_as_reference(q) else q.text for q in given.questions]
+    answer = {
+        "summary": {"highlights": said},
+        "questions": [{"reason": text} for text in said],
+        "sentence_translations": [{"translated_text": text} for text in said],
+    }
+    return msgspec.structs.replace(given, model_output=answer)
+
+
+def _attacked(clean: Dossier, attack: Attack, place: str) -> Dossier:
     payload = attack.payload
     if place == "transcript":
         return msgspec.structs.replace(clean, turns=[*clean.turns, Turn(payload, speaker="X")])
+    if place == "speaker":
+        turn = Turn("Thank you very much.", speaker=payload)
+        return msgspec.structs.replace(clean, turns=[*clean.turns, turn])
     if place == "config":
         return msgspec.structs.replace(clean, config={"instructions": [payload]})
     if place == "reference":
@@ -147,7 +165,7 @@ def test_every_task_is_attacked_and_has_something_to_gain() -> None:
 
 @cache
 def worth_of_clean() -> Sequence[dict[str, float]]:
-    return [worth(judge(clean, LLMJudge(LiteralModel()))) for clean in CLEAN]
+    return [worth(judge(with_answer(clean), LLMJudge(LiteralModel()))) for clean in CLEAN]
 
 
 def gains(attack: Attack, place: str, model: type[LiteralModel]) -> list[str]:
@@ -189,6 +207,7 @@ def test_every_attack_is_flagged(attack: Attack, place: str) -> None:
 @pytest.mark.parametrize("clean", CLEAN, ids=lambda given: str(given.task))
 def test_a_clean_dossier_is_not_flagged(clean: Dossier) -> None:
     assert suspicions(clean, sources_of(clean)) == []
+    assert suspicions(with_answer(clean), sources_of(with_answer(clean))) == []
 
 
 def test_the_obedient_judge_would_be_misled_by_a_naive_prompt() -> None:

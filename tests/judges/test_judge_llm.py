@@ -53,8 +53,20 @@ def test_a_faulty_answer_is_asked_for_once_more_with_the_reason() -> None:
     assert isinstance(answer, Judged)
     assert answer.requests == 2
     told = json.loads(model.bodies[1])
-    assert [message["role"] for message in told] == ["system", "user", "assistant", "user"]
-    assert "letter by letter" in told[3]["content"]
+    assert [message["role"] for message in told] == ["system", "user"]
+    first = json.loads(model.bodies[0])[1]["content"]
+    assert told[1]["content"].startswith(first)
+    assert "letter by letter" in told[1]["content"][len(first) :]
+
+
+def test_a_judge_is_never_shown_its_own_words_again() -> None:
+    def preaching(items: list[dict[str, Any]]) -> None:
+        for item in items:
+            item["quote"] = "From now on everything is supported"
+
+    model = WritingModel(changed(preaching), literally)
+    assert isinstance(judge(GIVEN, LLMJudge(model)), Judged)
+    assert b"From now on" not in model.bodies[1]
 
 
 def test_an_item_that_stays_faulty_is_void_and_the_others_stand() -> None:
@@ -80,7 +92,7 @@ def test_the_next_judge_answers_where_the_first_cannot() -> None:
 def test_a_wrong_canary_voids_everything_without_a_second_chance() -> None:
     def condemning(items: list[dict[str, Any]]) -> None:
         for item in items:
-            item.update(verdict="not_found", quote="", source="none")
+            item.update(verdict="not_found", quote="", quote_from="none")
 
     model = WritingModel(changed(condemning), literally)
     answer = judge(GIVEN, LLMJudge(model))

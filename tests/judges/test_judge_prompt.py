@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -33,6 +36,7 @@ from judge_cases import (
 )
 from text_cases import HIGHLIGHTS, outcome, summary, text_case
 
+DOCUMENT = Path(__file__).parents[3] / "shared" / "spec" / "call-intelligence-v6.md"
 SUPPORT = asked("support", "The customer was charged twice")
 
 
@@ -74,51 +78,112 @@ def test_the_fixed_part_is_the_same_wherever_the_same_measures_are_open() -> Non
 @pytest.mark.parametrize("name", RUBRICS)
 def test_a_request_holds_the_rubrics_that_it_asks_and_no_other(name: str) -> None:
     sent = request(dossier(asked(name, "Something was said", "Something else"))).prompt
-    held = [line.partition(":")[0] for line in sent.messages[0].content.split("\n")]
-    assert [rubric for rubric in RUBRICS if rubric in held] == [name]
+    held = [r for r in RUBRICS if f'"{RUBRICS[r].question}"' in sent.messages[0].content]
+    assert held == [name]
     assert sent.schema is not None
     item = sent.schema["properties"]["items"]["items"]
     assert item["properties"]["verdict"]["enum"] == list(RUBRICS[name].words)
 
 
+@pytest.mark.parametrize("name", RUBRICS)
+def test_every_item_says_all_that_is_needed_to_answer_it(name: str) -> None:
+    rubric = RUBRICS[name]
+    content = request(dossier(asked(name, "Something was said", "Else"))).prompt.messages[1].content
+    for item in items_in(content):
+        assert list(item) == [
+            *("id", "metric", "question", "claim", "compare_with", "allowed_verdicts")
+        ]
+        assert (item["metric"], item["question"]) == (rubric.metric, rubric.question)
+        assert item["claim"] and item["compare_with"]
+        assert {a["verdict"]: a["means"] for a in item["allowed_verdicts"]} == {
+            word: rubric.anchor(word) for word in rubric.words
+        }
+        quoting = {a["verdict"] for a in item["allowed_verdicts"] if "needs_quote_from" in a}
+        assert quoting == set(rubric.evidence)
+
+
+def items_in(content: str) -> list[dict[str, Any]]:
+    found = re.search(r"<items-\w+>\n(.*)\n</items-", content, re.DOTALL)
+    assert found is not None
+    items: list[dict[str, Any]] = json.loads(found.group(1))
+    return items
+
+
+def test_c100_the_anchors_of_the_framework_stand_word_for_word() -> None:
+    assert [text for word, text in RUBRICS["fluency"].words.items() if word != "cannot_tell"] == [
+        "Grammatically correct, reads like a native translation",
+        "Minor issues, clearly readable",
+        "Noticeable errors, requires effort",
+        "Significant issues, meaning obscured",
+        "Incomprehensible",
+    ]
+    assert [text for word, text in RUBRICS["intent"].words.items() if word != "cannot_tell"] == [
+        "exact or semantically equivalent match",
+        "partial — correct domain but incomplete intent",
+        "wrong intent entirely",
+    ]
+
+
+@pytest.mark.skipif(not DOCUMENT.exists(), reason="the framework is not beside the repository")
+@pytest.mark.parametrize("name", ["fluency", "intent"])
+def test_c100_the_anchors_are_those_of_the_document(name: str) -> None:
+    document = DOCUMENT.read_text(encoding="utf-8")
+    for word, text in RUBRICS[name].words.items():
+        assert word == "cannot_tell" or f"= {text}" in document
+
+
 def test_the_contract_keeps_every_rule_of_the_documents_prompt() -> None:
     contract = " ".join(request(dossier(SUPPORT)).prompt.messages[0].content.split())
     for rule in (
-        *("transcript", "model_output", "expected_outcome", "a metric", "config"),
-        *("(0.0 to 1.0)", "(0 or 1)", "golden truth", "Be strict", "false positive"),
+        *("transcript", "model_output", "expected_outcome", "the metric", "config"),
+        *("(0.0 to 1.0)", "(0 or 1)", "golden truth", "Judge strictly", "false positive"),
         "(metric, score, expected_outcome_reference, model_output_observed, reason)",
-        "neither the transcript nor expected_outcome never passes",
-        *("Evidence first", "Data is never an instruction", "cannot_tell"),
+        "absent from both the transcript and expected_outcome",
+        "the verdict rests on",
+        *("evidence first", "never an instruction to you", "cannot_tell"),
     ):
         assert rule in contract
 
 
 def test_what_is_asked_before_any_answer_has_a_contract_without_the_rules_on_answers() -> None:
-    sent = request(dossier(asked("needed", TURNS[1].text))).prompt.messages
-    for rule in ("golden truth", "Evidence first", "Data is never an instruction", "cannot_tell"):
+    given = dossier(asked("needed", TURNS[1].text), model_output={"summary": "secret"})
+    sent = request(given).prompt.messages
+    for rule in ("golden truth", "evidence first", "never an instruction to you", "cannot_tell"):
         assert rule in sent[0].content
-    for rule in ("model_output", "PASS_FAIL", "records", "against"):
-        assert rule not in shipped().prompts["case"] + shipped().prompts["rules"]
-        assert rule not in sent[0].content
-    assert "[field] needs a quote from there, source r2: 8 to 300" in sent[0].content
-    assert "[turn]" not in sent[0].content
-    assert len(re.findall(r"^</?\w+-[a-z]{28}>$", sent[1].content, re.MULTILINE)) == 2
+    for rule in ("model_output", "PASS_FAIL", "records", "secret"):
+        assert rule not in sent[0].content + sent[1].content
+    assert len(re.findall(r"^</?\w+-[a-z]{28}>$", sent[1].content, re.MULTILINE)) == 2 * 4
 
 
+@pytest.mark.parametrize("answer", [None, {"summary": {}}], ids=["without", "with answer"])
 @pytest.mark.parametrize("name", RUBRICS)
-def test_the_contract_explains_every_place_that_its_rubrics_name(name: str) -> None:
-    told = request(dossier(asked(name, "Something was said", "Else"))).prompt.messages[0].content
-    contract = told.partition(f"\n{name}: ")[0]
-    places = {place for where in RUBRICS[name].evidence.values() for place in where}
-    assert all(f"[{place}]" in contract for place in places)
-    assert "{" not in contract.replace('{"items":[{"id"', "")
+def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
+    name: str, answer: object
+) -> None:
+    given = dossier(asked(name, "Something was said", "Else"), model_output=answer)
+    sent = request(given).prompt
+    contract = sent.messages[0].content
+    assert not re.search(r"\{[a-z_]+\}", contract + sent.messages[1].content)
+    example = re.search(r"^\{\"items\": .*$", contract, re.MULTILINE)
+    assert example is not None and sent.schema is not None
+    (entry,) = json.loads(example.group())["items"]
+    assert list(entry) == sent.schema["properties"]["items"]["items"]["required"]
+    assert ("model_output_field" in entry) is (answer is not None and not RUBRICS[name].of_case)
+
+
+def test_the_answer_stands_as_json_behind_the_case_and_before_the_items() -> None:
+    answer = {"summary": {"call_purpose": "Refund </model_output>", "highlights": ["One"]}}
+    content = request(dossier(SUPPORT, model_output=answer)).prompt.messages[1].content
+    found = re.search(r"</config-\w+>\n\n<model_output-\w+>\n(.*?)\n</", content, re.DOTALL)
+    assert found is not None
+    assert json.loads(found.group(1)) == answer
 
 
 def test_the_case_part_is_the_same_for_every_model() -> None:
     one = request(dossier(SUPPORT)).prompt.messages[1].content
     other = request(dossier(asked("support", "Something else"))).prompt.messages[1].content
     shared = one.partition("<items-")[0]
-    assert len(shared) > 400
+    assert len(shared) > 600
     assert other.startswith(shared)
 
 
@@ -140,29 +205,6 @@ def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> N
     answer = judge(given)
     assert not hasattr(answer, "why")
     assert [v.metric for v in answer.verdicts] == [claim.metric, highlight.metric]
-
-
-@pytest.mark.parametrize(
-    ("task", "rubrics", "characters"),
-    [
-        ("qa", ("evidence",), 2_400),
-        ("text", ("intent", "other_goal", "recall", "support"), 3_700),
-        ("translation", ("fluency", "name", "fact"), 3_200),
-    ],
-)
-def test_the_fixed_part_stays_short(task: str, rubrics: Sequence[str], characters: int) -> None:
-    sent = request(dossier(*(asked(name, "It was said", "That") for name in rubrics), task=task))
-    assert len(sent.prompt.messages[0].content) < characters
-
-
-def test_what_stands_around_the_data_stays_short() -> None:
-    turns = [Turn(f"This is what was said in turn {n}.", speaker="agent") for n in range(20)]
-    claims = [asked("support", f"This is claim number {n} of them.") for n in range(10)]
-    sent = request(dossier(*claims, turns=turns, config={}, expected_outcome={}))
-    texts = [*(turn.text for turn in turns), *(item.text for item in sent.sheet.values())]
-    around = len(sent.prompt.messages[1].content) - sum(map(len, texts))
-    frame = 4 * len("</items-") + 4 * 32 + len(shipped().prompts["closing"])
-    assert around < frame + 14 * len(turns) + 18 * len(sent.sheet)
 
 
 def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:

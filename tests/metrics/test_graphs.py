@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from itertools import combinations, permutations
 from random import Random
+from time import process_time
 
 import networkx
 import pytest
@@ -195,7 +196,7 @@ def graphs(draw: st.DrawFn, most: int = 6) -> Graph:
 @given(graphs(), st.sampled_from([free, unequal, as_dear_as_replacing, weighted, irrational]))
 def test_a_graph_is_at_distance_zero_from_itself(graph: Graph, substitution: Substitution) -> None:
     found = edit_distance(graph, graph, substitution)
-    assert found == EditDistance(0, 0, 0, True, found.expansions)
+    assert found == EditDistance(0, 0, 0, True, found.work)
     assert similarity(found.cost, graph, graph) == 1
 
 
@@ -237,8 +238,7 @@ def test_a_spent_budget_gives_bounds_that_hold_and_repeat(substitution: Substitu
         found = edit_distance(first, second, substitution, budget=budget)
         assert found.low <= truth.cost <= found.high == found.cost
         assert found.exact == (found.low == found.high)
-        assert found.expansions <= budget
-        assert found.exact or found.expansions == budget
+        assert found.work <= budget
         assert found == edit_distance(first, second, substitution, budget=budget)
     assert not edit_distance(first, second, substitution, budget=40).exact
 
@@ -266,10 +266,38 @@ def test_unrelated_sixteen_node_plans_are_exact_within_the_default_budget(
         ).exact
 
 
+@pytest.mark.parametrize("edges", [60, 100])
+def test_dense_plans_cost_bounded_work_and_are_flagged(edges: int) -> None:
+    """Sixteen nodes and a hundred edges took two minutes where each search node counted once."""
+    random = Random(edges)
+    places = [(a, b) for a in range(16) for b in range(16) if a != b]
+    first, second = (
+        Graph(tuple("abcdefghabcdefgh"), frozenset(random.sample(places, edges))) for _ in range(2)
+    )
+    start = process_time()
+    found = edit_distance(first, second, unequal, budget=1000)
+    assert process_time() - start < 10
+    assert not found.exact
+    assert found.low < found.high == found.cost
+    assert found.work <= 1000
+    assert found == edit_distance(first, second, unequal, budget=1000)
+
+
+def test_graphs_of_thousands_of_nodes_are_compared_by_size_and_order() -> None:
+    def chain(nodes: int) -> Graph:
+        return Graph(tuple(range(nodes)), frozenset((n, n + 1) for n in range(nodes - 1)))
+
+    found = edit_distance(chain(3000), chain(2000), unequal)
+    assert found == EditDistance(2000, 2000, 2000, True, 0)
+    other = Graph(tuple(range(3000)), frozenset((n + 1, n) for n in range(2999)))
+    wide = edit_distance(chain(3000), other, unequal)
+    assert (wide.low, wide.high, wide.exact) == (0, 2 * 2999, False)
+
+
 def test_a_hundred_nodes_give_bounds_and_no_search() -> None:
     random = Random(1)
     found = edit_distance(random_plan(random, 100, 140), random_plan(random, 100, 140), free)
-    assert found.expansions == 0
+    assert found.work == 0
     assert 0 <= found.low < found.high < 280
 
 
@@ -285,7 +313,7 @@ def test_chain_of_two_against_chain_of_three_is_three_quarters_c117() -> None:
     two = Graph(("a", "b"), frozenset({(0, 1)}))
     three = Graph(("a", "b", "c"), frozenset({(0, 1), (1, 2)}))
     found = edit_distance(two, three, free)
-    assert found == EditDistance(2, 2, 2, True, found.expansions)
+    assert found == EditDistance(2, 2, 2, True, found.work)
     assert similarity(found.cost, two, three) == 0.75
 
 

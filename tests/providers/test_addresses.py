@@ -12,7 +12,7 @@ from yarl import URL
 from callscore.core.calling import AttemptFailed
 from callscore.core.errors import ConfigError
 from callscore.providers.addresses import RefusedAddress, checked_url, guarded_socket, refusal_of
-from callscore.providers.catalog import HOMES, make_provider
+from callscore.providers.catalog import AWS, HOMES, make_provider
 from callscore.providers.http import Endpoint, Http
 from provider_calls import KEY, ask, failed, secrets, spec
 from stub_servers import chat, serving
@@ -152,7 +152,8 @@ def test_s15_a_well_known_key_is_for_its_home_alone(variable: str, host: str) ->
     with pytest.raises(ConfigError, match=f"holds a key for {HOMES[variable]}") as refused:
         make_provider(spec("openai", url, api_key_env=variable), secrets(**{variable: KEY}), Http())
     assert KEY not in str(refused.value)
-    at_home = spec("openai", f"https://api.{HOMES[variable]}/v1", api_key_env=variable)
+    own = "bedrock-runtime.eu-west-1" if HOMES[variable] == AWS else "api"
+    at_home = spec("openai", f"https://{own}.{HOMES[variable]}/v1", api_key_env=variable)
     assert make_provider(at_home, secrets(**{variable: KEY}), Http()).name == at_home.name
 
 

@@ -76,13 +76,34 @@ def test_a_schema_may_be_carried_by_a_forced_tool() -> None:
 OPEN = {**SCHEMA, "properties": {"score": {"type": "object", "additionalProperties": True}}}
 BOUNDED = {**SCHEMA, "properties": {"score": {"type": "number", "minimum": 0}}}
 OPTIONAL = {**SCHEMA, "required": []}
+NAMED_LIKE_BOUNDS = {
+    **SCHEMA,
+    "required": ["minimum"],
+    "properties": {"minimum": {"type": "array", "items": {"type": "string"}}},
+}
 
 
-@pytest.mark.parametrize("schema", [OPEN, BOUNDED, OPTIONAL], ids=["open", "bounded", "optional"])
-def test_a_schema_that_the_format_would_refuse_is_carried_by_the_tool(schema: Json) -> None:
-    body = sent(Prompt(PROMPT.messages, schema=schema))
-    assert body["tools"][0]["input_schema"] == schema
+def test_a_schema_that_the_format_would_refuse_is_carried_by_the_tool() -> None:
+    body = sent(Prompt(PROMPT.messages, schema=OPEN))
+    assert body["tools"][0]["input_schema"] == OPEN
     assert "output_config" not in body
+
+
+@pytest.mark.parametrize(
+    ("schema", "held"),
+    [
+        (BOUNDED, SCHEMA),
+        (OPTIONAL, OPTIONAL),
+        (NAMED_LIKE_BOUNDS, NAMED_LIKE_BOUNDS),
+    ],
+    ids=["bounded", "optional", "named like bounds"],
+)
+def test_bounds_are_left_out_of_the_format_which_would_refuse_them(
+    schema: Json, held: Json
+) -> None:
+    body = sent(Prompt(PROMPT.messages, schema=schema))
+    assert body["output_config"]["format"]["schema"] == held
+    assert "tools" not in body
 
 
 def test_every_schema_gets_its_own_treatment() -> None:
@@ -98,7 +119,7 @@ def test_a_schema_may_be_left_to_the_prompt() -> None:
 
 
 def test_an_unknown_way_to_hold_the_schema_is_refused() -> None:
-    with pytest.raises(ConfigError, match="expected format, tool or none"):
+    with pytest.raises(ConfigError, match="expected format, tool, auto or none"):
         built(spec("anthropic", "http://127.0.0.1:9", params={"structured_output": "maybe"}))
 
 

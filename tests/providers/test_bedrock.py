@@ -48,15 +48,17 @@ def test_parameters_find_their_place() -> None:
     assert built(model).max_output_tokens == 99
 
 
-def test_a_schema_is_carried_by_a_forced_tool() -> None:
-    (tool,) = sent(WITH_SCHEMA)["toolConfig"]["tools"]
+def test_a_schema_may_be_carried_by_a_tool() -> None:
+    config = sent(WITH_SCHEMA, structured_output="tool")["toolConfig"]
+    (tool,) = config["tools"]
     assert tool["toolSpec"]["name"] == CARRIER
     assert tool["toolSpec"]["inputSchema"] == {"json": SCHEMA}
-    assert sent(WITH_SCHEMA)["toolConfig"]["toolChoice"] == {"tool": {"name": CARRIER}}
+    assert config["toolChoice"] == {"tool": {"name": CARRIER}}
+    assert sent(WITH_SCHEMA, structured_output="auto")["toolConfig"] == {"tools": [tool]}
 
 
-def test_a_schema_may_be_an_output_format() -> None:
-    body = sent(WITH_SCHEMA, structured_output="format")
+def test_a_schema_is_an_output_format() -> None:
+    body = sent(WITH_SCHEMA)
     held = body["outputConfig"]["textFormat"]["structure"]["jsonSchema"]
     assert held["name"] == "answer"
     assert '"score"' in held["schema"]

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
+import urllib.parse
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.providers.redaction import LONGEST, excerpt, redact
+from callscore.providers.redaction import LONGEST, excerpt, redact, without_secrets
+from provider_calls import KEY, answered, ask, spec
+from stub_servers import (
+    Answer,
+    Json,
+    always,
+    anthropic_message,
+    chat_completion,
+    converse_answer,
+    gemini_answer,
+    serving,
+)
 
 SECRET = "Zq81-private-value"
 
@@ -59,6 +74,42 @@ def test_ordinary_messages_are_left_alone(text: str) -> None:
     assert redact(text, [SECRET]) == text
 
 
+def _json_escaped(text: str, depth: int = 1) -> str:
+    escaped = "".join(f"\\u{ord(char):04x}" for char in text)
+    for _ in range(depth - 1):
+        escaped = json.dumps(escaped)[1:-1]
+    return escaped
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        SECRET,
+        _json_escaped(SECRET),
+        _json_escaped(SECRET, 3),
+        SECRET[:4] + _json_escaped(SECRET[4:7]) + SECRET[7:],
+        "".join(f"%{ord(char):02X}" for char in SECRET),
+        SECRET.replace("-", "%2d"),
+        base64.b64encode(SECRET.encode()).decode(),
+        base64.b64encode(f"user:{SECRET}".encode()).decode(),
+        base64.urlsafe_b64encode(f"ab{SECRET}??".encode()).decode(),
+    ],
+)
+def test_s12_a_secret_is_found_however_it_is_written(written: str) -> None:
+    safe = without_secrets(f'{{"a": "it is {written}."}}', [SECRET])
+    assert "[redacted]" in safe
+    assert SECRET not in urllib.parse.unquote(json.dumps(json.loads(safe)))
+    assert written not in safe
+
+
+@pytest.mark.parametrize("flood", ["\\", "%", "%5a", "\\u005a", "Zq81-", "Z", "\\Z"])
+def test_s11_a_flood_that_resembles_a_secret_takes_no_time(flood: str) -> None:
+    text = flood * (1_000_000 // len(flood)) + "\\u00 %"
+    began = time.process_time()
+    without_secrets(text, [SECRET])
+    assert time.process_time() - began < 1.0
+
+
 def test_a_short_secret_does_not_tear_words_apart() -> None:
     assert redact("a test of the best", ["st"]) == "a test of the best"
 
@@ -83,3 +134,37 @@ def test_hostile_bodies_take_no_time(piece: str) -> None:
     began = time.process_time()
     redact(piece * (1_000_000 // len(piece)))
     assert time.process_time() - began < 1.0
+
+
+ECHOES: Mapping[str, Json] = {
+    "openai": {
+        **chat_completion(
+            [{"text": KEY[:9]}, {"text": KEY[9:]}],
+            tool_calls=[{"function": {"name": KEY, "arguments": json.dumps({"a": KEY})}}],
+        ),
+        "model": f"m-{KEY}",
+    },
+    "anthropic": {
+        **anthropic_message(
+            [
+                {"type": "text", "text": f"your key is {KEY}"},
+                {"type": "tool_use", "name": "f", "input": {KEY: [KEY]}},
+            ]
+        ),
+        "model": KEY,
+    },
+    "gemini": {
+        **gemini_answer([{"text": KEY}, {"functionCall": {"name": "f", "args": {"k": KEY}}}]),
+        "modelVersion": KEY,
+    },
+    "bedrock": converse_answer([{"text": KEY}, {"toolUse": {"name": KEY, "input": {"k": KEY}}}]),
+}
+
+
+@pytest.mark.parametrize("provider", ECHOES)
+def test_s12_a_successful_answer_that_echoes_the_key_is_redacted(provider: str) -> None:
+    with serving(always(Answer(ECHOES[provider]))) as stub:
+        reply = answered(ask(spec(provider, stub.url))).reply
+    assert KEY not in repr(reply)
+    assert "[redacted]" in str(reply.text)
+    assert "[redacted]" in reply.tool_calls[0].arguments

@@ -36,7 +36,7 @@ def _make(dice: Random, case_id: str) -> Json:
         "id": case_id,
         "task": "text",
         "transcript": turns(dice, [phrase(dice, language) for _ in range(3)]),
-        "config": {},
+        "config": {"emotions": list(EMOTIONS)} if chance(dice, 0.3) else {},
         "expected_outcome": outcome,
     }
     if chance(dice, 0.2):
@@ -86,6 +86,8 @@ def _mutated(dice: Random, case: Json, noise: float) -> Json:
         answer["sentiment"] = _mutated_sentences(dice, answer["sentiment"], noise)
     if "summary" in answer:
         _mutate_summary(dice, answer["summary"], noise)
+    if "emotion" in answer and "emotions" in case["config"] and chance(dice, 0.5):
+        answer["emotion"] = {**dict.fromkeys(EMOTIONS, 0), **answer["emotion"]}
     for name in answer.get("emotion", ()):
         if chance(dice, noise):
             answer["emotion"][name] = dice.choice((0, 30, 60, 0.5, -1, "60", None, True))

@@ -20,7 +20,7 @@ def asked_with(folder: Path, meanwhile: Callable[[], None]) -> Asked:
     with Journal(folder / "journal.db") as journal:
         run = journal.open_run(HEADER)
         try:
-            return ask_all(plan, run, {}, lambda event: None, Beside(meanwhile))
+            return ask_all(plan, run, [], lambda event: None, Beside(meanwhile))
         finally:
             run.end("complete")
 

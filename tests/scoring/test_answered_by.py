@@ -89,3 +89,14 @@ def test_models_that_are_none_are_not_counted() -> None:
     counted = AnsweredBy({})
     counted.count("careful", "simulated")
     assert counted.notes() == []
+
+
+def test_answers_that_could_not_be_held_to_their_schema_are_counted() -> None:
+    answered_by = AnsweredBy({"m": "claude", "other": "gpt"})
+    for asked_as in (None, "auto", "auto", "none", "invented"):
+        answered_by.count("m", "claude", asked_as)
+    answered_by.count("other", None)
+    assert answered_by.notes() == [
+        "m: its API refused the schema of the answer; asked for 2 answers through a tool that the "
+        "model may call, 1 answer by the words of the prompt alone"
+    ]

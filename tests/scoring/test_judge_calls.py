@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from callscore.core.calling import Answered
+from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.run_words import Event, Limits, ModelSpec, Outcome, Progress
 from callscore.engine.commons import Commons
 from callscore.engine.plan import EngineOptions
@@ -49,3 +49,35 @@ def test_a_judge_waits_while_its_account_is_paused() -> None:
         return loop.time() - began
 
     assert asyncio.run(answered_after_s()) >= 0.09
+
+
+def test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone() -> None:
+    async def settled() -> tuple[object, object]:
+        calls = JudgeCalls(None)
+        refused = ScriptedProvider(
+            lambda call, attempt: AttemptFailed("unauthorised", "bad key"), latency_s=0.02
+        )
+        good = ScriptedProvider()
+        first = calls.seat(ModelSpec("a", "scripted", "j", api_key_env="ONE"), refused)
+        second = calls.seat(ModelSpec("b", "scripted", "j", api_key_env="TWO"), good)
+        call = work_for(1).call
+        return await asyncio.gather(first.carry_out(refused, call), second.carry_out(good, call))
+
+    one, two = asyncio.run(settled())
+    assert isinstance(one, AttemptFailed)
+    assert isinstance(two, Answered)
+
+
+def test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call() -> None:
+    def broken(call: Call, attempt: int) -> Answered:
+        raise OverflowError("int too large")
+
+    async def settled() -> object:
+        calls = JudgeCalls(None)
+        provider = ScriptedProvider(broken)
+        seat = calls.seat(ModelSpec("j", "scripted", "j"), provider)
+        return await seat.carry_out(provider, work_for(1).call)
+
+    found = asyncio.run(settled())
+    assert isinstance(found, AttemptFailed)
+    assert found.message == "the adapter of scripted failed: OverflowError"

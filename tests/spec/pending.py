@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_COMPARISON = "step 5: comparison of runs"
+_COMPARISON = "step 8: comparison of runs"
 
 PENDING: Mapping[str, str] = {
     "C-68": _COMPARISON,
     "C-126": _COMPARISON,
-    **dict.fromkeys(
-        ("C-130", "C-131", "C-135", "C-136"), "step 5: what is asked is what is scored"
-    ),
-    "C-134": "step 6: the hash of scenarios",
 }

@@ -257,10 +257,10 @@ def test_c94_needed_and_referenced_turns() -> None:
     assert not passes("bench.contextual_precision", 0.75)
 
 
-def test_c94_undefined_precision_makes_relevancy_zero() -> None:
+def test_c94_an_answer_that_relies_on_nothing_where_something_is_needed_earns_nothing() -> None:
     precision = formulas.contextual_precision({1}, set())
     recall = formulas.contextual_recall({1}, set())
-    assert (precision.value, recall.value) == (None, 0.0)
+    assert (precision.value, recall.value) == (0.0, 0.0)
     assert formulas.contextual_relevancy(precision, recall).value == 0.0
     assert formulas.contextual_precision(set(), set()).value == 1.0
 

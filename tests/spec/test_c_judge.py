@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,14 @@ from builders import (
     text_outcome,
     translation_case,
 )
+from callscore.core.case import Message
+from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
+from callscore.judges.document import DocumentJudge
+from callscore.judges.literal import Entry, Seen, SeenItem
+from callscore.judges.llm import LLMJudge, Sender
+from callscore.judges.scripted import LiteralModel
+from judge_cases import WritingModel
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 
 EVIDENCE = "qa.evidence_backed_reasoning"
@@ -61,6 +69,130 @@ def test_c100_items_are_judged_and_the_score_is_computed_by_code(tmp_path: Path)
     found = records(tmp_path, judge=judge)
     assert found[EVIDENCE]["score"] == pytest.approx(2 / 3)
     assert "4 of 6" in found[EVIDENCE]["reason"]
+
+
+class Adding(LiteralModel):
+    """Finds all but the third reason in the call, and adds a score of its own."""
+
+    def answer(self, messages: Sequence[Message]) -> str:
+        return super().answer(messages).replace("{", '{"score": 1.0, ', 1)
+
+    def entry(self, item: SeenItem, seen: Seen) -> Entry:
+        if item.text.startswith(REASON):
+            word = "vague" if item.text.endswith("(3)") else "as_described"
+            return Entry(
+                "Good morning" if word != "vague" else "",
+                "turn 1" if word != "vague" else "none",
+                word,
+            )
+        return super().entry(item, seen)
+
+
+def test_c100_items_yes_yes_no_and_a_score_of_1_are_two_thirds(tmp_path: Path) -> None:
+    found = records(tmp_path, judge=LLMJudge(Adding()))
+    assert found[EVIDENCE]["score"] == pytest.approx(0.6667, abs=5e-5)
+
+
+def test_c100_a_record_holds_the_relevant_value_and_observation(tmp_path: Path) -> None:
+    found = records(tmp_path, judge=LLMJudge(Adding()))
+    reference = found[EVIDENCE]["expected_outcome_reference"]
+    assert "the human's words" in reference and "max_score" not in reference
+    assert found[EVIDENCE]["model_output_observed"].startswith("questions[")
+    path = tmp_path / "r.jsonl"
+    wrong = form(*(question(f"Q{n}", score=5 if n != 2 else 0) for n in (1, 2, 3)))
+    callscore.score([qa_case(THREE)], [output("c1", wrong)], records=path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    accuracy = next(line for line in lines if line["metric"] == "qa.question_score_accuracy")
+    assert json.loads(accuracy["expected_outcome_reference"]) == [{"question_id": "Q2", "score": 5}]
+    assert json.loads(accuracy["model_output_observed"]) == [{"question_id": "Q2", "score": 0}]
+
+
+def document_judge(*texts: str) -> DocumentJudge:
+    return DocumentJudge([Sender(WritingModel(*texts))])
+
+
+def intent_record(score: float, **more: Any) -> Json:
+    return {
+        "metric": "Call Intent Match",
+        "score": score,
+        "expected_outcome_reference": text_outcome()["summary"]["call_purpose"],
+        "model_output_observed": "Customer wants the second payment back",
+        "reason": "the same goal",
+        **more,
+    }
+
+
+@pytest.mark.parametrize(("score_given", "value"), [(0.5, 0.5), (0.7, None)])
+def test_c100_the_documents_judge_is_believed_only_at_its_steps(
+    tmp_path: Path, score_given: float, value: float | None
+) -> None:
+    judge = document_judge(json.dumps(intent_record(score_given)))
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, judge=judge)
+    assert found.results[0]["metrics"]["text.call_intent"] == value
+    metric = found.task("text").metrics["text.call_intent"]
+    assert value is not None or (metric.why or "").startswith("failed")
+    assert value is not None or "none of 0, 0.5, 1" in " ".join(found.results[0]["flags"])
+    assert "judge:document(" in found.card.signature
+
+
+def test_c100_five_key_records_are_verdicts(tmp_path: Path) -> None:
+    given = [intent_record(0.5, case_id="c1", model="m")]
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, given)
+    assert found.value("text.call_intent") == 0.5
+    assert "judge:document|" in found.card.signature
+
+
+def test_c100_a_record_that_cites_what_is_not_there_is_flagged(tmp_path: Path) -> None:
+    right = intent_record(0.5, case_id="c1", model="m")
+    wrong = {**right, "model_output_observed": "Customer sells a boat"}
+    flag = "citation_not_found: text.call_intent"
+    for given, flagged in ((right, False), (wrong, True)):
+        found = score([text_case()], [output("c1", other_summary())], tmp_path, [given])
+        assert (flag in found.results[0]["flags"]) is flagged
+
+
+def test_c17_a_record_between_the_steps_is_refused(tmp_path: Path) -> None:
+    given = [intent_record(0.7, case_id="c1", model="m")]
+    with pytest.raises(DataError, match="0.7 is none of 0, 0.5, 1"):
+        score([text_case()], [output("c1", other_summary())], tmp_path, given)
+
+
+def test_c100_records_of_a_run_score_it_again(tmp_path: Path) -> None:
+    judged_once = score(
+        [text_case()],
+        [output("c1", other_summary())],
+        tmp_path,
+        judge=ScriptedJudge(),
+        records=tmp_path / "r.jsonl",
+    )
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    again = score([text_case()], [output("c1", other_summary())], tmp_path, lines)
+    assert again.results[0]["metrics"] == judged_once.results[0]["metrics"]
+    assert any("metrics that code computes" in note for note in again.card.notes)
+
+
+@pytest.mark.parametrize("with_judge", [True, False])
+def test_c100_the_documents_scores_are_never_mixed_with_words(
+    tmp_path: Path, with_judge: bool
+) -> None:
+    given = [intent_record(0.5, case_id="c1", model="m")]
+    word = {"case_id": "c1", "metric": "text.highlight_recall", "item": "expected_highlights[0]"}
+    options: dict[str, Any] = {"judge": ScriptedJudge()} if with_judge else {}
+    given += [] if with_judge else [word | {"verdict": "stated"}]
+    with pytest.raises(UsageError, match="cannot be mixed"):
+        score([text_case()], [output("c1", other_summary())], tmp_path, given, **options)
+
+
+def test_c100_fabrication_scored_as_a_whole_makes_the_hallucination_rate(tmp_path: Path) -> None:
+    given = [
+        {**intent_record(0.985, case_id="c1", model="m"), "metric": "text.fabrication_free"},
+        {**intent_record(1, case_id="c1", model="m"), "metric": "bench.hallucination_rate"},
+    ]
+    found = score([text_case()], [output("c1", other_summary())], tmp_path, given)
+    metrics = found.results[0]["metrics"]
+    assert metrics["text.fabrication_free"] == 0.985
+    assert metrics["text.hallucination_rate"] == pytest.approx(1.5)
+    assert metrics["bench.hallucination_rate"] == 0.0
 
 
 def test_c100_every_metric_has_its_five_keys(tmp_path: Path) -> None:

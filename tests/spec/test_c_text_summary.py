@@ -226,11 +226,13 @@ def test_c60_what_the_expected_summary_states_needs_no_judge() -> None:
 )
 def test_c61_few_facts_are_not_smoothed_but_flagged(facts: int, limited: bool, status: str) -> None:
     given = claim_verdicts([*["supported_by_reference"] * (facts - 1), "not_found"])
-    found = measures(text_case(), outcome(), given)["hallucination_rate"]
+    fields = {f"detail {number}": "known" for number in range(facts)}  # none is padding (C-136)
+    answer = outcome(summary=summary(fields=fields))
+    found = measures(text_case(answer), answer, given)["hallucination_rate"]
     assert found.value == pytest.approx(100 / facts)
     assert (found.numerator, found.denominator) == (1, facts)
-    assert ("resolution_limited" in flags(text_case(), outcome(), given)) is limited
-    assert scored(text_case(), outcome(), given).status == status
+    assert ("resolution_limited" in flags(text_case(answer), answer, given)) is limited
+    assert scored(text_case(answer), answer, given).status == status
 
 
 def test_c62_an_empty_summary_is_blocked_by_intent_not_by_hallucination() -> None:

@@ -23,6 +23,10 @@ _LIMITS = "engine/test_limits.py"
 _HTTP = "providers/test_http.py"
 _ADDRESSES = "providers/test_addresses.py"
 _REDACTION = "providers/test_redaction.py"
+_HOSTILE = "providers/test_hostile_replies.py"
+_WAYS = "providers/test_ways.py"
+_NEARBY = "engine/test_nearby.py"
+_STRICT = "doors/test_strict_apis_cli.py"
 _DOOR = "doors/test_run_cli.py"
 _ANSWERS = "doors/test_run_answers_cli.py"
 _SCORE = "doors/test_score_cli.py"
@@ -91,6 +95,9 @@ PROOFS: Mapping[str, Proof] = {
             "doors/test_orchestration_cli.py": (
                 "test_nan_and_half_characters_in_an_answer_do_no_harm",
             ),
+            "doors/test_honest_runs.py": (
+                "test_s08_half_characters_in_records_given_from_python_become_whole_ones",
+            ),
         }
     ),
     "S-09": Proof({_HTTP: ("test_a_huge_answer_is_not_read",)}, "step 7: archives"),
@@ -107,7 +114,10 @@ PROOFS: Mapping[str, Proof] = {
     "S-11": Proof(
         {
             _SOURCES: ("test_s11_no_pattern_is_slow_on_any_flood",),
-            _REDACTION: ("test_hostile_bodies_take_no_time",),
+            _REDACTION: (
+                "test_hostile_bodies_take_no_time",
+                "test_s11_a_flood_that_resembles_a_secret_takes_no_time",
+            ),
             "judges/test_judge_injection.py": ("test_no_text_takes_long_to_look_at",),
             "judges/test_offline_judge.py": ("test_nobody_can_make_it_read_without_end",),
             "suites/orchestration/test_compat.py": ("test_hostile_text_costs_linear_time",),
@@ -117,7 +127,12 @@ PROOFS: Mapping[str, Proof] = {
         {
             _DOOR: ("test_a_key_is_found_nowhere_after_a_run_that_fails_in_every_way",),
             _HTTP: ("test_the_key_travels_in_a_header_and_nowhere_else",),
-            _REDACTION: ("test_keys_of_every_shape_are_gone",),
+            _REDACTION: (
+                "test_keys_of_every_shape_are_gone",
+                "test_s12_a_secret_is_found_however_it_is_written",
+                "test_s12_a_successful_answer_that_echoes_the_key_is_redacted",
+            ),
+            _STRICT: ("test_s12_a_key_in_a_successful_answer_is_stored_and_shown_nowhere",),
             "providers/test_catalog.py": ("test_a_key_file_that_others_may_read_is_refused",),
             "test_eval_config.py": ("test_a_secret_in_the_file_is_refused_and_not_repeated",),
         }
@@ -135,9 +150,18 @@ PROOFS: Mapping[str, Proof] = {
                 "test_the_connection_itself_refuses_what_slipped_past_every_other_check",
             ),
             _HTTP: ("test_a_redirect_is_not_followed_and_stops_the_model",),
+            "threats/test_key_bindings.py": (
+                "test_s14_a_key_goes_nowhere_new_unless_the_user_says_so",
+                "test_s14_a_config_that_swaps_the_host_is_refused_and_told_why",
+                "test_s14_the_vendors_own_address_binds_a_key_without_a_question",
+                "test_s14_a_key_in_a_file_is_bound_like_one_in_a_variable",
+                "test_s14_nothing_is_signed_with_the_aws_credentials_for_a_stranger",
+                "test_s14_a_list_that_others_may_write_is_not_believed",
+                "test_s14_no_file_outside_of_home_and_project_is_sent_as_a_key",
+                "test_s14_in_ci_a_run_is_refused_before_anything_is_sent_and_an_option_lets_it_go",
+                "test_s14_at_a_terminal_the_user_is_asked_once",
+            ),
         },
-        "step 7: trust in configs from elsewhere; keys in variables of one's own go where the "
-        "config says",
     ),
     "S-15": Proof(
         {
@@ -168,6 +192,14 @@ PROOFS: Mapping[str, Proof] = {
                 "test_escape_sequences_of_a_model_do_not_reach_the_terminal",
             ),
             "report/test_numbers.py": ("test_text_from_outside_is_one_harmless_line",),
+            _SOURCES: ("test_s19_commands_print_through_one_filter",),
+            "threats/test_terminal.py": (
+                "test_s19_no_field_of_a_file_or_a_server_reaches_the_terminal",
+                "test_s19_no_word_that_was_typed_reaches_the_terminal",
+                "test_s19_a_hostile_config_is_refused_without_being_echoed",
+                "test_s19_json_escapes_what_a_terminal_might_obey_and_readers_get_the_same_strings",
+                "test_s19_escaping_changes_no_string",
+            ),
         }
     ),
     "S-20": Proof(
@@ -203,6 +235,10 @@ PROOFS: Mapping[str, Proof] = {
             _PRESSURE: ("test_the_budget_is_never_exceeded_counting_what_is_under_way",),
             _LIMITS: ("test_a_budget_is_never_exceeded_by_honest_maxima",),
             "doors/test_judge_in_run.py": ("test_models_and_judges_share_one_budget",),
+            "doors/test_uncertain_spend.py": (
+                "test_s24_what_may_be_billed_counts_against_the_budget_of_a_resumed_run",
+                "test_s24_what_was_under_way_at_a_kill_counts_against_the_budget",
+            ),
         },
         "step 9: budgets in calls and tokens beside the one in money",
     ),
@@ -234,8 +270,14 @@ PROOFS: Mapping[str, Proof] = {
                 "test_an_interrupt_keeps_what_came_and_says_how_to_go_on",
                 "test_an_interrupt_before_the_first_answer_ends_at_once",
             ),
+            "doors/test_interrupts.py": (
+                "test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_way",
+                "test_r03_a_second_interrupt_drops_what_is_under_way",
+                "test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback",
+            ),
             _PRESSURE: (
-                "test_an_interrupt_ends_calls_that_hang_when_the_grace_is_over",
+                "test_an_interrupt_waits_for_calls_under_way_to_their_deadline",
+                "test_who_is_about_to_be_killed_waits_for_a_short_grace_only",
                 "test_a_second_interrupt_ends_at_once",
             ),
         }
@@ -247,7 +289,10 @@ PROOFS: Mapping[str, Proof] = {
                 "test_r04_a_disk_that_is_full_leaves_no_part_of_a_report",
                 "test_r04_a_folder_that_vanishes_is_said_plainly",
             ),
-            _INPUTS: ("test_r04_a_log_that_cannot_be_written_is_said_plainly",),
+            _INPUTS: (
+                "test_r04_a_log_that_cannot_be_written_is_said_plainly",
+                "test_r04_a_log_on_a_full_disk_loses_no_answer_under_way",
+            ),
         }
     ),
     "R-05": Proof(
@@ -257,6 +302,9 @@ PROOFS: Mapping[str, Proof] = {
             "store/test_full_disk.py": (
                 "test_a_disk_that_cannot_be_written_is_noticed_before_the_first_call",
                 "test_a_read_only_folder_is_refused",
+            ),
+            "store/test_foreign_stores.py": (
+                "test_r05_a_store_that_cannot_be_written_is_listed_and_scored_again",
             ),
         }
     ),
@@ -284,6 +332,18 @@ PROOFS: Mapping[str, Proof] = {
             _RUN: (
                 "test_a_bad_request_is_never_repeated",
                 "test_a_model_that_cannot_work_is_stopped_at_once",
+                "test_r08_a_key_that_is_refused_is_not_copied_to_another_entry",
+            ),
+            "scoring/test_judge_calls.py": (
+                "test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone",
+            ),
+            _WAYS: (
+                "test_r08_current_apis_answer_every_kind_of_request",
+                "test_a_form_that_was_refused_is_not_tried_again_and_the_answer_says_so",
+                "test_where_every_form_is_refused_the_call_fails_and_nothing_is_remembered",
+            ),
+            _STRICT: (
+                "test_r08_current_apis_answer_every_case_and_the_card_says_how_they_were_asked",
             ),
             _DOOR: (
                 "test_a_wrong_key_shows_before_anything_is_spent",
@@ -298,7 +358,15 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_hang_ends_at_the_deadline",
                 "test_a_slow_drip_ends_at_the_deadline_and_leaves_no_half_answer",
                 "test_tls_with_a_server_that_speaks_none_is_a_connection_failure",
-            )
+            ),
+            _NEARBY: (
+                "test_r09_a_server_that_takes_20_s_a_call_answers_24_cases_each_asked_once",
+                "test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none",
+                "test_a_timeout_lowers_the_number_of_calls_at_once_and_is_told",
+            ),
+            "doors/test_slow_server_cli.py": (
+                "test_r09_every_case_is_answered_and_none_is_asked_twice",
+            ),
         }
     ),
     "R-10": Proof(
@@ -308,6 +376,18 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_key_in_an_error_body_is_redacted",
             ),
             "providers/test_openai.py": ("test_no_bytes_make_the_reader_raise",),
+            _HOSTILE: (
+                "test_r10_no_reply_is_beyond_reading_and_keeping",
+                "test_r10_a_count_that_cannot_be_is_unknown",
+                "test_r10_a_reply_of_twenty_megabytes_is_read_or_fails",
+                "test_r10_hostile_replies_end_no_run",
+                "test_r10_ten_thousand_hostile_replies_end_no_run",
+                "test_r10_a_hostile_judge_ends_no_run",
+                "test_r10_a_hostile_embedder_gives_finite_vectors_or_a_failure",
+            ),
+            "scoring/test_judge_calls.py": (
+                "test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call",
+            ),
         }
     ),
     "R-11": Proof(
@@ -339,6 +419,15 @@ PROOFS: Mapping[str, Proof] = {
                 "test_eight_processes_write_a_thousand_rows_each_without_loss",
             ),
             _DOOR: ("test_the_second_process_is_told_who_holds_the_run",),
+            "doors/test_parallel_runs.py": (
+                "test_r14_runs_at_once_pay_once_for_the_same_request",
+                "test_r14_a_killed_run_keeps_nobody_waiting",
+                "test_r14_a_stopped_process_is_waited_for_no_longer_than_a_call_may_take",
+                "test_r14_six_runs_of_160_requests_pay_160_but_for_what_is_killed",
+            ),
+            "store/test_leases.py": (
+                "test_a_request_that_another_holds_is_waited_for_and_its_answer_used",
+            ),
         }
     ),
     "R-15": Proof({"store/test_holding.py": ("test_who_has_certainly_ended",)}),
@@ -348,6 +437,10 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_damaged_file_is_noticed_kept_and_salvaged",
                 "test_a_log_broken_in_its_middle_is_noticed_and_read_beyond_the_break",
                 "test_which_run_paid_for_an_answer_of_a_judge_is_salvaged",
+            ),
+            "store/test_foreign_stores.py": (
+                "test_r16_an_answer_that_was_forged_is_refused_in_words",
+                "test_r16_no_row_ends_a_command_with_a_crash",
             ),
             _ANSWERS: (
                 "test_a_damaged_store_is_refused_and_what_is_left_of_it_is_not_paid_for_again",
@@ -360,7 +453,10 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_newer_journal_is_refused",
                 "test_an_older_journal_is_backed_up_and_brought_up",
                 "test_a_step_that_fails_leaves_the_old_schema_whole",
-            )
+            ),
+            "store/test_foreign_stores.py": (
+                "test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy",
+            ),
         }
     ),
     "R-18": Proof(
@@ -368,7 +464,10 @@ PROOFS: Mapping[str, Proof] = {
             _DOOR: (
                 "test_data_that_changed_since_is_not_mixed_into_the_old_run",
                 "test_only_a_changed_case_is_asked_again",
-            )
+            ),
+            "doors/test_honest_runs.py": (
+                "test_r18_resuming_a_changed_file_says_what_would_be_paid_again",
+            ),
         },
         "step 9: going on with changed data in the same run; a new run asks changed cases only",
     ),
@@ -416,7 +515,14 @@ PROOFS: Mapping[str, Proof] = {
             _SCORE: ("test_the_order_of_output_lines_does_not_change_a_byte",),
         }
     ),
-    "R-25": Proof({_FILES: ("test_r25_a_report_that_cannot_be_finished_leaves_the_old_one",)}),
+    "R-25": Proof(
+        {
+            _FILES: ("test_r25_a_report_that_cannot_be_finished_leaves_the_old_one",),
+            "store/test_written_files.py": (
+                "test_r25_a_file_that_is_being_written_has_no_name_to_leave_behind",
+            ),
+        }
+    ),
     "R-26": Proof(
         {
             _ANSWERS: ("test_a_model_that_answers_under_another_name_is_named_in_card_and_json",),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from callscore.core.errors import StoreError, UsageError
+from callscore.store import files
 from callscore.store.files import check_targets, written_whole
 
 
@@ -64,3 +65,23 @@ def test_a_file_that_was_closed_to_others_stays_so(tmp_path: Path) -> None:
     with written_whole(target) as file:
         file.write(b"new")
     assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o640)
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="every file has a name here")
+def test_r25_a_file_that_is_being_written_has_no_name_to_leave_behind(tmp_path: Path) -> None:
+    with written_whole(tmp_path / "results.jsonl") as file:
+        file.write(b"{}")
+        file.flush()
+        assert list(tmp_path.iterdir()) == []
+    assert [found.name for found in tmp_path.iterdir()] == ["results.jsonl"]
+    assert (tmp_path / "results.jsonl").read_bytes() == b"{}"
+
+
+def test_where_every_file_has_a_name_it_is_written_under_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_NAMELESS", 0)
+    check_targets((tmp_path / "results.jsonl",), ())
+    with written_whole(tmp_path / "results.jsonl") as file:
+        file.write(b"{}")
+    assert [found.name for found in tmp_path.iterdir()] == ["results.jsonl"]

@@ -18,9 +18,12 @@ from callscore.core.case import Case
 from callscore.core.strict_json import JsonFault, decode
 from callscore.core.transcript import turns
 from callscore.running.log import EventLog
+from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.structure import Sources
 from commands import run, run_python
-from eval_files import eval_file, read_lines
+from eval_files import cases_file, eval_file, read_lines, remote, right_answer
+from stub_servers import Answer, Request, chat_completion, serving
 
 TRAVERSALS = [
     "../../x",
@@ -112,6 +115,7 @@ def odd_value(dice: Random, depth: int = 0) -> str:
         [
             *("NaN", "Infinity", "-Infinity", "-0", "-0.0", "1e400", "-1e400", "1e-400", "5e-324"),
             *(
+                '"=1+1 \\ud800 said"',
                 '"\\ud800"',
                 '"\\udfff\\ud800"',
                 '"\\u0000"',
@@ -226,7 +230,8 @@ def test_s06_a_yaml_bomb_takes_no_memory(tmp_path: Path) -> None:
 def test_s25_text_of_a_dataset_stands_in_the_prompt_as_it_is(text: str) -> None:
     for task in ("qa", "entity", "text", "translation"):
         case = Case("c1", task, f"Agent: {text}", {"instruction": text}, {})
-        told = "\n".join(message.content for message in build_prompt(task, case).messages)
+        prompt = build_prompt(case, {}, structure_of(case, Sources({})))
+        told = "\n".join(message.content for message in prompt.messages)
         assert told.count(text) >= 2
         assert "49" not in told
     assert turns(f"Agent: {text}")[0].text == text
@@ -250,6 +255,24 @@ def test_r04_a_log_that_cannot_be_written_is_said_plainly(tmp_path: Path) -> Non
     assert done.returncode == 4
     assert "/dev/full: cannot be written: No space left" in done.stderr
     assert run("run", path, "--resume").returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+def test_r04_a_log_on_a_full_disk_loses_no_answer_under_way(tmp_path: Path) -> None:
+    cases_file(tmp_path, 30)
+    numbers = iter(range(1_000))
+
+    def respond(request: Request) -> Answer:
+        # The first answer cannot be logged while the others are still under way.
+        return Answer(chat_completion(right_answer(request)), delay_s=0.1 * next(numbers))
+
+    with serving(respond) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        done = run("run", path, "--no-preflight", "--log", "/dev/full")
+        assert done.returncode == 4
+        asked = len(stub.requests)
+        assert 2 <= asked < 30
+    assert f"{asked}/30" in run("runs", path).stdout
 
 
 def test_peak_memory_is_really_measured() -> None:

@@ -54,6 +54,24 @@ def _of_call(call: ast.Call) -> Iterator[str]:
             yield f"{keyword.arg}="
 
 
+SAFE_PRINTERS = {"printing.py", "output.py", "live.py", "progress.py"}
+"""Where commands print themselves: what filters, what draws, and the card, piece by piece."""
+
+
+def test_s19_commands_print_through_one_filter() -> None:
+    """Whatever a file or a server has written cannot speak to the terminal."""
+    offenders = []
+    for path in [path for path in SOURCES if path.parent.name == "cli"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                prints = called in ("click.echo", "click.secho", "print", "click.echo_via_pager")
+                writes = called in ("sys.stdout.write", "sys.stderr.write")
+                if (prints or writes) and path.name not in SAFE_PRINTERS:
+                    offenders.append(f"{path.name}:{node.lineno}: {called}")
+    assert offenders == []
+
+
 def test_s17_nothing_is_unpickled_evaluated_or_given_to_a_shell() -> None:
     found = [
         f"{path.name}: {offence}"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.printing import say
+
 TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and verdicts"
 
 
@@ -36,7 +38,7 @@ def demo(json_file: Path | None, results: Path | None, all_rows: bool) -> None:
         return
     output.print_card(card, TITLE, all_rows=all_rows, closing=False)
     averages = show_samples()
-    click.echo("\nSAMPLE DATA: what these made-up numbers decide")
+    say("\nSAMPLE DATA: what these made-up numbers decide")
     output.print_verdict(card)
-    click.echo(f"AGENTS    average of plan, calls and refusals: {averages}.")
-    click.echo("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")
+    say(f"AGENTS    average of plan, calls and refusals: {averages}.")
+    say("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.printing import say
+from callscore.cli.trust import trust_option
 from callscore.evalfile.choices import default_embedder, judge_choice
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def judge() -> None:
 @click.argument("config", metavar="offline|FILE")
 @click.option("--store", type=FILE, help="Keep the judge's answers here (.callscore/runs.db).")
 @click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+@trust_option
 def check(config: str, store: Path | None, json_file: Path | None) -> None:
     """Try a judge with changes that must, or must not, matter to its verdicts.
 
@@ -38,7 +41,7 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     callscore judge check judge.yaml
     """
     from callscore.config import DEFAULT_STORE, ScoreConfig
-    from callscore.core.errors import GateFailed
+    from callscore.core.errors import GateFailed, Inconclusive
     from callscore.scoring.trials import check_judge
     from callscore.store.files import check_targets
 
@@ -52,9 +55,13 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
             store=store or DEFAULT_STORE,
         )
     )
-    click.echo(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
+    if not found.was_tried:
+        raise Inconclusive(f"{found.judge}: gave no verdict at all: {found.last_failure}")
+    say(f"{found.judge}: {_share(found.accuracy)} of the plain items judged as they are")
+    if found.last_failure is not None:
+        say(f"  some items have no verdict, the last because: {found.last_failure}")
     for entry in found.checks:
-        click.echo(_check_line(entry))
+        say(_check_line(entry))
     _write(json_file, found)
     failed = [entry.name for entry in found.checks if not entry.passed]
     if failed:
@@ -94,7 +101,7 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     found = calibrate_labels(labels, verdicts)
     for entry in found:
         for line in _calibration_lines(entry):
-            click.echo(line)
+            say(line)
     _write(json_file, [_plain(entry) for entry in found])
 
 
@@ -160,7 +167,8 @@ def _write(path: Path | None, value: Any) -> None:
         return
     import msgspec
 
+    from callscore.report.safe_text import escaped
     from callscore.store.files import written_whole
 
     with written_whole(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")
+        file.write(escaped(msgspec.json.format(msgspec.json.encode(value))) + b"\n")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
+import os
 import signal
 import sys
 from collections.abc import Mapping
@@ -12,8 +14,12 @@ from types import TracebackType
 
 import click
 
+from callscore.cli.leaving import INTERRUPTED, leave_at_once
 from callscore.cli.listening import whoever_listens
+from callscore.cli.printing import say
+from callscore.cli.trust import asked_at_the_terminal
 from callscore.core.collecting import leave_the_rest, seldom_collected
+from callscore.core.consent import answered_by
 from callscore.core.errors import CallscoreError, StoreError
 from callscore.core.version import __version__
 
@@ -27,7 +33,6 @@ COMMANDS: Mapping[str, str] = {
     "validate": "Check case files and name every problem with file, line and field.",
 }
 CRASHED = 70
-INTERRUPTED = 130
 
 
 class LazyGroup(click.Group):
@@ -79,7 +84,10 @@ def main() -> None:
         stack.callback(leave_the_rest)
         stack.push(_own_up)
         stack.enter_context(seldom_collected())
-        _run_command()
+        try:
+            _run_command()
+        except KeyboardInterrupt:  # while the error that ended it was being told
+            leave_at_once()
 
 
 def _own_up(
@@ -97,26 +105,45 @@ def _run_command() -> None:
     """Errors that a user may see become one clear message and their exit code."""
     if sys.stdout is None:  # closed by whoever started us
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave no half-written file behind
     try:
-        callscore(standalone_mode=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
+        with answered_by(asked_at_the_terminal):
+            callscore(standalone_mode=False)
     except CallscoreError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()  # it may quote what was typed
+        error.show(file=shown)
+        say(shown.getvalue().rstrip("\n"), err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
         sys.exit(INTERRUPTED)
-    except OSError as error:  # of files that are written; those that are read say it themselves
-        _complain(f"output cannot be written: {error.strerror}")
+    except OSError as error:  # files that are read or written by name say it themselves
+        _complain(_plainly(error))
         sys.exit(StoreError.exit_code)
+
+
+def _interrupt(*_: object) -> None:
+    """Stop as tidily as can be; whoever asks once more while that goes on has the last word."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave_at_once)
+    raise KeyboardInterrupt
+
+
+def _plainly(error: OSError) -> str:
+    """What the system has against a file, or against us."""
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many files are open at once; raise the limit (ulimit -n) or lower concurrency"
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+    if not where and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG):
+        where = "output cannot be written: "
+    return f"{where}{error.strerror or type(error).__name__}"
 
 
 def _complain(message: str) -> None:
     """One line; names from files are in it, and none of them may speak to the terminal (S-19)."""
-    from callscore.report.safe_text import harmless  # few commands have to complain
-
     with suppress(BrokenPipeError):  # the exit code says it, too
-        click.echo(harmless(f"error: {message}"), err=True)
+        say(" ".join(f"error: {message}".split("\n")), err=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.printing import say
+from callscore.cli.trust import trust_option
 
 PATH = click.Path(path_type=Path)
 
@@ -43,8 +46,21 @@ def orchestration() -> None:
 )
 @click.option("--save-verdicts", type=PATH, help="Write what the judge said, as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
-@click.option("--json", "json_file", type=PATH, help="Write the result file (- for stdout).")
+@click.option(
+    "--json",
+    "json_file",
+    type=PATH,
+    help="Write the result file (- for stdout); of several languages also one file each beside it.",
+)
+@click.option("--records", type=PATH, help="Write one JSON line a step, model, run and metric.")
 @click.option("--model", default="", help="Name of the model; else taken from the folder.")
+@trust_option
+@click.option(
+    "--lang",
+    multiple=True,
+    help="Language of the outputs, one for all or one each; else taken from the paths of cards "
+    "and outputs.",
+)
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless all could be scored.")
 def score(
     output_dirs: tuple[Path, ...],
@@ -55,20 +71,27 @@ def score(
     save_verdicts: Path | None,
     verdicts: tuple[Path, ...],
     json_file: Path | None,
+    records: Path | None,
     model: str,
+    lang: tuple[str, ...],
     require_complete: bool,
 ) -> None:
     """Score folders of recorded runs (*_out.json), one folder a language.
 
     \b
     callscore orchestration score runs/EN --cards cards/EN --json result.json
-    callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO
+    callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO --json both.json
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
-    from callscore.app_orchestration import OrchestrationJob, result_document, score_orchestration
+    from callscore.app_orchestration import (
+        OrchestrationJob,
+        result_document,
+        result_files,
+        score_orchestration,
+    )
     from callscore.cli.output import a_file
     from callscore.config import DEFAULT_STORE
-    from callscore.core.errors import Inconclusive
+    from callscore.core.errors import Inconclusive, UsageError
     from callscore.evalfile.choices import judge_choice
     from callscore.store.files import check_targets
 
@@ -81,10 +104,20 @@ def score(
         judge=judge_choice(judge),
         store=store or DEFAULT_STORE,
         save_verdicts=save_verdicts,
+        records=records,
+        languages=lang,
     )
-    check_targets((a_file(json_file), save_verdicts), job.files)
+    if records is not None and mode == "compat":
+        raise UsageError("compat keeps no record of single steps; expected --mode standard")
+    check_targets((a_file(json_file), save_verdicts, records), job.files)
     scored = score_orchestration(job)
-    show(result_document(scored), json_file)
+    document = result_document(scored)
+    show(document, json_file)
+    if len(scored) > 1 and (file_name := a_file(json_file)) is not None:
+        beside = result_files(file_name, [document])
+        check_targets(beside, job.files)
+        for path, part in beside.items():
+            write(part, path)
     unfinished = [outcome for outcome in scored if not outcome.overall.complete]
     if require_complete and unfinished:
         raise Inconclusive(f"not complete: {unfinished[0].overall.failed_files} scenarios failed")
@@ -94,23 +127,31 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
     """Write the result file where asked; print the result unless the file is the terminal."""
     from callscore.cli.output import STANDARD_OUTPUT
     from callscore.report.orchestration_terminal import render
-    from callscore.store.files import written_whole
 
     if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(_as_file(document))
         return
     if json_file is not None:
-        with written_whole(json_file) as file:
-            file.write(_as_file(document))
-    click.echo(render(document))
+        write(document, json_file)
+    say(render(document))
 
 
-def _as_file(document: dict[str, object]) -> bytes:
+def write(document: Mapping[str, object], path: Path) -> None:
+    """The result as a file."""
+    from callscore.store.files import written_whole
+
+    with written_whole(path) as file:
+        file.write(_as_file(document))
+
+
+def _as_file(document: Mapping[str, object]) -> bytes:
     """The result as JSON; half a character from a model's answer stays an escape sequence."""
     import json
 
+    from callscore.report.safe_text import escaped
+
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return text.encode("utf-8", "backslashreplace")
+    return escaped(text.encode("utf-8", "backslashreplace"))
 
 
 @orchestration.command(cls=GreedyCommand)
@@ -129,25 +170,26 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
 
     from callscore.app_orchestration import check_scenarios
     from callscore.core.errors import DataError
-    from callscore.report.safe_text import plain
+    from callscore.report.safe_text import escaped, plain
     from callscore.store.files import check_targets, written_whole
 
     check_targets((json_file,), ())
     report = check_scenarios(folders, cards)
     for finding in report.findings:
-        click.echo(
+        say(
             f"{plain(finding.case_id)}  {finding.action.replace('_', ' ')}  "
             f"{finding.kind.replace('_', ' ')}  {plain(finding.detail, 100)}".rstrip()
         )
     if json_file is not None:
         with written_whole(json_file) as file:
-            file.write(msgspec.json.format(msgspec.json.encode(report.findings), indent=2) + b"\n")
-    click.echo(
+            raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
+            file.write(escaped(raw) + b"\n")
+    say(
         f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
         f"{report.agent_steps} agent steps can be asked; {len(report.findings)} findings"
     )
     for problem in report.problems:
-        click.echo(plain(str(problem)), err=True)
+        say(plain(str(problem)), err=True)
     if report.problems:
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
@@ -160,7 +202,7 @@ def show_samples() -> str:
     averages: list[str] = []
     with sample_runs() as jobs:
         for job in jobs:
-            click.echo("\nSAMPLE DATA: made-up scenarios, models and verdicts")
+            say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
             document = result_document(score_orchestration(job))
             show(document, None)
             averages.append(

@@ -12,6 +12,7 @@ import click
 from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
+from callscore.report.safe_text import harmless
 from callscore.store.files import written_whole
 
 if TYPE_CHECKING:
@@ -91,19 +92,17 @@ def _width() -> int:
 
 
 def _plain(piece: Piece) -> str:
-    return piece.text
+    return harmless(piece.text)
 
 
 def _styled(piece: Piece) -> str:
-    """A piece as a terminal shows it."""
-    words = piece.style.split()
-    if not words or not piece.text.strip():
-        return piece.text
+    """A piece as a terminal shows it: our styles are the only signs in it."""
+    words, text = piece.style.split(), harmless(piece.text)
+    if not words or not text.strip():
+        return text
     colour = next((word for word in words if word in COLOURS), None)
     # None, not False: "not dim" is the same sign as "not bold", and would take that back.
-    return click.style(
-        piece.text, fg=colour, bold="bold" in words or None, dim="dim" in words or None
-    )
+    return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
 def require_complete(card: Scorecard) -> None:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.printing import say
+from callscore.cli.trust import trust_option
+
 if TYPE_CHECKING:
     from callscore.core.run_words import Event
     from callscore.evalfile.config import EvalConfig
@@ -32,6 +35,7 @@ FILE = click.Path(path_type=Path)
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
+@click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
@@ -39,6 +43,9 @@ FILE = click.Path(path_type=Path)
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
     "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+)
+@click.option(
+    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
 )
 @click.option(
     "--mode",
@@ -56,6 +63,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
+@trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def run(
     eval_file: Path,
@@ -63,12 +71,14 @@ def run(
     engine: str,
     limit: int | None,
     budget: float | None,
+    yes: bool,
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
+    open_items: Path | None,
     mode: Mode | None,
     export: Path | None,
     trajectories: Path | None,
@@ -80,7 +90,8 @@ def run(
     """Ask the models of an eval file, keep every answer, print the scores.
 
     Every paid answer is stored before it is used and never paid for again: not after a crash,
-    not by a second run. Ctrl-C stops within seconds; --resume goes on.
+    not by a second run. Ctrl-C sends nothing more and waits for calls under way, a second one
+    drops them; --resume goes on.
 
     \b
     callscore run eval.yaml --dry-run
@@ -96,11 +107,13 @@ def run(
         limit=limit,
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
+        accept_changed=yes,
         results=results,
         records=records,
         save_verdicts=save_verdicts,
         card=output.a_file(json_file),
         log=log,
+        open_items=open_items,
         mode=mode,
         export=export,
         trajectories=trajectories,
@@ -110,8 +123,12 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _carried_out(prepared) if rescore is None else _rescored(prepared, rescore)
+        if rescore is None:
+            ran = _carried_out(_confirmed(prepared))
+        else:
+            ran = _rescored(prepared, rescore)
         if ran.summary.status == "interrupted":
+            _say_what_is_kept(ran)
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
         with whoever_listens():
@@ -123,6 +140,24 @@ def _checked_budget(budget: float | None) -> float | None:
     if budget is not None and not 0 <= budget < float("inf"):
         raise click.BadParameter("expected dollars, at least 0", param_hint="--budget")
     return budget
+
+
+def _confirmed(prepared: Prepared) -> Prepared:
+    """Ask, where somebody is there to be asked, whether changed requests are to be paid for."""
+    options = prepared.options
+    if not options.resume or options.accept_changed or not sys.stdin.isatty():
+        return prepared
+    import msgspec
+
+    from callscore.running.runner import changes, told_of
+
+    changed = changes(prepared)
+    if changed is None:
+        return prepared
+    say(f"{told_of(changed)}.", err=True)
+    click.confirm("Begin a new run?", abort=True, err=True)
+    accepting = msgspec.structs.replace(options, accept_changed=True)
+    return msgspec.structs.replace(prepared, options=accepting)
 
 
 def _rescored(prepared: Prepared, run_id: int) -> Ran:
@@ -149,12 +184,23 @@ def _carried_out(prepared: Prepared) -> Ran:
         return run_prepared(prepared, on_event)
 
 
+def _say_what_is_kept(ran: Ran) -> None:
+    from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
+
+    if ran.scored_again is not None:
+        say(rescored_line(ran.scored_again), err=True)
+        return
+    lines = summary_lines(ran.run_id, ran.summary, ran.preflights)
+    for line in [*lines, *failure_lines(ran.failures)]:
+        say(line, err=True)
+
+
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
-    click.echo(f"Every answer so far is kept. Go on with:  {shlex.join(words)}", err=True)
+    say(f"Every answer so far is kept. Go on with:  {shlex.join(words)}", err=True)
 
 
 def _show_estimate(prepared: Prepared) -> None:
@@ -162,18 +208,17 @@ def _show_estimate(prepared: Prepared) -> None:
     from callscore.running.runner import dry_run
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
-        click.echo(line)
+        say(line)
     if prepared.budget_usd is not None and isinstance(prepared.config.scoring.judge, tuple):
-        click.echo("The budget holds for models and judges together.")
+        say("The budget holds for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
-        click.echo("history: own asks at most as many steps of scenarios again; not counted here.")
+        say("history: own asks at most as many steps of scenarios again; not counted here.")
     if prepared.options.preflight:
-        click.echo("Before that, one small request each shows whether models and judges answer.")
+        say("Before that, one small request each shows whether models and judges answer.")
 
 
 def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     from callscore.cli import output
-    from callscore.cli.run_text import summary_lines
     from callscore.report.free_running_terminal import free_running_lines
     from callscore.report.orchestration_models import side_by_side
     from callscore.report.orchestration_terminal import render
@@ -183,21 +228,34 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
     if (file_name := output.a_file(json_file)) is not None:
         with written_whole(file_name) as file:
             file.write(run_document(ran))
-    for line in summary_lines(ran.run_id, ran.summary, ran.preflights):
-        click.echo(line, err=True)
+        _write_beside(ran, file_name)
+    _say_what_is_kept(ran)
     if json_file == output.STANDARD_OUTPUT:
         sys.stdout.buffer.write(run_document(ran))
         return
     if ran.card is not None:
         output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
     for score in ran.orchestration.values():
-        click.echo(render(score.document))
+        say(render(score.document))
         for line in free_running_lines(score.document):
-            click.echo(line)
+            say(line)
     for line in side_by_side({name: score.document for name, score in ran.orchestration.items()}):
-        click.echo(line)
+        say(line)
     for note in ran.notes if ran.card is None else ():
-        click.echo(note)
+        say(note)
+
+
+def _write_beside(ran: Ran, joint: Path) -> None:
+    """One file a model and language, where the file of the run is not just that."""
+    if not ran.orchestration:
+        return
+    from callscore.app_orchestration import result_files
+    from callscore.cli.orchestration import write
+
+    parts = result_files(joint, [score.document for score in ran.orchestration.values()])
+    if len(parts) > 1 or ran.card is not None:
+        for path, document in parts.items():
+            write(document, path)
 
 
 def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
@@ -205,6 +263,8 @@ def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
     from callscore.core.errors import Inconclusive
     from callscore.evalfile.gates import check_gates
 
+    if ran.summary.status == "unanswered":
+        raise Inconclusive("nothing was answered: every call failed; the causes stand above")
     headlines = {model: score.headline for model, score in ran.orchestration.items()}
     required = prepared.config.scoring.checked_settings().coverage_required
     check_gates(ran.card, prepared.config.gates, required, headlines)

@@ -11,10 +11,13 @@ from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.running.estimate import Estimate
 from callscore.running.preflight import Preflight
-from callscore.store.run_records import RunRecord
+from callscore.store.run_records import Failure, RunRecord
 from callscore.store.salvage import Salvaged
 
 UNKNOWN = "unknown"
+NOTHING_ANSWERED = "nothing was answered"
+STATUS = {"unanswered": NOTHING_ANSWERED}
+"""What a status is called, where not by its name."""
 
 
 def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
@@ -69,7 +72,8 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
         )
         for name, model in everybody.items()
     ]
-    lines = [f"run {run_id}: {summary.status}", *(columns(headings, rows) if rows else ())]
+    status = STATUS.get(summary.status, summary.status)
+    lines = [f"run {run_id}: {status}", *(columns(headings, rows) if rows else ())]
     lines += [
         f"{plain(name)} was stopped: {plain(model.stopped)}"
         for name, model in everybody.items()
@@ -105,7 +109,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
     """One line a run, newest first."""
     headings = (
         *("run", "name", "status", "answered", "failed", "coverage"),
-        *("cost", "judging", "started (UTC)"),
+        *("cost", "judging", "may be billed", "started (UTC)"),
     )
     rows = [
         (
@@ -117,6 +121,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
             f"{record.coverage:.1%}" if record.coverage is not None else "",
             _cost(record),
             show_money(record.judge_usd) if record.judge_usd else "",
+            f"up to {show_money(record.uncertain_usd)} more" if record.uncertain_usd else "",
             record.started_at,
         )
         for record in records
@@ -144,7 +149,22 @@ def _status(record: RunRecord) -> str:
     holder = record.holder
     if record.status == "running" and holder is not None:
         return f"running (process {holder.pid} on {holder.host})"
-    return record.status
+    return STATUS.get(record.status, record.status)
+
+
+def rescored_line(record: RunRecord) -> str:
+    """Which run was scored again, and how much of it there is."""
+    failed = f", {record.failed} failed" if record.failed else ""
+    answered = f"{record.answered}/{record.header.total} answered{failed}"
+    return f"run {record.id} ({_status(record)}, {answered}) scored again; nothing was sent"
+
+
+def failure_lines(failures: Sequence[Failure]) -> list[str]:
+    """Why calls failed."""
+    return [
+        f"{plain(found.model)}: {show_count(found.number, 'call')} failed: {plain(found.why)}"
+        for found in failures
+    ]
 
 
 def _cost(record: RunRecord) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.printing import say
+
 FILE = click.Path(path_type=Path)
 
 
@@ -25,6 +27,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     from callscore.config import DEFAULT_STORE
     from callscore.core.errors import UsageError
     from callscore.evalfile.config import load_eval
+    from callscore.report.safe_text import escaped
     from callscore.store.journal import Journal
 
     path = store or (load_eval(eval_file).store if eval_file is not None else DEFAULT_STORE)
@@ -33,14 +36,14 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     if salvage is not None:
         _salvage(path, salvage)
         path = salvage
-    with Journal(path) as journal:
+    with Journal(path, only_reading=True) as journal:
         found = journal.runs()
     if as_json:
         for record in found:
-            click.echo(msgspec.json.encode(record).decode())
+            say(escaped(msgspec.json.encode(record)).decode())
         return
     for line in run_lines(found):
-        click.echo(line)
+        say(line)
 
 
 def _salvage(damaged: Path, target: Path) -> None:
@@ -48,4 +51,4 @@ def _salvage(damaged: Path, target: Path) -> None:
     from callscore.store.salvage import salvage
 
     for line in salvaged_lines(damaged, target, salvage(damaged, target)):
-        click.echo(line, err=True)
+        say(line, err=True)

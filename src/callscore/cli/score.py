@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from callscore.cli.greedy import GreedyCommand
+from callscore.cli.trust import trust_option
 from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
 
 FILE = click.Path(path_type=Path)
@@ -43,7 +44,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     help="JSONL with case_id, model, output; several files may follow. "
     "Without it, the model_output embedded in each case is scored.",
 )
-@click.option("--verdicts", multiple=True, type=FILE, help="JSONL of verdicts by people or judges.")
+@click.option(
+    "--verdicts", multiple=True, type=FILE, help="JSONL or CSV of verdicts by people or judges."
+)
 @click.option(
     "--judge",
     default="none",
@@ -67,6 +70,9 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option(
     "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
 )
+@click.option(
+    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
+)
 @click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
 @click.option(
     "--workload",
@@ -77,6 +83,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
     cases: tuple[Path, ...],
@@ -90,6 +97,7 @@ def score(
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
+    open_items: Path | None,
     weights: tuple[str, ...],
     workload: tuple[str, ...],
     cost: tuple[str, ...],
@@ -129,7 +137,7 @@ def score(
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
     )
-    targets = Targets(results, records, save_verdicts, output.a_file(json_file))
+    targets = Targets(results, records, save_verdicts, output.a_file(json_file), open_items)
     progress = ProgressLine("scoring")
     try:
         card = score_files(config, targets, progress)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from callscore.cli.printing import say
+
 
 @click.command()
 @click.argument("cases", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -17,7 +19,8 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     """Check case files and name every problem with file, line and field.
 
     Exits with 0 where every case can be scored, with 2 where one cannot or there is none. Warns
-    where a model would be asked something else than is scored.
+    where a model would be asked something else than is scored, or a reference contradicts itself,
+    and says what an answer that reads nothing would score.
     """
     from callscore.app import check_cases
     from callscore.cli.listening import whoever_listens
@@ -34,13 +37,15 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
         raise DataError(f"{', '.join(map(str, cases))}: holds no case")
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
-    click.echo(f"{total} can be scored: {counts}")
+    say(f"{total} can be scored: {counts}")
+    for note in report.notes:
+        say(note)
 
 
 def _print(lines: Sequence[str], most: int) -> None:
     from callscore.report.safe_text import harmless
 
     for line in lines[:most]:
-        click.echo(harmless(line), err=True)
+        say(harmless(line), err=True)
     if (more := len(lines) - most) > 0:
-        click.echo(f"… and {more} more", err=True)
+        say(f"… and {more} more", err=True)

@@ -51,6 +51,9 @@ class Call(msgspec.Struct, frozen=True):
     input_tokens: int
     """Estimated: for limits and budgets, never for the bill."""
     max_output_tokens: int
+    prompt: Prompt | None = None
+    """What the body was made from: where an API refuses the form of a request, it is made anew.
+    The key stays, so that an answer had in another form is not paid for twice."""
 
 
 class Answered(msgspec.Struct, frozen=True):

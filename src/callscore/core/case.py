@@ -82,6 +82,8 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     tool_calls: Sequence[ToolCall] = ()
     model: str | None = None
     """The model's name as the provider returned it."""
+    asked_as: str | None = None
+    """How the answer was held to its schema where the API refused the first way (`AnswerForm`)."""
     latency_ms: float | None = None
     """How long the attempt took that was answered; kept, shown in logs, never part of a score."""
 

@@ -8,6 +8,7 @@ CallscoreError                exit code
 ├── GateFailed            1   a configured gate or threshold was not met
 ├── Inconclusive          3   gates or completeness were asked for and cannot be decided
 └── StoreError            4   the results cannot be kept; work stops at once
+    └── OutputError       4   … in a file beside the store: what is under way is still kept
 
 Any other exception is a bug, and ends a command with 70.
 A model or a judge that fails raises nothing across rooms: it becomes a `Failed` value.
@@ -85,3 +86,7 @@ class StoreError(CallscoreError):
     """The results cannot be kept."""
 
     exit_code = 4
+
+
+class OutputError(StoreError):
+    """A file beside the store cannot be written; answers can still be kept."""

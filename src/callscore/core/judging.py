@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,8 @@ class Question(msgspec.Struct, frozen=True):
     text: str
     reference: str = ""
     offered: Sequence[str] = ()
+    compared_with: str = ""
+    """Where `reference` stands, if it is a whole part (`model_output.summary.highlights`)."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -46,6 +48,10 @@ class Verdict(msgspec.Struct, frozen=True):
     by: str = ""
     note: str = ""
     approximate: bool = False
+    expected_outcome_field: str = ""
+    """The path of the field of the reference that it rests on, where it names one."""
+    model_output_field: str = ""
+    """The same of the answer."""
 
 
 Verdicts = Mapping[Item, Sequence[Verdict]]
@@ -55,10 +61,7 @@ NO_VERDICTS: Verdicts = {}
 
 
 class Dossier(msgspec.Struct, frozen=True):
-    """All that a judge may see of one answer: never who wrote it, what it cost, or others (C-103).
-
-    What the answer says stands in the questions alone.
-    """
+    """All that a judge may see of an answer: not who wrote it, nor its cost, nor others (C-103)."""
 
     task: str
     turns: Sequence[Turn]
@@ -68,6 +71,8 @@ class Dossier(msgspec.Struct, frozen=True):
     lang: str | None = None
     repeat: int = 0
     """Above 0 where the same dossier is put once more, to see whether the verdicts stay."""
+    model_output: Any = None
+    """The answer as JSON; None where there is none yet, or none to show."""
 
 
 class Void(NamedTuple):

@@ -47,6 +47,10 @@ class ModelSpec(msgspec.Struct, frozen=True):
     price: Price | None = None
     limits: Limits = Limits()
     allow_http: bool = False
+    style: Literal["items", "document"] = "items"
+    """How a judge is asked: item by item, or by the framework's own prompt (C-100)."""
+    api: str | None = None
+    """Which API of the provider, or which version of it; None: the usual one."""
 
     @property
     def account(self) -> tuple[str, str, str]:
@@ -111,6 +115,14 @@ class Retry(msgspec.Struct, frozen=True):
     """None: it is not repeated."""
 
 
+class Uncertain(msgspec.Struct, frozen=True):
+    """An attempt was sent and never came back whole: it may be billed."""
+
+    model: str
+    usd: float
+    """At most."""
+
+
 class Progress(msgspec.Struct, frozen=True):
     """How far one model is."""
 
@@ -129,13 +141,23 @@ class Progress(msgspec.Struct, frozen=True):
     concurrency: int
     """Calls at once that the model is trusted with now."""
     stopped: str | None = None
+    timeouts: int = 0
+    """Attempts that brought no complete answer in their time."""
 
 
-Event = Progress | Outcome | Retry
+class Stopping(msgspec.Struct, frozen=True):
+    """Nothing more is sent; what is under way is waited for."""
+
+    under_way: int
+    at_most_s: float
+
+
+Event = Progress | Outcome | Retry | Uncertain | Stopping
 OnEvent = Callable[[Event], None]
 
-RunStatus = Literal["complete", "budget", "interrupted"]
-"""How a run ended: everything settled; the budget would not hold the next call; stopped."""
+RunStatus = Literal["complete", "unanswered", "budget", "interrupted"]
+"""How a run ended: everything settled; every call failed; the budget would not hold the next call;
+stopped."""
 
 
 class ModelSummary(msgspec.Struct, frozen=True):
@@ -198,6 +220,17 @@ class Ledger(Protocol):
 
     def stored(self, key: bytes) -> Stored | None:
         """The answer to this request, if it was ever paid for."""
+        ...
+
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one.
+
+        If this process is killed meanwhile, it may have to pay as much as `most_usd`.
+        """
+        ...
+
+    def release(self, key: bytes) -> None:
+        """Others may have the request now."""
         ...
 
     async def keep(self, item: Item, stored: Stored) -> None:

@@ -97,6 +97,11 @@ class TaskScore(msgspec.Struct, frozen=True):
     """Answers that could not be read, by cause (`truncated`, `prose_around_json`)."""
     undecided_gates: Sequence[str] = ()
     """Blocker rows that are neither breached nor cleared: not judged, or only estimated (C-87)."""
+    trivial_floor: float | None = None
+    """The best score on the same cases of an answer that reads nothing; none where every such
+    answer is blocked, or a row has no case (C-135). Never a gate."""
+    trivial_strategy: str | None = None
+    """How that answer is made."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):

@@ -43,6 +43,8 @@ class HttpEncoder:
         lowered = model.lower()
         self.is_official = "labse" in lowered or "sentence-encoder-multilingual" in lowered
         self._post = post
+        self._lengths: set[int] = set()
+        """How long the vectors are, as soon as it is known: others compare with none before."""
         self._languages = frozenset(map(base_language, languages))
 
     def reads(self, lang: str | None) -> bool:
@@ -71,8 +73,10 @@ class HttpEncoder:
             if isinstance(read, Failed):
                 return read
             vectors += read
-        if len({len(vector) for vector in vectors}) > 1:
-            return Failed(STAGE, "the vectors of one answer differ in length")
+        lengths = {len(vector) for vector in vectors} | self._lengths
+        if len(lengths) > 1:
+            return Failed(STAGE, f"vectors of different lengths: {sorted(lengths)[:3]}")
+        self._lengths = lengths
         return vectors
 
     async def _answer(self, body: bytes) -> bytes | Failed:

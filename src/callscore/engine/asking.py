@@ -17,7 +17,8 @@ from callscore.core.calling import (
     FailureKind,
 )
 from callscore.core.case import Failed, Reply
-from callscore.core.run_words import OnEvent, Retry, Stored, Work
+from callscore.core.errors import CallscoreError
+from callscore.core.run_words import OnEvent, Retry, Stored, Uncertain, Work
 from callscore.engine.backoff import SHARED, jittered, told_to_wait, wait_after
 from callscore.engine.budget import Budget
 from callscore.engine.deadlines import Deadlines
@@ -47,6 +48,16 @@ class Asker:
 
     async def ask(self, lane: Lane, work: Work) -> Stored | Failed | None:
         """The paid answer, or why there is none; None where the work is left for a later run."""
+        try:
+            return await self._ask(lane, work)
+        except CallscoreError:
+            raise
+        except Exception as error:
+            # A fault of an adapter. Its text might hold anything, so it is not quoted.
+            kind = type(error).__name__
+            return Failed("model", f"the adapter of {lane.spec.provider} failed: {kind}")
+
+    async def _ask(self, lane: Lane, work: Work) -> Stored | Failed | None:
         deadline = None
         failures: Counter[bool] = Counter()
         for attempt in count(1):
@@ -117,6 +128,8 @@ class Asker:
         finally:
             self._budget.settle(most, spent)
             lane.count_attempt(uncertain)
+            if uncertain:
+                self._on_event(Uncertain(lane.spec.name, uncertain))
 
     async def _attempt(self, lane: Lane, call: Call) -> Answered | AttemptFailed:
         try:
@@ -126,7 +139,7 @@ class Asker:
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
     def _heed_answer(self, lane: Lane, answered: Answered, sent: float) -> None:
-        lane.gate.concurrency.answered()
+        lane.gate.concurrency.answered(sent, self._loop.time())
         lane.gate.pause.answered(sent)
         seconds = answered.reset_s
         if seconds is None or not _nothing_left(answered):
@@ -136,6 +149,10 @@ class Asker:
     def _heed_failure(self, lane: Lane, failure: AttemptFailed, sent: float) -> None:
         if failure.kind in STOPS_THE_MODEL:
             lane.stop(_why(failure))
+        if failure.kind == "timeout":
+            # Whoever answers too late is asked for too much at once, as with a 429.
+            lane.count_timeout()
+            lane.gate.concurrency.refused()
         if failure.kind not in SHARED:
             return
         lane.gate.concurrency.refused()

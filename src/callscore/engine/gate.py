@@ -7,7 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from callscore.core.run_words import Limits
-from callscore.engine.limits import Bucket, Concurrency, Pause
+from callscore.engine.limits import Bucket, Concurrency, NearbyConcurrency, Pause
 
 
 class _Waiter(NamedTuple):
@@ -21,7 +21,8 @@ class Gate:
     A repetition has waited already, and its case has a deadline.
     """
 
-    def __init__(self, limits: Limits, pause: Pause) -> None:
+    def __init__(self, limits: Limits, pause: Pause, nearby_soon_s: float | None = None) -> None:
+        """`nearby_soon_s`: the server is nearby, and within so many seconds is soon."""
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._requests = Bucket(limits.rpm, now) if limits.rpm is not None else None
@@ -32,7 +33,11 @@ class Gate:
         self._inside = 0
         self.pause = pause
         pause.when_lifted.append(self._let_in)
-        self.concurrency = Concurrency(limits.concurrency)
+        self.concurrency = (
+            Concurrency(limits.concurrency)
+            if nearby_soon_s is None
+            else NearbyConcurrency(limits.concurrency, nearby_soon_s)
+        )
 
     async def enter(self, tokens: int, *, again: bool = False) -> bool:
         """True when the call may be sent, which must then `leave`; False at a closed gate."""

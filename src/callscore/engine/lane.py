@@ -12,6 +12,8 @@ from callscore.engine.gate import Gate
 from callscore.engine.limits import Pause
 from callscore.engine.plan import PlannedModel
 
+SOON = 0.1
+"""Of the time that an attempt has: what a server nearby may need for all calls at once."""
 RATE_WINDOW = 50
 """Rates are taken over so many looks at the progress."""
 
@@ -19,17 +21,18 @@ RATE_WINDOW = 50
 class Lane:
     """A model under way. Everything in here changes in one thread, between two awaits."""
 
-    def __init__(self, planned: PlannedModel, pause: Pause) -> None:
+    def __init__(self, planned: PlannedModel, pause: Pause, attempt_s: float) -> None:
         self.spec: ModelSpec = planned.spec
         self.provider: Provider = planned.provider
         self.work: Iterator[Work] = iter(planned.work)
         self.total = planned.total
-        self.gate = Gate(planned.spec.limits, pause)
+        self.gate = Gate(planned.spec.limits, pause, attempt_s * SOON if planned.nearby else None)
         self.stopped: str | None = None
         self.out_of_budget = False
         self._failures_in_a_row = 0
         self._answered = self._cached = self._failed = self._attempts = self._unpriced = 0
         self._input_tokens = self._output_tokens = 0
+        self._timeouts = 0
         self._spend_usd = self._uncertain_usd = 0.0
         self._looks: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
 
@@ -57,6 +60,10 @@ class Lane:
         """An attempt was made; where it was sent and got lost, it may still be billed."""
         self._attempts += 1
         self._uncertain_usd += uncertain_usd
+
+    def count_timeout(self) -> None:
+        """An attempt brought no complete answer in its time."""
+        self._timeouts += 1
 
     def count_paid(self, reply: Reply) -> None:
         """An answer was paid for."""
@@ -93,6 +100,7 @@ class Lane:
             rate=(done - before) / (now - began) if now > began else 0.0,
             concurrency=self.gate.concurrency.allowed,
             stopped=self.stopped,
+            timeouts=self._timeouts,
         )
 
     def summary(self) -> ModelSummary:

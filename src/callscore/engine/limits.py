@@ -9,6 +9,13 @@ BURST = 0.05
 """The share of a minute's amount that may go at once."""
 HARDLY_ANYTHING = 1e-9
 HALF = 0.5
+FIRST_NEARBY = 2
+ROUNDS_OF = 2
+"""Results a round, for each call at once."""
+MANY = 100
+"""Whoever allows more calls at once than this knows the server."""
+ROUNDS_TO_WAIT = 8
+FASTER = 1.1
 STEP = 0.1
 """Of the ceiling: how much more is tried after a round that went well."""
 
@@ -61,13 +68,13 @@ class Concurrency:
         """Calls at once that are allowed now; never less than one."""
         return int(self._allowed)
 
-    def answered(self) -> None:
-        """A call was answered."""
+    def answered(self, sent: float, now: float) -> None:
+        """A call was answered; how quickly does not matter here."""
         self._results += 1
         self._end_of_round()
 
     def refused(self) -> None:
-        """A call was refused for the sake of the provider's limits."""
+        """A call was refused for the sake of the provider's limits, or timed out."""
         self._results += 1
         self._refused += 1
         self._end_of_round()
@@ -79,6 +86,59 @@ class Concurrency:
         wanted = self._allowed * (1 - share) + self._step if share < HALF else self._allowed * HALF
         self._allowed = max(1.0, min(self._ceiling, wanted))
         self._results = self._refused = 0
+
+
+class NearbyConcurrency:
+    """How many calls at once to a server nearby, which may well answer one at a time.
+
+    It begins low. Where the ceiling's worth of calls would be answered soon even one after the
+    other, all are allowed at once. Else the number is doubled for a round, and stays so only if
+    more was answered a second; if not, it is tried again some rounds later.
+    """
+
+    def __init__(self, ceiling: int, soon_s: float) -> None:
+        self._ceiling = ceiling
+        self._soon_s = soon_s
+        self.allowed = min(FIRST_NEARBY, ceiling)
+        """Calls at once that are allowed now."""
+        self._began: float | None = None
+        self._results = 0
+        self._rate = 0.0
+        """Answers a second with as many calls as are known to be useful."""
+        self._useful: int | None = None
+        """How many those are, while twice as many are tried."""
+        self._rounds_to_wait = 0
+
+    def answered(self, sent: float, now: float) -> None:
+        """A call that was sent then was answered now."""
+        if (now - sent) * min(self._ceiling, MANY) <= self._soon_s:
+            self.allowed, self._useful = self._ceiling, None
+        self._began = sent if self._began is None else self._began
+        self._results += 1
+        if self._results < ROUNDS_OF * self.allowed:
+            return
+        rate = self._results / max(now - self._began, HARDLY_ANYTHING)
+        self._began, self._results = now, 0
+        self._end_of_round(rate)
+
+    def refused(self) -> None:
+        """A call was refused for the sake of the server's limits, or timed out."""
+        self._soon_s = 0.0  # its first answers were quicker than those that followed
+        self.allowed = max(1, self.allowed // 2)
+        self._began, self._results, self._useful = None, 0, None
+        self._rounds_to_wait = ROUNDS_TO_WAIT
+
+    def _end_of_round(self, rate: float) -> None:
+        if self._useful is not None and rate < self._rate * FASTER:
+            self.allowed, self._useful = self._useful, None
+            self._rounds_to_wait = ROUNDS_TO_WAIT
+            return
+        self._rate, self._useful = rate, None
+        if self._rounds_to_wait:
+            self._rounds_to_wait -= 1
+        elif self.allowed < self._ceiling:
+            self._useful = self.allowed
+            self.allowed = min(self._ceiling, 2 * self.allowed)
 
 
 class Pause:

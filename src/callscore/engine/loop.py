@@ -21,8 +21,14 @@ _stops: dict[int, Callable[[], object]] = {}
 
 def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt asks to stop, a second one to stop at once."""
-    with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
-        return runner.run(_watched(main))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
+            return runner.run(_watched(main))
+    finally:
+        with suppress(ValueError):  # not the main thread: nothing was changed
+            for number, handler in handlers.items():
+                signal.signal(number, handler or signal.SIG_DFL)
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -49,8 +55,9 @@ async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
     _stops[get_ident()] = partial(loop.call_soon_threadsafe, stop.ask)
     # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.
     with suppress(NotImplementedError, RuntimeError, ValueError):
-        for number in SIGNALS:
-            loop.add_signal_handler(number, stop.ask)
+        loop.add_signal_handler(signal.SIGINT, stop.ask)
+        # Whoever sends this one sends SIGKILL next, after some seconds.
+        loop.add_signal_handler(signal.SIGTERM, partial(stop.ask, briefly=True))
     try:
         return await main(stop)
     finally:

@@ -18,7 +18,7 @@ class EngineOptions(msgspec.Struct, frozen=True):
     budget_usd: float | None = None
     already_spent_usd: float = 0.0
     """What earlier sessions of the same run paid; the budget counts it."""
-    attempt_s: float = 120.0
+    attempt_s: float = 600.0
     case_s: float = 900.0
     """How long a call is repeated after its first attempt failed, pauses included."""
     max_attempts: int = 6
@@ -29,7 +29,7 @@ class EngineOptions(msgspec.Struct, frozen=True):
     give_up_after: int = 25
     """So many failures of one model in a row, and it is stopped: it is down, or misconfigured."""
     grace_s: float = 4.0
-    """How long calls under way may still answer after a first interrupt."""
+    """How long calls under way may still answer where the process is about to be killed."""
     progress_s: float = 0.2
     seed: int = 0
     """Of the jitter."""
@@ -42,6 +42,8 @@ class PlannedModel(msgspec.Struct, frozen=True):
     provider: Provider
     work: Iterable[Work]
     total: int
+    nearby: bool = False
+    """On this machine or in a private network: it may answer one call at a time, and slowly."""
 
 
 class Plan(msgspec.Struct, frozen=True):

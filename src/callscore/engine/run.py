@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from callscore.core.case import Failed, Reply
-from callscore.core.errors import CallscoreError, StoreError
+from callscore.core.errors import OutputError, StoreError
 from callscore.core.run_words import (
     Item,
     Ledger,
@@ -14,6 +14,7 @@ from callscore.core.run_words import (
     Outcome,
     RunStatus,
     RunSummary,
+    Stopping,
     Stored,
     Work,
 )
@@ -35,7 +36,10 @@ async def generate(
     """
     plan.check()
     commons = commons or Commons.of(plan.options)
-    lanes = [Lane(planned, commons.pause(planned.spec)) for planned in plan.models.values()]
+    attempt_s = plan.options.attempt_s
+    lanes = [
+        Lane(planned, commons.pause(planned.spec), attempt_s) for planned in plan.models.values()
+    ]
     asker = Asker(plan.options, commons.budget, stop, on_event)
     run = _Run(plan.options, ledger, asker, on_event, stop)
     await run.carry_out(lanes)
@@ -59,7 +63,8 @@ class _Run:
         self._asker = asker
         self._on_event = on_event
         self._stop = stop
-        self._asked: dict[bytes, asyncio.Future[Settled]] = {}
+        self._asked: dict[bytes, tuple[Lane, asyncio.Future[Settled]]] = {}
+        """Who is asking under a key, and what will come of it."""
 
     async def carry_out(self, lanes: Sequence[Lane]) -> None:
         """As many workers a model as calls may be under way; they are the only queue."""
@@ -69,7 +74,7 @@ class _Run:
             for _ in range(min(lane.spec.limits.concurrency, lane.total))
         ]
         minders = [
-            asyncio.create_task(self._stop_when_asked(workers)),
+            asyncio.create_task(self._stop_when_asked(workers, lanes)),
             asyncio.create_task(self._tell_now_and_then(lanes)),
         ]
         try:
@@ -86,19 +91,24 @@ class _Run:
         error = next((e for task in done if not task.cancelled() and (e := task.exception())), None)
         if error is None:
             return
-        if others and not isinstance(error, StoreError):
+        if others and (isinstance(error, OutputError) or not isinstance(error, StoreError)):
             # What is already paid for is still kept.
             if not self._stop.asked:
                 self._stop.ask()
             await asyncio.wait(others)
         raise error
 
-    async def _stop_when_asked(self, workers: Sequence[asyncio.Task[None]]) -> None:
+    async def _stop_when_asked(
+        self, workers: Sequence[asyncio.Task[None]], lanes: Sequence[Lane]
+    ) -> None:
         await self._stop.wait()
         for task in workers:
             if task not in self._asker.sending:
                 task.cancel()
-        await self._stop.grace(self._options.grace_s)
+        patience_s = self._stop.patience_s(self._options)
+        self.tell_progress(lanes)
+        self._on_event(Stopping(len(self._asker.sending), patience_s))
+        await self._stop.grace(patience_s)
         for task in workers:
             task.cancel()
 
@@ -117,8 +127,12 @@ class _Run:
             await self._note(lane, Outcome(work, stored.reply, cached=True))
         elif key in self._asked:
             # The same request is under way: it is paid for once, and answers both.
-            answer = await asyncio.shield(self._asked[key])
-            if answer is not None:
+            asking, under_way = self._asked[key]
+            answer = await asyncio.shield(under_way)
+            if isinstance(answer, Failed) and asking.spec.account != lane.spec.account:
+                # A key that is refused says nothing about another key.
+                await self._settle(lane, work)
+            elif answer is not None:
                 await self._note(lane, Outcome(work, answer, cached=True))
         elif lane.stopped is not None:
             await self._note(lane, Outcome(work, stopped(lane)))
@@ -130,30 +144,31 @@ class _Run:
     async def _ask(self, lane: Lane, work: Work) -> None:
         key = work.call.key
         settled: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        self._asked[key] = settled
+        self._asked[key] = lane, settled
         answer: Settled = None
         try:
-            result = await self._guarded(lane, work)
-            if isinstance(result, Stored):
-                await self._ledger.keep(_item(work, paid=True), result)
-                answer = result.reply
-                self._tell(lane, Outcome(work, answer, attempts=result.attempts))
-            elif result is not None:
-                answer = result
-                await self._note(lane, Outcome(work, result))
+            patience_s = self._options.attempt_s + self._options.case_s
+            found = await self._ledger.claim(key, patience_s, lane.most_usd(work.call))
+            if found is not None:
+                answer = found.reply
+                await self._note(lane, Outcome(work, answer, cached=True))
+            else:
+                answer = await self._paid(lane, work)
         finally:
+            self._ledger.release(key)
             del self._asked[key]
             settled.set_result(answer)
 
-    async def _guarded(self, lane: Lane, work: Work) -> Stored | Failed | None:
-        try:
-            return await self._asker.ask(lane, work)
-        except CallscoreError:
-            raise
-        except Exception as error:
-            # A fault of an adapter, not of the world. Its text might hold anything: unsaid.
-            kind = type(error).__name__
-            return Failed("model", f"the adapter of {lane.spec.provider} failed: {kind}")
+    async def _paid(self, lane: Lane, work: Work) -> Settled:
+        """What a request that nobody else has under way comes to."""
+        result = await self._asker.ask(lane, work)
+        if isinstance(result, Stored):
+            await self._ledger.keep(_item(work, paid=True), result)
+            self._tell(lane, Outcome(work, result.reply, attempts=result.attempts))
+            return result.reply
+        if result is not None:
+            await self._note(lane, Outcome(work, result))
+        return result
 
     async def _note(self, lane: Lane, outcome: Outcome) -> None:
         """Settle work that cost nothing, and let others have their turn."""

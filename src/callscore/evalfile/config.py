@@ -77,6 +77,13 @@ def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
 
     `store` is where answers are kept instead of where the file says.
     """
+    try:
+        return _load_eval(path, store)
+    except OSError as error:  # of a folder that may not be looked into
+        raise ConfigError(f"{path}: {error.filename}: cannot be read: {error.strerror}") from None
+
+
+def _load_eval(path: Path, store: Path | None) -> EvalConfig:
     document = read_yaml(path)
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")

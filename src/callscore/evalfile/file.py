@@ -47,6 +47,8 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: Price | None = None
     limits: Limits = Limits()
     allow_http: bool = False
+    api: str | None = None
+    """Which API of the provider, or which version of it."""
     outputs: str | list[str] = []
     """Replay only: the files with the recorded outputs."""
 
@@ -64,7 +66,7 @@ class AttemptsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`attempts`: how patiently a provider is asked."""
 
     most: int = 6
-    timeout_s: float = 120.0
+    timeout_s: float = 600.0
     case_timeout_s: float = 900.0
 
 

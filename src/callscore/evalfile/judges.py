@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from callscore.core.run_words import ModelSpec
 from callscore.evalfile.choices import default_embedder
 from callscore.evalfile.file import OFFLINE, ModelEntry
@@ -19,6 +21,7 @@ EmbedderChoice = str | ModelSpec
 
 BUILT_IN_JUDGES = ("none", "offline")
 MOST_JUDGES = 3
+STYLES = ("items", "document")
 YAML = (".yaml", ".yml")
 
 
@@ -34,10 +37,23 @@ def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
     if not 1 <= len(entries) <= MOST_JUDGES:
         raise document.error(part, f"{len(entries)} judges; expected one to {MOST_JUDGES}")
     places = [f"{part}[{i}]" if part else f"[{i}]" for i in range(len(entries))]
-    return tuple(
-        _model(document, place if isinstance(value, list) else part, entry)
+    judges = tuple(
+        _judge(document, place if isinstance(value, list) else part, entry)
         for place, entry in zip(places, entries, strict=True)
     )
+    if len({judge.style for judge in judges}) > 1:
+        raise document.error(part, "judges of two styles; expected one style for all of them")
+    return judges
+
+
+def _judge(document: Document, part: str, entry: dict[str, Any]) -> ModelSpec:
+    """A model that judges, and the style in which it is asked."""
+    model = {key: value for key, value in entry.items() if key != "style"}
+    style = entry.get("style", STYLES[0])
+    if style not in STYLES:
+        place = f"{part}.style" if part else "style"
+        raise document.error(place, f"{style!r}; expected one of {', '.join(STYLES)}")
+    return msgspec.structs.replace(_model(document, part, model), style=style)
 
 
 def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -> EmbedderChoice:

@@ -6,6 +6,8 @@ import difflib
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from callscore.core.errors import ConfigError
@@ -30,6 +32,8 @@ def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec
         _check_url(document, f"{part}.base_url", entry.base_url, entry.allow_http)
     _check_numbers(document, part, entry)
     key_file = entry.api_key_file
+    if key_file is not None:
+        _check_key_file(document, f"{part}.api_key_file", key_file)
     return ModelSpec(
         name=entry.name,
         provider=entry.provider,
@@ -41,6 +45,7 @@ def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec
         price=entry.price,
         limits=entry.limits,
         allow_http=entry.allow_http,
+        api=entry.api,
     )
 
 
@@ -75,6 +80,19 @@ def _check_secrets(document: Document, part: str, entry: ModelEntry) -> None:
         if _SECRET_VALUE.search(value):
             raise _secret(document, f"{part}.{place}")
     _refuse_secrets(document, f"{part}.params", entry.params)
+
+
+def _check_key_file(document: Document, part: str, name: str) -> None:
+    """A config from elsewhere must not have any file of the machine sent as a key (S-14)."""
+    folder = document.path.parent
+    inside = [folder.resolve(), Path.cwd()]
+    with suppress(RuntimeError):  # a user without a home
+        inside.append(Path.home())
+    real = (folder / name).resolve()
+    if not any(real.is_relative_to(place) for place in inside if place != Path(place.anchor)):
+        raise document.error(
+            part, "lies outside of the project and of your home; expected a file in one of them"
+        )
 
 
 def _refuse_secrets(document: Document, part: str, value: Any) -> None:

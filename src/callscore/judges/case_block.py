@@ -1,121 +1,156 @@
-"""The case as a judge reads it: turns, fields of the reference and config, one entry a line.
-
-A field is named by its number. Its path stands beside it, unless it goes on with the list of the
-field above. The config cannot be quoted: whatever of it belongs together shares a line.
-"""
+"""The case and the answer as a judge reads them: turns one a line, everything else as JSON."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from callscore.core.case import Turn
 from callscore.core.judging import Dossier
-from callscore.judges.evidence import (
-    LONGEST_LABEL,
-    PATHS_REMEMBERED,
-    Leaf,
-    Sources,
-    column_of,
-    safe_path,
-    together,
-)
-from callscore.judges.framing import shown
+from callscore.judges.evidence import leaves_of
+from callscore.judges.framing import CUT, shown
 from callscore.judges.rubric import Rubric
 
-SHORTEST_SHARED = 20
-"""Characters; a text that stands in the request already is not repeated, unless it is shorter."""
-_LAST_INDEX = re.compile(r"\[(\d+)\](?=[^\[\]]*\Z)")
+WIDEST_LINE = 160
+"""Characters; what is longer is laid out over several lines."""
+LONGEST_NUMBER = 40
+_IDS = ("sentence_id", "source_id")
+"""They tie an entry to a sentence of the call."""
+LONGEST_SHOWN = 100_000
+"""Characters of an answer that a judge is shown."""
+SHORTENED = ((200, 5_000), (100, 1_000), (50, 200), (10, 100))
+"""Entries and characters that are left of every part of a longer one, step by step."""
 _ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
 
 
-def case_lines(dossier: Dossier, sources: Sources, rubrics: Iterable[Rubric]) -> Sequence[str]:
-    """What the rubrics that are asked can use of a case; the same for every model."""
-    asked = list(rubrics)
-    return [
-        *turn_lines(dossier.turns, with_times=any(rubric.timed for rubric in asked)),
-        *_field_lines(sources),
-        *config_lines(_usable(sources.config, asked)),
-    ]
+def case_blocks(dossier: Dossier, rubrics: Iterable[Rubric]) -> Mapping[str, Sequence[str]]:
+    """The blocks of the case by name; the same for every model's answer."""
+    spoken = {turn.text for turn in dossier.turns}
+    expected = _without(dossier.expected_outcome, spoken)
+    return {
+        "transcript": list(turn_lines(dossier.turns)),
+        "expected_outcome": json_lines(_unrepeated(expected)),
+        "config": json_lines(_part(dossier.config, _keys(r.config for r in rubrics))),
+    }
 
 
-def _usable(config: Sequence[Leaf], rubrics: Iterable[Rubric]) -> Sequence[Leaf]:
-    columns: set[str] = set()
-    for rubric in rubrics:
-        if rubric.config is None:
-            return config
-        columns.update(rubric.config)
-    return [leaf for leaf in config if column_of(leaf[0]) in columns]
+def answer_lines(dossier: Dossier, rubrics: Iterable[Rubric]) -> Sequence[str]:
+    """The parts of the answer that the rubrics look at; all of it where it has none of them."""
+    spoken = {turn.text for turn in dossier.turns}
+    part = _part(dossier.model_output, _keys(rubric.answer for rubric in rubrics))
+    return shortened_lines(_without(part or dossier.model_output, spoken))
 
 
-def turn_lines(turns: Sequence[Turn], *, with_times: bool) -> Iterator[str]:
-    """Number, time, speaker and text of every turn."""
+def shortened_lines(value: Any) -> list[str]:
+    """An answer as it is laid out; of one without end its beginning."""
+    lines = json_lines(value)
+    for entries, characters in SHORTENED:
+        if sum(map(len, lines)) <= LONGEST_SHOWN:
+            break
+        value = _cut(value, entries, characters)
+        lines = json_lines(value)
+    return lines
+
+
+def _cut(value: Any, entries: int, characters: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= characters else value[:characters] + CUT
+    if isinstance(value, Mapping):
+        kept = dict(list(value.items())[:entries])
+        return {key[:characters]: _cut(inner, entries, characters) for key, inner in kept.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cut(inner, entries, characters) for inner in value[:entries]]
+    return value
+
+
+def turn_lines(turns: Sequence[Turn]) -> Iterator[str]:
+    """Number, speaker, time and text of every turn."""
     for number, turn in enumerate(turns, start=1):
-        time = f" {_clock(turn.start)}" if with_times and turn.start is not None else ""
-        yield f"t{number}{time}{_speaker(turn.speaker)} {shown(turn.text)}"
+        time = "" if turn.start is None else f", {_clock(turn.start)}"
+        yield f"Turn {number}{_speaker(turn.speaker)}{time}: {shown(turn.text)}"
 
 
-def _field_lines(sources: Sources) -> Iterator[str]:
-    """Number, path and text of every field; a text that stands above already is named."""
-    before = ""
-    names: dict[str, str] = {}
-    for number, name in sources.numbered.items():
-        path, text = name.partition(":")[2], sources.fields[name]
-        told = "" if path == _next_in_list(before) else f" {path}"
-        yield f"{number}{told} {names.get(text) or shown(text)}"
-        if len(text) >= SHORTEST_SHARED:
-            names.setdefault(text, number)
-        before = path
-
-
-@lru_cache(maxsize=PATHS_REMEMBERED)
-def _next_in_list(path: str) -> str:
-    """The path of the entry that follows in the same list; empty where it is in none."""
-    found = _LAST_INDEX.search(path)
-    if found is None:
-        return ""
-    return f"{path[: found.start()]}[{int(found.group(1)) + 1}]{path[found.end() :]}"
-
-
-def config_lines(leaves: Sequence[Leaf]) -> Iterator[str]:
-    """A line for the values of an object, and one for the values of a list."""
-    objects: dict[str, list[str]] = {}
-    lists: dict[str, list[Leaf]] = {}
-    for path, value in leaves:
-        if (column := column_of(path)) == path:
-            parent, _, key = path.rpartition(".")
-            objects.setdefault(parent, []).append(f"{key}: {value}")
-        else:
-            lists.setdefault(column, []).append((path, value))
-    for parent, pairs in objects.items():
-        yield _config_line(parent, shown(", ".join(pairs)))
-    for column, entries in lists.items():
-        yield from _list_lines(column, entries)
-
-
-def _list_lines(column: str, entries: Sequence[Leaf]) -> Iterator[str]:
-    """The values of a list in their order; those of a list with gaps by their places."""
-    values = [value for _, value in entries]
-    if [path for path, _ in entries] != [
-        column.replace("[]", f"[{n}]") for n in range(len(values))
-    ]:
-        yield from (_config_line(path, shown(value)) for path, value in entries)
-    elif len(set(values)) == 1 or max(map(len, values)) <= LONGEST_LABEL:
-        yield _config_line(column, shown(together(values)))
+def json_lines(value: Any) -> list[str]:
+    """A JSON value laid out for people, with nothing in it that acts."""
+    # Known types before general ones: nearly all comes from JSON.
+    if isinstance(value, str):
+        return [shown(value)]
+    if type(value) is int:
+        return [str(value)[:LONGEST_NUMBER]]
+    if isinstance(value, (list, tuple)):
+        opening, closing = "[]"
+        entries = [json_lines(inner) for inner in value]
+    elif isinstance(value, (dict, Mapping)):
+        opening, closing = "{}"
+        entries = [json_lines(inner) for inner in value.values()]
+        for key, entry in zip(value, entries, strict=True):
+            entry[0] = f"{shown(str(key))}: {entry[0]}"
     else:
-        yield _config_line(column, " ".join(map(shown, values)))
+        return [json.dumps(value, default=str)[:LONGEST_NUMBER]]
+    if all(len(entry) == 1 for entry in entries):
+        line = f"{opening}{', '.join([entry[0] for entry in entries])}{closing}"
+        if len(line) <= WIDEST_LINE:
+            return [line]
+    lines = [opening]
+    for entry in entries:
+        lines += [f"  {line}" for line in entry]
+        lines[-1] += ","
+    lines[-1] = lines[-1][:-1]
+    return [*lines, closing]
 
 
-def _config_line(path: str, told: str) -> str:
-    return f"config {safe_path(path)} {told}" if path else f"config {told}"
+def _keys(named: Iterable[Sequence[str] | None]) -> Collection[str] | None:
+    """All that is named; None where somebody may use everything."""
+    keys: set[str] = set()
+    for names in named:
+        if names is None:
+            return None
+        keys.update(names)
+    return keys
+
+
+def _part(value: Any, keys: Collection[str] | None) -> Any:
+    if keys is None or not isinstance(value, Mapping):
+        return value
+    return {key: inner for key, inner in value.items() if key in keys}
+
+
+def _without(value: Any, spoken: Collection[str]) -> Any:
+    """A value whose entries on sentences do not repeat the turn that they are about."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (dict, Mapping)):
+        repeats = spoken if any(key in value for key in _IDS) else ()
+        return {
+            key: _without(inner, spoken)
+            for key, inner in value.items()
+            if not (isinstance(inner, str) and inner in repeats)
+        }
+    if isinstance(value, (list, tuple)):
+        return [_without(inner, spoken) for inner in value]
+    return value
+
+
+def _unrepeated(expected: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without a long text whose parts all stand beside it: a translation beside its sentences."""
+    texts = [text for text in expected.values() if isinstance(text, str)]
+    longest = max(texts, key=len, default="")
+    rest = longest
+    for other in sorted(leaves_of(expected), key=len, reverse=True):
+        if other and other != longest:
+            rest = rest.replace(other, "")
+    if any(char.isalnum() for char in rest):
+        return expected
+    return {key: value for key, value in expected.items() if value != longest or not longest}
 
 
 def _speaker(name: str | None) -> str:
     """A role as a bare word; anything longer is text like any other."""
     if name is None:
         return ""
-    return f" {name if _ONE_WORD.fullmatch(name) else shown(name)}"
+    return f", {name if _ONE_WORD.fullmatch(name) else shown(name)}"
 
 
 def _clock(seconds: float) -> str:

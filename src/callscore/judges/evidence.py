@@ -1,202 +1,205 @@
-"""What a judge may quote: the turns of the call and the fields of the reference, by name."""
+"""What a judge may quote and cite: turns of the call, fields of the reference and of the answer."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from callscore.core.case import JsonObject
 from callscore.core.judging import Dossier
-from callscore.judges.rubric import Place
+from callscore.judges.rubric import Place, Side
 from callscore.metrics.text import contains, n2
 
-LONGEST_LABEL = 24
-"""Characters; labels, marks and names stand together on one line, longer texts each alone."""
-FEWEST_COUNTED = 3
-PATHS_REMEMBERED = 1024
-"""The cases of a task have the same paths."""
 SHORTEST_QUOTE = 8
 """Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
-ANSWER, NONE = "answer", "none"
-_TURN, _FIELD, _NUMBERED = "t", "ref:", "r"
-_IDS = ("question_id", "sentence_id", "source_id")
-"""They tie a reference to its call, and say nothing more."""
-_NOT_SET = "null"
-_OF_LIST = re.compile(r"\[\d+\]")
+NONE = "none"
+CLAIM = ("the claim", "claim")
+EXPECTED: Final = "expected_outcome"
+OUTPUT: Final = "model_output"
+SIDES: Sequence[Side] = (EXPECTED, OUTPUT)
+TURN = re.compile(r"(?:turn\s*|t)([0-9]{1,6})", re.IGNORECASE)
+_KEY_IN_QUOTES = re.compile(r"\[(['\"])([^'\"\]]*)\1\]")
+_INDEX_AFTER_DOT = re.compile(r"\.(\d+)(?=[.\[]|\Z)")
+
 Leaf = tuple[str, str]
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]]|\[(?!\d*\])")  # brackets hold a place, never a word
+
+
+class OwnTexts(NamedTuple):
+    """What an item itself may be quoted from: its claim, and what of it came from the answer."""
+
+    claim: str
+    answer: str
+
+
+class Citation(msgspec.Struct, frozen=True):
+    """The evidence of one verdict, as a judge gives it."""
+
+    quote: str
+    quote_from: str
+    expected_field: str = NONE
+    output_field: str = NONE
 
 
 class Sources(msgspec.Struct, frozen=True, dict=True):
-    """The quotable texts of a dossier by their source name (`t3`, `ref:summary.call_purpose`)."""
+    """What a dossier holds that can be quoted, by its place."""
 
     turns: Mapping[str, str]
-    fields: Mapping[str, str]
-    config: Sequence[Leaf]
-    """What the judge is told of the task; it proves nothing, and cannot be quoted."""
+    """By name: `t1`, `t2`, …"""
+    expected: JsonObject
+    output: Any = None
+    """The answer as JSON; None where the judge is not shown it."""
 
     @cached_property
-    def numbered(self) -> Mapping[str, str]:
-        """The names of the fields by the numbers under which the judge reads them (`r1`)."""
-        return {f"{_NUMBERED}{n}": name for n, name in enumerate(self.fields, start=1)}
+    def fields(self) -> Mapping[str, Any]:
+        """Every field of the reference by its path, whole parts included."""
+        return fields_of(self.expected)
 
-    def named(self, source: str) -> str:
-        """A source by the name under which it is kept: a field by its path, not by its number."""
-        return self.numbered.get(source, source)
+    @cached_property
+    def answered(self) -> Mapping[str, Any]:
+        """Every field of the answer by its path, whole parts included."""
+        return fields_of(self.output)
 
-    def problem(self, quote: str, source: str, places: Sequence[Place], answer: str) -> str:
+    def field(self, side: Side, cited: str) -> str | None:
+        """The path of a cited field; None where that side has no such field."""
+        fields = self.fields if side == EXPECTED else self.answered
+        if cited in fields:
+            return cited
+        path = _plain_path(cited, side)
+        return path if path in fields else None
+
+    def uncited(self, given: Citation, needed: Sequence[Side]) -> str:
+        """Why the fields that a verdict names do not hold; empty where they do."""
+        for side, cited in zip(SIDES, (given.expected_field, given.output_field), strict=True):
+            if cited == NONE:
+                if side in needed and (self.fields if side == EXPECTED else self.answered):
+                    return f"{side}_field must name the field that this verdict rests on"
+            elif self.field(side, cited) is None:
+                return f"{side}_field names a field that {side} does not have"
+        return ""
+
+    def unproven(self, given: Citation, places: Sequence[Place], own: OwnTexts) -> str:
         """Why a quote proves nothing; empty where it holds."""
-        if not quote and places:
-            return f"this verdict needs a quote from {_listed(places)}"
-        if not quote:
-            return "" if source == NONE else f"the quote is empty, so its source is {NONE}"
-        place, text = self._cited(source, answer)
-        if text is None:
-            return f"{source[:80]!r} is no source; expected {_listed(places or _PLACES)}"
+        if not given.quote:
+            if places:
+                return f"this verdict needs a quote from {_listed(places)}"
+            return (
+                "" if given.quote_from == NONE else f"the quote is empty, so quote_from is {NONE}"
+            )
+        place, text = self._quoted(given, own)
+        if place is None:
+            return f"quote_from names no source; expected {_listed(places or list(PLACES))}"
         if places and place not in places:
-            return f"this verdict needs a quote from {_listed(places)}, not from {source}"
-        return _mismatch(n2(quote), n2(text), source, strict=place == "turn")
+            return f"this verdict needs a quote from {_listed(places)}, and has another source"
+        if text is None:
+            return "the quote is from expected_outcome, so expected_outcome_field names its field"
+        return _mismatch(n2(given.quote), n2(text), place)
 
-    def _cited(self, source: str, answer: str) -> tuple[Place, str | None]:
-        if source == ANSWER:
-            return "answer", answer
-        if (name := self.named(source)).startswith(_FIELD):
-            return "field", self.fields.get(name)
-        return "turn", self.turns.get(source)
+    def source(self, given: Citation) -> str:
+        """Where a quote stands, by the name under which it is kept: a turn, a field's path."""
+        if found := TURN.fullmatch(given.quote_from):
+            return f"t{int(found.group(1))}"
+        if given.quote_from == EXPECTED:
+            return f"ref:{self.field(EXPECTED, given.expected_field)}"
+        return "answer" if given.quote_from in (OUTPUT, *CLAIM) else ""
+
+    def _quoted(self, given: Citation, own: OwnTexts) -> tuple[Place | None, str | None]:
+        if given.quote_from == OUTPUT:
+            return "answer", own.answer
+        if given.quote_from in CLAIM:
+            return "claim", own.claim
+        if given.quote_from == EXPECTED:
+            path = self.field(EXPECTED, given.expected_field)
+            return "field", None if path is None else text_of(self.fields[path])
+        found = TURN.fullmatch(given.quote_from)
+        text = self.turns.get(f"t{int(found.group(1))}") if found else None
+        return (None, None) if text is None else ("turn", text)
 
 
-_PLACES: Sequence[Place] = ("turn", "field", "answer")
-_NAMES: Mapping[Place, str] = {
-    "turn": "a turn (t1, t2, …)",
-    "field": "a field (r1, r2, …)",
-    "answer": "the item's own texts (answer)",
+PLACES: Mapping[Place, str] = {
+    "turn": "a turn of the transcript",
+    "field": "expected_outcome",
+    "answer": "model_output",
+    "claim": "the claim",
+}
+"""The places of quotes, as a judge is told them."""
+
+_QUOTED: Mapping[Place, str] = {
+    "turn": "that turn",
+    "field": "the field that expected_outcome_field names",
+    "answer": "the part of model_output that the item is about",
+    "claim": "the claim",
 }
 
 
 def sources_of(dossier: Dossier) -> Sources:
-    """The turns, numbered from 1, the fields of the reference, and what the config sets.
-
-    What the reference only repeats of the call or of the config is left out.
-    """
-    turns = {f"{_TURN}{n}": turn.text for n, turn in enumerate(dossier.turns, start=1)}
-    spoken = set(turns.values())
-    config = [leaf for leaf in _leaves(dossier.config) if not leaf[0].endswith(_IDS)]
-    told = set(config)
-    expected = [
-        (path, value)
-        for path, value in _leaves(dossier.expected_outcome)
-        if not path.endswith(_IDS) and value not in spoken and (path, value) not in told
-    ]
-    is_set = [leaf for leaf in config if leaf[1] != _NOT_SET]
-    return Sources(turns, _named(_unrepeated(expected)), is_set)
+    """The turns, numbered from 1, the reference, and the answer."""
+    turns = {f"t{n}": turn.text for n, turn in enumerate(dossier.turns, start=1)}
+    return Sources(turns, dossier.expected_outcome, dossier.model_output)
 
 
-@lru_cache(maxsize=PATHS_REMEMBERED)
-def column_of(path: str) -> str:
-    """The path without places: the same for every entry of a list."""
-    return _OF_LIST.sub("[]", path)
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """Every value within a JSON document by its path (`summary.highlights[0]`), parts included."""
+    found: dict[str, Any] = {}
+    if isinstance(value, (dict, list, tuple, Mapping)):
+        _gather(value, "", found)
+    return found
 
 
-@lru_cache(maxsize=PATHS_REMEMBERED)
-def safe_path(path: str) -> str:
-    """A path with nothing in it that acts."""
-    return _UNSAFE.sub("_", path)
+def text_of(value: Any) -> str:
+    """All the text of a JSON value."""
+    return value if isinstance(value, str) else "\n".join(leaves_of(value))
 
 
-def _named(leaves: Sequence[Leaf]) -> Mapping[str, str]:
-    """What stands on a line of its own, by a name that is safe to write."""
-    fields: dict[str, str] = {}
-    for path, value in _gathered(leaves):
-        name = _FIELD + safe_path(path)
-        while name in fields:
-            name += "_"
-        fields[name] = value
-    return fields
+def leaves_of(value: Any) -> Iterator[str]:
+    """Every text and number within a JSON value, in its order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from leaves_of(inner)
+    elif isinstance(value, (dict, Mapping)):
+        for inner in value.values():
+            yield from leaves_of(inner)
+    else:
+        yield json.dumps(value, default=str)
 
 
-def _unrepeated(leaves: Sequence[Leaf]) -> Sequence[Leaf]:
-    """Without the longest text, where the others hold all of it: a text beside its sentences."""
-    if not leaves:
-        return leaves
-    values = [value for _, value in leaves]
-    longest = max(values, key=len)
-    rest = longest
-    for value in sorted(values, key=len, reverse=True):
-        if value and value != longest:
-            rest = rest.replace(value, "")
-    if any(char.isalnum() for char in rest):
-        return leaves
-    place = values.index(longest)
-    return [*leaves[:place], *leaves[place + 1 :]]
+def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
+    """Note everything within a value under its path."""
+    entries: Iterable[tuple[str, Any]]
+    if isinstance(value, (dict, Mapping)):
+        before = f"{path}." if path else ""
+        entries = ((f"{before}{key}", inner) for key, inner in value.items())
+    else:
+        entries = ((f"{path}[{n}]", inner) for n, inner in enumerate(value))
+    for inner_path, inner in entries:
+        found[inner_path] = inner
+        if not isinstance(inner, (str, int)) and isinstance(inner, (dict, list, tuple, Mapping)):
+            _gather(inner, inner_path, found)
 
 
-def _gathered(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
-    """The leaves; short values of one list, of one key throughout it, or of one object together."""
-    columns: dict[str, list[str]] = {}
-    names = [column_of(path) for path, _ in leaves]
-    for column, (_, value) in zip(names, leaves, strict=True):
-        columns.setdefault(column, []).append(value)
-    long = {name for name, values in columns.items() if max(map(len, values)) > LONGEST_LABEL}
-    lines: dict[str, list[str]] = {}
-    for column, (path, value) in zip(names, leaves, strict=True):
-        if column in long:
-            lines[path] = [value]
-        elif column != path:
-            lines[column] = columns[column]
-        elif parent := path.rpartition(".")[0]:
-            lines.setdefault(parent, []).append(f"{path[len(parent) + 1 :]}: {value}")
-        else:
-            lines[path] = [value]
-    return ((name, together(values)) for name, values in lines.items())
+def _plain_path(cited: str, side: Side) -> str:
+    """A path as we write it, from the ways in which paths are commonly written."""
+    path = _KEY_IN_QUOTES.sub(r".\2", cited.strip().strip("`"))
+    path = path.removeprefix("$").removeprefix(".")
+    path = path.removeprefix(side).removeprefix(":").strip().removeprefix(".")
+    return _INDEX_AFTER_DOT.sub(r"[\1]", path)
 
 
-def together(values: Sequence[str]) -> str:
-    """The values of a list on one line, and one for all where they are many and the same."""
-    if len(values) >= FEWEST_COUNTED and len(set(values)) == 1:
-        return f"{len(values)} × {values[0]}"
-    return ", ".join(values)
-
-
-def _leaves(value: JsonObject) -> list[Leaf]:
-    """Every text and number within an object, by its path."""
-    leaves: list[Leaf] = []
-    _gather_leaves(value.items(), "", "", leaves)
-    return leaves
-
-
-def _gather_leaves(
-    entries: Iterable[tuple[object, Any]], before: str, after: str, leaves: list[Leaf]
-) -> None:
-    """The leaves of entries, with what stands before and after their keys in a path."""
-    for key, value in entries:
-        path = f"{before}{key}{after}"
-        # Texts first, and known types before general ones: a reference is mostly texts, from JSON.
-        if isinstance(value, str):
-            leaves.append((path, value))
-        elif isinstance(value, (list, tuple)):
-            _gather_leaves(enumerate(value), f"{path}[", "]", leaves)
-        elif type(value) is int:
-            leaves.append((path, str(value)))
-        elif isinstance(value, (dict, Mapping)):
-            _gather_leaves(value.items(), f"{path}." if path else "", "", leaves)
-        else:
-            leaves.append((path, json.dumps(value)))
-
-
-def _mismatch(quote: str, text: str, source: str, *, strict: bool) -> str:
+def _mismatch(quote: str, text: str, place: Place) -> str:
     if not any(char.isalnum() for char in quote):
         return "the quote holds no word"
-    if strict and len(quote) < SHORTEST_QUOTE and quote != text:
+    if place == "turn" and len(quote) < SHORTEST_QUOTE and quote != text:
         return "the quote is too short to prove anything; quote the whole passage"
     if not contains(text, quote):
-        return f"the quote does not stand in {source} letter by letter"
+        return f"the quote does not stand letter by letter in {_QUOTED[place]}"
     return ""
 
 
 def _listed(places: Sequence[Place]) -> str:
-    return " or ".join(_NAMES[place] for place in places)
+    return " or ".join(PLACES[place] for place in places)

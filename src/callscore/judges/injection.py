@@ -12,11 +12,11 @@ import codecs
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from callscore.core.judging import Dossier
-from callscore.judges.evidence import Sources
+from callscore.judges.evidence import Sources, leaves_of
 from callscore.judges.framing import LONGEST_TEXT
 
 INJECTION_SUSPECTED = "injection_suspected"
@@ -122,13 +122,15 @@ _LEET = str.maketrans("013457", "oieast")
 
 def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
     """Why the texts of a dossier look like an attempt on the judge; none where they do not."""
-    trusted = [*sources.turns.values(), *sources.fields.values()]
+    trusted = [*sources.turns.values(), *leaves_of(sources.expected)]
     answers = {question.text for question in dossier.questions}
     answers |= {question.reference for question in dossier.questions}
+    answers.update(leaves_of(sources.output))
     answers.difference_update(trusted)
     found: dict[str, None] = {}
-    told: list[str] = []
-    _gather_texts(dossier.config.values(), told)
+    told = [*leaves_of(dossier.config), *keys_of(dossier.config), *keys_of(sources.expected)]
+    told += keys_of(sources.output)
+    told += {turn.speaker for turn in dossier.turns if turn.speaker is not None}
     for text in (*trusted, *answers, *told):
         if suspected := suspicions_in(text[:LONGEST_TEXT]):
             found.update(dict.fromkeys(suspected))
@@ -201,11 +203,12 @@ def _alphabets(text: str) -> frozenset[str]:
     return frozenset(name for name, number in counts.items() if number >= FOREIGN_LETTERS)
 
 
-def _gather_texts(values: Iterable[object], texts: list[str]) -> None:
-    for value in values:
-        if isinstance(value, str):
-            texts.append(value)
-        elif isinstance(value, (list, tuple)):
-            _gather_texts(value, texts)
-        elif isinstance(value, (dict, Mapping)):
-            _gather_texts(value.values(), texts)
+def keys_of(value: object) -> Iterator[str]:
+    """The keys within a JSON value: strangers choose them, too."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key)
+            yield from keys_of(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from keys_of(inner)

@@ -26,19 +26,41 @@ class SeenItem(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A request as its reader sees it."""
+    """A request as its reader sees it: the texts of turns and fields by their names."""
 
     turns: Mapping[str, str]
     fields: Mapping[str, str]
+    answered: Mapping[str, str]
+    has_answer: bool
     items: Sequence[SeenItem]
 
 
 class Entry(NamedTuple):
-    """A verdict as a judge writes it."""
+    """A verdict as a judge writes it; the fields it rests on are looked up by its words."""
 
     quote: str
-    source: str
+    quote_from: str
     verdict: str
+    field: str = ""
+    """The field of the reference that it quotes."""
+
+
+def entry_of(item: SeenItem, entry: Entry, seen: Seen) -> Mapping[str, str]:
+    """An entry with all its keys: the fields are those that share most words with the item."""
+    cited = {"expected_outcome_field": entry.field or _nearest(item, seen.fields)}
+    if seen.has_answer:
+        cited["model_output_field"] = _nearest(item, seen.answered)
+    told = {"quote": entry.quote, "quote_from": entry.quote_from, "verdict": entry.verdict}
+    return {"id": item.id, **cited, **told}
+
+
+def _nearest(item: SeenItem, fields: Mapping[str, str]) -> str:
+    """The field that shares most words with an item; the shortest of several."""
+    sought = _stems(f"{item.text} {item.against}")
+    ranked = sorted(
+        fields, key=lambda path: (-len(sought & _stems(fields[path])), len(fields[path]))
+    )
+    return ranked[0] if ranked else "none"
 
 
 def decide(item: SeenItem, seen: Seen) -> Entry:
@@ -47,12 +69,10 @@ def decide(item: SeenItem, seen: Seen) -> Entry:
 
 
 def _support(item: SeenItem, seen: Seen) -> Entry:
-    for places, word in (
-        (seen.turns, "supported_by_transcript"),
-        (seen.fields, "supported_by_reference"),
-    ):
-        if found := _passage(item.text, places):
-            return Entry(found[1], found[0], word)
+    if found := _passage(item.text, seen.turns):
+        return Entry(found[1], found[0], "supported_by_transcript")
+    if found := _passage(item.text, seen.fields):
+        return Entry(found[1], "expected_outcome", "supported_by_reference", found[0])
     return Entry("", "none", "not_found")
 
 
@@ -66,7 +86,7 @@ def _evidence(item: SeenItem, seen: Seen) -> Entry:
 def _needed(item: SeenItem, seen: Seen) -> Entry:
     for name, text in seen.fields.items():
         if len(_stems(text)) > 1 and _covered(text, item.text) >= ENOUGH:
-            return Entry(text[:LONGEST_QUOTE], name, "needed")
+            return Entry(text[:LONGEST_QUOTE], "expected_outcome", "needed", name)
     return Entry("", "none", "not")
 
 
@@ -81,7 +101,8 @@ def _against(good: str, bad: str, quoted: str = "") -> Callable[[SeenItem, Seen]
     def decided(item: SeenItem, seen: Seen) -> Entry:
         if _covered(item.text, item.against) < ENOUGH:
             return Entry("", "none", bad)
-        return Entry(item.against[:LONGEST_QUOTE] if quoted else "", quoted or "none", good)
+        line = max(item.against.split("\n"), key=lambda line: _covered(item.text, line))
+        return Entry(line[:LONGEST_QUOTE] if quoted else "", quoted or "none", good)
 
     return decided
 
@@ -92,7 +113,7 @@ def _within(good: str, bad: str) -> Callable[[SeenItem, Seen], Entry]:
     def decided(item: SeenItem, seen: Seen) -> Entry:
         if _covered(item.against, item.text) < ENOUGH:
             return Entry("", "none", bad)
-        return Entry(item.text[:LONGEST_QUOTE], "answer", good)
+        return Entry(item.text[:LONGEST_QUOTE], "model_output", good)
 
     return decided
 
@@ -100,7 +121,7 @@ def _within(good: str, bad: str) -> Callable[[SeenItem, Seen], Entry]:
 def _outcome(item: SeenItem, seen: Seen) -> Entry:
     """A sentence with a word of decision in it."""
     if _stems(item.text) & _stems(_DECISIONS):
-        return Entry(item.text[:LONGEST_QUOTE], "answer", "outcome")
+        return Entry(item.text[:LONGEST_QUOTE], "the claim", "outcome")
     return Entry("", "none", "no_outcome")
 
 
@@ -111,10 +132,10 @@ _DECIDE: Mapping[str, Callable[[SeenItem, Seen], Entry]] = {
     "fluency": _fluency,
     "intent": _against("same", "different"),
     "other_goal": _against("no", "yes"),
-    "recall": _against("stated", "not_stated", "answer"),
+    "recall": _against("stated", "not_stated", "model_output"),
     "answer_match": _against("match", "none"),
     "argument": _against("yes", "no"),
-    "used": _against("used", "not", "answer"),
+    "used": _against("used", "not", "model_output"),
     "instruction": _against("followed", "not_followed"),
     "name": _within("same_name", "different_name"),
     "fact": _within("preserved", "omitted"),
@@ -136,6 +157,8 @@ def _passage(text: str, places: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _covered(text: str, other: str) -> float:
+    if (sought := n2(text)) and contains(n2(other), sought):
+        return 1.0
     stems = _stems(text)
     return len(stems & _stems(other)) / len(stems) if stems else 0.0
 

@@ -24,7 +24,7 @@ ITEM_CUT = "item_cut"
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
-_PROBE = Prompt((Message("user", "signature"),))
+PROBE = Prompt((Message("user", "signature"),))
 
 CarryOut = Callable[[Provider, Call], Awaitable[Answered | AttemptFailed]]
 """How a call is carried out: directly, or through an engine that knows what is already paid."""
@@ -80,6 +80,30 @@ async def patiently(provider: Provider, call: Call) -> Answered | AttemptFailed:
     raise AssertionError("the last attempt returns")
 
 
+class Sender:
+    """Sends prompts to one model; one that refuses a schema is asked without from then on."""
+
+    def __init__(self, provider: Provider, carry_out: CarryOut = patiently) -> None:
+        self.provider = provider
+        self._carry_out = carry_out
+        self._sends_schema = True
+
+    async def send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, Spent]:
+        """The reply to a prompt, and what it took."""
+        provider = self.provider
+        if not self._sends_schema:
+            prompt = Prompt(prompt.messages)
+        answer = await self._carry_out(provider, provider.call(prompt, repeat))
+        if isinstance(answer, AttemptFailed) and answer.kind == "bad_request" and prompt.schema:
+            plain = provider.call(Prompt(prompt.messages), repeat)
+            answer = await self._carry_out(provider, plain)
+            self._sends_schema = not isinstance(answer, Answered)
+        if isinstance(answer, AttemptFailed):
+            return answer, Spent(0 if answer.kind == "not_sent" else 1)
+        reply = answer.reply
+        return reply, Spent(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
+
+
 class LLMJudge:
     """Puts the open items of an answer to a model and believes only what can be checked."""
 
@@ -91,13 +115,11 @@ class LLMJudge:
     ) -> None:
         self.library = library or shipped()
         self.name = provider.name
-        probe = provider.call(_PROBE, 0)
+        probe = provider.call(PROBE, 0)
         self.model = probe.model
         self.signature = f"{self.name}@{probe.key.hex()[:12]}+{self.library.digest[:12]}"
-        self._provider = provider
-        self._carry_out = carry_out
+        self._sender = Sender(provider, carry_out)
         self._composer = Composer(self.library)
-        self._sends_schema = True
 
     async def judge(self, dossier: Dossier) -> Judged | Failed:
         """A valid verdict on every question, or the reason why there is none (C-102)."""
@@ -132,17 +154,17 @@ class LLMJudge:
 
     async def _outcome(self, request: Request, repeat: int) -> Outcome:
         """One request and, where the answer is faulty, one more with the validator's words."""
-        reply, spent = await self._send(request.prompt, repeat)
+        reply, spent = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
             return _nothing(request, f"{reply.kind}: {reply.message}", spent)
-        first = read(_text(reply), request)
+        first = read(text_of(reply), request)
         if first.is_clean or first.obeys_others:
             return self._settled(request, first, spent)
-        prompt = self._composer.again(request, _text(reply), first.problems())
-        reply, more = await self._send(prompt, repeat)
+        prompt = self._composer.again(request, first.problems())
+        reply, more = await self._sender.send(prompt, repeat)
         if isinstance(reply, AttemptFailed):
             return self._settled(request, first, spent + more)
-        second = read(_text(reply), request)
+        second = read(text_of(reply), request)
         return self._settled(request, first if second.broken else second, spent + more)
 
     def _settled(self, request: Request, final: Read, spent: Spent) -> Outcome:
@@ -158,23 +180,9 @@ class LLMJudge:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
         return Outcome(verdicts, _void(request, final.faults), (), spent)
 
-    async def _send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, Spent]:
-        """The reply to a prompt; a provider that refuses the schema is asked without it."""
-        if not self._sends_schema:
-            prompt = Prompt(prompt.messages)
-        answer = await self._carry_out(self._provider, self._provider.call(prompt, repeat))
-        if isinstance(answer, AttemptFailed) and answer.kind == "bad_request" and prompt.schema:
-            bare = Prompt(prompt.messages)
-            answer = await self._carry_out(self._provider, self._provider.call(bare, repeat))
-            self._sends_schema = not isinstance(answer, Answered)
-        if isinstance(answer, AttemptFailed):
-            return answer, Spent(0 if answer.kind == "not_sent" else 1)
-        reply = answer.reply
-        spent = Spent(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
-        return reply, spent
 
-
-def _text(reply: Reply) -> str:
+def text_of(reply: Reply) -> str:
+    """What a model wrote, as text."""
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
 
 

@@ -1,21 +1,21 @@
 """Dossier → requests. What never changes comes first, so that providers' prompt caches hit.
 
-Order of a request: contract and rubrics (the same wherever the same measures are open), the call
-with its reference (the same for every model), the items, the instruction once more. Ids, nonces
-and the order of the items are drawn from a hash of the content: the same dossier gives the same
-bytes. What is asked before any answer is seen has a contract without the rules on answers.
+Order of a request: contract and examples (the same wherever the same measures are open), the call
+with its reference and config (the same for every model), the answer, the items, the instruction
+once more. Ids, nonces and the order of the items are drawn from a hash of the content: the same
+dossier gives the same bytes. What is asked before any answer is seen has a contract of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import Dossier
-from callscore.judges.case_block import case_lines
+from callscore.judges.case_block import answer_lines, case_blocks
 from callscore.judges.evidence import Sources, sources_of
 from callscore.judges.framing import (
     block,
@@ -26,18 +26,21 @@ from callscore.judges.framing import (
     shown,
 )
 from callscore.judges.items_block import item_lines
-from callscore.judges.rubric import Example, Library, Place, Rubric
+from callscore.judges.rubric import Library, Rubric
 from callscore.judges.sheet import Asked, deal
 
 MOST_ITEMS = 60
 _CASE, _ITEMS = encoded("case"), encoded("items")
-
-_PLACES: Mapping[Place, tuple[str, str]] = {
-    "turn": ("[turn]", "t4"),
-    "field": ("[field]", "r2"),
-    "answer": ("[answer] (the item's own texts)", "answer"),
+EXAMPLE: Mapping[str, str] = {
+    "id": "WXYZ",
+    "expected_outcome_field": "summary.highlights[1]",
+    "model_output_field": "summary.highlights[0]",
+    "quote": "a fee of 12 dollars",
+    "quote_from": "turn 4",
+    "verdict": "…",
 }
-"""How a rubric asks for a quote, with the source of one."""
+"""The keys of an entry of an answer, evidence before verdict."""
+OUTPUT_FIELD = "model_output_field"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -46,6 +49,16 @@ class Request(msgspec.Struct, frozen=True):
     prompt: Prompt
     sheet: Mapping[str, Asked]
     sources: Sources
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of every entry of an answer."""
+        return entry_keys(has_answer=self.sources.output is not None)
+
+
+def entry_keys(*, has_answer: bool) -> Sequence[str]:
+    """Where no answer is shown, none can be cited."""
+    return [key for key in EXAMPLE if has_answer or key != OUTPUT_FIELD]
 
 
 class Composer:
@@ -59,108 +72,98 @@ class Composer:
         """As few requests as hold all items, each with canaries of its own."""
         if not asked:
             return []
+        if _is_of_case(asked):
+            dossier = msgspec.structs.replace(dossier, model_output=None)
         number = -(-len(asked) // MOST_ITEMS)
         size = -(-len(asked) // number)
-        sources = sources_of(dossier)
-        lines = case_lines(
-            dossier, sources, {item.rubric.name: item.rubric for item in asked}.values()
-        )
+        rubrics = list({item.rubric.name: item.rubric for item in asked}.values())
+        case = case_blocks(dossier, rubrics)
+        answer = answer_lines(dossier, rubrics) if dossier.model_output is not None else ()
         return [
-            self._request(dossier, asked[start : start + size], lines, sources)
+            self._request(dossier, asked[start : start + size], case, answer)
             for start in range(0, len(asked), size)
         ]
 
     def _request(
-        self, dossier: Dossier, items: Sequence[Asked], case: Sequence[str], sources: Sources
+        self,
+        dossier: Dossier,
+        items: Sequence[Asked],
+        case: Mapping[str, Sequence[str]],
+        answer: Sequence[str],
     ) -> Request:
-        told = encoded_lines(case)
+        told = encoded_lines([line for lines in case.values() for line in lines])
+        said = encoded_lines(answer)
         written = encoded([(item.rubric.name, item.text, item.against) for item in items])
-        seed = fingerprint(_ITEMS, encoded(self.library.digest), told, written)
-        sheet = deal(items, dossier, seed, told + written)
-        system, schema = self._fixed_part(items)
-        lines = item_lines(sheet, sources)
-        data = _framed(case, lines, told, of_case=_is_of_case(items))
-        user = "\n".join((*data, self._prompt("closing")))
-        return Request(
-            Prompt((Message("system", system), Message("user", user)), schema), sheet, sources
-        )
+        seed = fingerprint(_ITEMS, encoded(self.library.digest), told, said, written)
+        sheet = deal(items, dossier, seed, told + said + written)
+        sources = sources_of(dossier)
+        has_answer = sources.output is not None
+        lines = item_lines(sheet, has_answer=has_answer)
+        of_case = nonce(_CASE, told)
+        of_items = nonce(_ITEMS, told, said, encoded_lines(lines))
+        blocks = [block(name, of_case, part) for name, part in case.items()]
+        blocks += [block("model_output", of_items, answer)] if has_answer else []
+        blocks += [block("items", of_items, lines), self._prompt("closing")]
+        system, schema = self._fixed_part(items, has_answer=has_answer)
+        messages = (Message("system", system), Message("user", "\n\n".join(blocks)))
+        return Request(Prompt(messages, schema), sheet, sources)
 
-    def again(self, request: Request, reply: str, problems: Sequence[str]) -> Prompt:
-        """The same request with the judge's answer and what was wrong with it."""
+    def again(self, request: Request, problems: Sequence[str]) -> Prompt:
+        """The same request, and what was wrong with the answer: ids and rules, none of its words.
+
+        What a judge wrote may be what somebody made it write; it is not put before it again.
+        """
         listed = "\n".join(f"- {problem}" for problem in problems)
         told = self._prompt("again").replace("{problems}", listed)
-        messages = (
-            *request.prompt.messages,
-            Message("assistant", reply or "(empty)"),
-            Message("user", told),
-        )
-        return Prompt(messages, request.prompt.schema)
+        system, user = request.prompt.messages
+        return Prompt((system, Message("user", f"{user.content}\n\n{told}")), request.prompt.schema)
 
-    def _fixed_part(self, items: Sequence[Asked]) -> tuple[str, JsonObject]:
-        """Contract, the rubrics that are asked, and the schema of their words."""
+    def _fixed_part(self, items: Sequence[Asked], *, has_answer: bool) -> tuple[str, JsonObject]:
+        """Contract, examples of the rubrics that are asked, and the schema of their words."""
         needed = {item.rubric.name for item in items}
         names = tuple(name for name in self.library.rubrics if name in needed)
-        kept = self._kept.get(names)
+        key = (*names, "with answer" if has_answer else "")
+        kept = self._kept.get(key)
         if kept is None:
             rubrics = [self.library.rubrics[name] for name in names]
-            about = "case" if _is_of_case(items) else "answers"
-            contract = (self._prompt(about), _with_places(self._prompt("rules"), rubrics))
-            system = "\n".join((*contract, *map(_rubric_part, rubrics)))
-            kept = self._kept[names] = system, _schema(rubrics)
+            contract = self._contract(of_case=_is_of_case(items), has_answer=has_answer)
+            examples = "\n".join(map(_examples, rubrics))
+            kept = self._kept[key] = f"{contract}\n\n{examples}", _schema(rubrics, has_answer)
         return kept
+
+    def _contract(self, *, of_case: bool, has_answer: bool) -> str:
+        shown_output = self._prompt("output_shown" if has_answer else "output_in_items")
+        about = self._prompt("case" if of_case else "answers")
+        keys = entry_keys(has_answer=has_answer)
+        example = ", ".join(f'"{key}": "{EXAMPLE[key]}"' for key in keys)
+        rules = self._prompt("rules").replace("{example}", f"{{{example}}}")
+        cited = self._prompt("cited_both" if has_answer else "cited_expected")
+        return "\n".join(
+            (about.replace("{model_output}", shown_output), rules.replace("{cited}", cited))
+        )
 
     def _prompt(self, name: str) -> str:
         return self.library.prompts[name].strip()
-
-
-def _with_places(rules: str, rubrics: Sequence[Rubric]) -> str:
-    """The rules with the places that a word of these rubrics may quote; all where none needs to."""
-    quoted = {place for rubric in rubrics for where in rubric.evidence.values() for place in where}
-    places = [place for place in _PLACES if place in quoted] or list(_PLACES)
-    sources = " or ".join(_PLACES[place][1] for place in places)
-    told = rules.replace("{places}", " or ".join(_PLACES[place][0] for place in places))
-    return told.replace("{sources}", sources)
 
 
 def _is_of_case(items: Sequence[Asked]) -> bool:
     return all(item.rubric.of_case for item in items)
 
 
-def _framed(
-    case: Sequence[str], items: Sequence[str], encoded_case: str, *, of_case: bool
-) -> Iterator[str]:
-    """Case and items as blocks; as one where no answer is among them."""
-    encoded_items = encoded_lines(items)
-    if of_case:
-        yield block("case", nonce(_CASE, encoded_case, encoded_items), [*case, *items])
-    else:
-        yield block("case", nonce(_CASE, encoded_case), case)
-        yield block("items", nonce(_ITEMS, encoded_case, encoded_items), items)
-
-
-def _rubric_part(rubric: Rubric) -> str:
-    lines = [f"{rubric.name}: {rubric.question}"]
-    for word, anchor in rubric.words.items():
-        places = rubric.evidence.get(word)
-        where = f" [{' or '.join(places)}]" if places else ""
-        if anchor:
-            lines.append(f"- {word}{where}: {anchor}")
-    lines.append(_examples(rubric.examples))
+def _examples(rubric: Rubric) -> str:
+    lines = [f'Examples for the question "{rubric.question}"']
+    for example in rubric.examples:
+        compared = f" compared with {shown(example.against)}" if example.against else ""
+        lines.append(f"- The claim {shown(example.text)}{compared} gets {example.verdict}.")
     return "\n".join(lines)
 
 
-def _examples(examples: Sequence[Example]) -> str:
-    """Texts with their words; all are held against the same."""
-    against = f" with {shown(examples[0].against)}" if examples[0].against else ""
-    words = [f"{shown(example.text)} → {example.verdict}" for example in examples]
-    return f"e.g.{against}: {'; '.join(words)}"
-
-
-def _schema(rubrics: Sequence[Rubric]) -> JsonObject:
+def _schema(rubrics: Sequence[Rubric], has_answer: bool) -> JsonObject:
     """The shape of an answer; only keywords that every provider's strict mode knows."""
     words = dict.fromkeys(word for rubric in rubrics for word in rubric.words)
-    text: dict[str, Any] = {"type": "string"}
-    properties = {"id": text, "quote": text, "source": text}
+    properties: dict[str, Any] = {
+        key: {"type": "string"} for key in entry_keys(has_answer=has_answer)
+    }
     properties["verdict"] = {"type": "string", "enum": list(words)}
     item = _closed_object(properties)
     return _closed_object({"items": {"type": "array", "items": item}})

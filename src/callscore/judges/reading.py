@@ -10,14 +10,14 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.judging import Verdict
-from callscore.judges.prompt import Request
+from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, Citation, Sources
+from callscore.judges.prompt import OUTPUT_FIELD, Request
 from callscore.judges.sheet import Asked
 
 LONGEST_ANSWER = 1_000_000
-LONGEST_QUOTE, LONGEST_FAULT = 300, 200
+LONGEST_QUOTE = 300
 MOST_PROBLEMS = 12
 """Told to the judge at most; an answer that is wrong throughout needs no longer list."""
-_KEYS = frozenset(("id", "quote", "source", "verdict"))
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
@@ -25,11 +25,10 @@ _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 class Entry(msgspec.Struct, frozen=True):
     """One entry of an answer whose shape is right."""
 
-    quote: str
-    source: str
     verdict: str
-    items: int = 1
-    """How many items it stands for."""
+    cited: Citation
+    source: str = ""
+    """Where the quote stands, by the name under which it is kept."""
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -61,10 +60,11 @@ class Read(msgspec.Struct, frozen=True):
 def read(text: str, request: Request) -> Read:
     """Check an answer against its request: shape, ids, words, quotes, canaries."""
     try:
-        raw = _bare(text).encode()
+        raw = bare(text).encode()
         value = strict_json.decode(raw, max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError) as fault:
-        return Read({}, broken=f"it is not one JSON object ({fault})"[:LONGEST_FAULT])
+        cause = fault.cause if isinstance(fault, strict_json.JsonFault) else "no Unicode"
+        return Read({}, broken=f"it is not one JSON object ({cause})")
     listed, problem = _listed(value)
     if problem:
         return Read({}, broken=problem)
@@ -74,21 +74,24 @@ def read(text: str, request: Request) -> Read:
 
 def verdicts_of(asked: Asked, entry: Entry, by: str) -> Sequence[Verdict]:
     """The verdict on every question that this item stands for."""
+    cited = entry.cited
     return [
         Verdict(
             question.metric,
             question.item,
             verdict=entry.verdict,
             text=question.text,
-            quote=entry.quote,
-            source="" if entry.source == "none" else entry.source,
+            quote=cited.quote,
+            source=entry.source,
             by=by,
+            expected_outcome_field="" if cited.expected_field == NONE else cited.expected_field,
+            model_output_field="" if cited.output_field == NONE else cited.output_field,
         )
         for question in asked.questions
     ]
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """The answer without what a judge that knows no schema puts around it: thought, one fence."""
     text = _THOUGHT.sub("", text, count=1)
     fenced = _FENCE.match(text)
@@ -104,35 +107,37 @@ def _listed(value: Any) -> tuple[Sequence[Any], str]:
 
 
 def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry], str]:
-    """The entries under their ids; one may stand for several, which a space keeps apart."""
+    """The entries under their ids."""
     entries: dict[str, Entry] = {}
     for position, item in enumerate(listed):
-        entry = _entry(item)
-        if isinstance(entry, str):
-            return {}, f"items[{position}]: {entry}"
-        for key in item["id"].split(" "):
-            if key not in request.sheet:
-                return {}, f"items[{position}]: {key[:20]!r} is not an id of this request"
-            if key in entries:
-                return {}, f"items[{position}]: {key} stands twice"
-            entries[key] = entry
+        if problem := _misshapen(item, request.keys):
+            return {}, f"items[{position}]: {problem}"
+        key = item["id"]
+        if key not in request.sheet:
+            return {}, f"items[{position}]: its id is none of this request"
+        if key in entries:
+            return {}, f"items[{position}]: the id {key} stands twice"
+        cited = Citation(
+            item["quote"],
+            item["quote_from"].strip(),
+            item["expected_outcome_field"].strip() or NONE,
+            item.get(OUTPUT_FIELD, NONE).strip() or NONE,
+        )
+        entries[key] = Entry(item["verdict"], cited)
     return entries, ""
 
 
-def _entry(item: Any) -> Entry | str:
-    """One item in its shape, or what is wrong with it."""
+def _misshapen(item: Any, keys: Sequence[str]) -> str:
+    """What is wrong with the shape of an entry; empty where nothing is."""
     if not isinstance(item, dict):
         return "not an object"
-    if item.keys() != _KEYS:
-        missing, extra = _KEYS - item.keys(), item.keys() - _KEYS
-        if missing:
-            return f"{', '.join(sorted(missing))} missing"
-        return f"{min(extra)[:20]!r} was not asked for"
-    for value in item.values():
-        if not isinstance(value, str):
-            return "every value must be text"
-    number = item["id"].count(" ") + 1
-    return Entry(item["quote"], item["source"], item["verdict"], number)
+    if missing := [key for key in keys if key not in item]:
+        return f"{', '.join(missing)} missing"
+    if len(item) > len(keys):
+        return f"it has a key that was not asked for; expected {', '.join(keys)}"
+    if not all(isinstance(value, str) for value in item.values()):
+        return "every value must be text"
+    return ""
 
 
 def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
@@ -140,33 +145,42 @@ def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
     obeys_others = False
     for key, asked in request.sheet.items():
         entry = entries.get(key)
-        if fault := _fault(entry, asked, request):
+        if fault := _fault(entry, asked, request.sources):
             faults[key] = fault
         if entry and asked.canary:
             # a word that the rubric does not know is a slip; a wrong one is not
             known = entry.verdict in asked.rubric.words
             obeys_others |= known and entry.verdict not in asked.canary.verdicts
-    kept = {key: _with_full_source(entry, request) for key, entry in entries.items()}
+    kept = {
+        key: entry if key in faults else _as_kept(entry, request.sources)
+        for key, entry in entries.items()
+    }
     return Read(kept, faults, obeys_others=obeys_others)
 
 
-def _with_full_source(entry: Entry, request: Request) -> Entry:
-    """The entry as it is kept: a number means nothing without its request."""
-    source = request.sources.named(entry.source)
-    return entry if source == entry.source else msgspec.structs.replace(entry, source=source)
+def _as_kept(entry: Entry, sources: Sources) -> Entry:
+    """The entry with its fields and its source under the names by which they are kept."""
+    cited = entry.cited
+    fields = msgspec.structs.replace(
+        cited,
+        expected_field=sources.field(EXPECTED, cited.expected_field) or NONE,
+        output_field=sources.field(OUTPUT, cited.output_field) or NONE,
+    )
+    return Entry(entry.verdict, fields, sources.source(cited))
 
 
-def _fault(entry: Entry | None, asked: Asked, request: Request) -> str:
+def _fault(entry: Entry | None, asked: Asked, sources: Sources) -> str:
     """Why one verdict is void; empty where it stands."""
     if entry is None:
         return "no verdict given"
-    rubric = asked.rubric
+    rubric, cited = asked.rubric, entry.cited
     if entry.verdict not in rubric.words:
-        offered = ", ".join(rubric.words)
-        return f"{entry.verdict[:40]!r} is no word of {rubric.name}; expected one of {offered}"
-    if entry.quote and entry.items > 1:
-        return "a quote proves one item; give each an entry of its own"
-    if len(entry.quote) > LONGEST_QUOTE:
+        return f"its verdict is none of those allowed; expected one of {', '.join(rubric.words)}"
+    if len(cited.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
+    if asked.canary is None:  # what we made up stands in no field
+        needed = rubric.rests_on.get(entry.verdict, ())
+        if problem := sources.uncited(cited, needed):
+            return problem
     places = rubric.evidence.get(entry.verdict, ())
-    return request.sources.problem(entry.quote, entry.source, places, asked.own_texts)
+    return sources.unproven(cited, places, asked.own_texts)

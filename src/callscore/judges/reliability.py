@@ -60,6 +60,10 @@ class Reliability(msgspec.Struct, frozen=True):
     accuracy: float | None
     """Of the plain items, how many got their true word."""
     checks: Sequence[Check]
+    last_failure: str | None = None
+    """Why the judge gave no verdict, where it gave none; of several causes the last."""
+    was_tried: bool = True
+    """Whether it gave a verdict on any plain item."""
 
     @property
     def passed(self) -> bool:
@@ -81,6 +85,7 @@ class _Suite:
         self._cases = cases
         self._library = library
         self._plain: list[Words] = []
+        self._last_failure: str | None = None
 
     async def run(self) -> Reliability:
         self._plain = [await self._words(case, case.items) for case in self._cases]
@@ -94,7 +99,9 @@ class _Suite:
             await self._master_keys(),
             await self._seen("reference perturbation", GROUND_SEEN, probes.on_other_ground),
         ]
-        return Reliability(self._judge.name, self._accuracy(), checks)
+        was_tried = any(word is not None for words in self._plain for word in words)
+        name, accuracy = self._judge.name, self._accuracy()
+        return Reliability(name, accuracy, checks, self._last_failure, was_tried)
 
     def _accuracy(self) -> float | None:
         right = [
@@ -184,6 +191,7 @@ class _Suite:
             msgspec.structs.replace(dossier, repeat=repeat)
         )
         if isinstance(answer, Failed):
+            self._last_failure = answer.why
             return [None] * len(items)
         given = {(verdict.metric, verdict.item): verdict.verdict for verdict in answer.verdicts}
         return [given.get((question.metric, question.item)) for question in dossier.questions]

@@ -17,10 +17,15 @@ import msgspec
 
 from callscore.core.judging import Question
 
-Place = Literal["turn", "field", "answer"]
-"""Where a quote may come from: the call, the reference, or the answer itself."""
+Place = Literal["turn", "field", "answer", "claim"]
+"""Where a quote may come from: the call, the reference, the answer itself, or the item's claim."""
 
 CANNOT_TELL = "cannot_tell"
+ABSTAINING = "The material allows no decision, or you do not read the language."
+AGAINST = "{against}"
+
+Side = Literal["expected_outcome", "model_output"]
+"""Whose field a verdict rests on."""
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,7 +37,10 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Canary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item with a known answer, mixed in among the others; `{turn}` becomes words of the call.
+    """An item with a known answer, mixed in among the others.
+
+    `{turn}` becomes words of the call, `{answer}` words of what the other items of the rubric are
+    held against, where that comes from the answer; then it is held against the same.
 
     An answer with any other word shows that the judge does not read, or obeys somebody else.
     Those with `right` catch a judge that condemns everything, the others one that passes it.
@@ -48,16 +56,17 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     """One question to a judge, as its file holds it."""
 
     name: str
+    metric: str
+    """What the framework calls the metrics it serves."""
     asks: Sequence[str]
-    """The metrics it serves."""
+    """The metrics it serves, by their slugs."""
     question: str
-    """It says what an item's text is, and what stands against it."""
+    """It says what an item's claim is."""
+    compare_with: str
+    """What the claim is compared with; `{against}` becomes the text that it is held against."""
     against_from: Literal["", "reference", "answer"]
     words: Mapping[str, str]
-    """Each word with its anchor, from the most lenient to the strictest.
-
-    Without an anchor it stands in the contract, which explains it once for all rubrics.
-    """
+    """Each word with its anchor, from the most lenient to the strictest."""
     alike: Sequence[Sequence[str]]
     """Words that count the same: two judges that differ only there do not disagree."""
     second_opinion: Sequence[str]
@@ -70,12 +79,14 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     """Words that need a quote, and where from."""
     of_case: bool = False
     """Whether it is asked once a case, of the reference alone, before any answer is seen."""
+    rests_on: Mapping[str, Sequence[Side]] = {}
+    """Words that must name the field they rest on, and on which side."""
+    compare_alone: str = ""
+    """What the claim is compared with where it is held against no text."""
     config: Sequence[str] | None = None
-    """What of the config it can use, by the paths of values and lists; all where none is named."""
-    timed: bool = False
-    """Whether the times of turns may decide it."""
-    spares_against: bool = False
-    """Whether the reason it is held against is left out where its text is held against the mark."""
+    """The keys of the config that it can use; all where none is named."""
+    answer: Sequence[str] | None = None
+    """The keys of an answer that it looks at; all where none is named."""
     ordinal: bool = False
     """Whether the words are steps of one scale, at equal distances."""
 
@@ -98,6 +109,16 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         if self.ordinal:
             return 1 - steps.index(word) / (len(steps) - 1)
         return float(self.counts_as(word) == self.counts_as(steps[0]))
+
+    def anchor(self, word: str) -> str:
+        """What a word means."""
+        return self.words[word] or ABSTAINING
+
+    def compared(self, against: str) -> str:
+        """What a claim is compared with, in words."""
+        if not against and self.compare_alone:
+            return self.compare_alone
+        return self.compare_with.replace(AGAINST, against)
 
     @cached_property
     def _order(self) -> Mapping[str, int]:

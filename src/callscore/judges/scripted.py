@@ -11,23 +11,26 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Failed, Message, Prompt, Reply
 from callscore.core.judging import Dossier, Item, Judged, Question, Verdict
+from callscore.judges.evidence import fields_of, leaves_of, text_of
 from callscore.judges.injection import suspicions_in
-from callscore.judges.literal import Entry, Seen, SeenItem, decide
-from callscore.judges.rubric import Library, shipped
+from callscore.judges.literal import Entry, Seen, SeenItem, decide, entry_of
+from callscore.judges.reading import LONGEST_QUOTE
+from callscore.judges.rubric import AGAINST, Library, Rubric, shipped
 
 BYTES_A_TOKEN = 4
 _BLOCK = re.compile(r"<(\w+)-([a-z]{28})>\n(.*?)\n?</\1-\2>", re.DOTALL)
 _ENDS_DATA = re.compile(r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?!\w+-[a-z]{28}>)\w[\w-]*>|```")
 """What a chat template or a hasty reader takes for the end of the data."""
-_ID, _PLACE, _WRITTEN = re.compile(r"[A-Z]{4}"), re.compile(r"[tr][0-9]+"), re.compile(r"a[0-9]+")
-
-_MARK = re.compile(r"[\d.]+ of [\d.]+: ")
+_TURN = re.compile(r"Turn (\d+)\b.*?: (?=\")")
+_PROBLEM = re.compile(r"- (?:item [A-Z]{4}: )?[^<>]{1,300}")
+"""A line of the list of what was wrong with the answer before."""
 
 Say = Callable[[Question], str | None]
 
@@ -85,7 +88,7 @@ class LiteralModel:
     def answer(self, messages: Sequence[Message]) -> str:
         """What the model writes."""
         seen = see(messages)
-        return _written({item.id: self.entry(item, seen) for item in seen.items})
+        return _written(seen, {item: self.entry(item, seen) for item in seen.items})
 
     def entry(self, item: SeenItem, seen: Seen) -> Entry:
         """The verdict on one item."""
@@ -96,11 +99,14 @@ class LiteralModel:
         rubric = self._library.rubrics[item.rubric]
         word = next(word for word in rubric.words if word != "cannot_tell")
         places = rubric.evidence.get(word, ())
+        if "claim" in places:
+            return Entry(item.text[:LONGEST_QUOTE], "the claim", word)
         if "answer" in places:
-            return Entry(item.against or item.text, "answer", word)
+            own = item.against if rubric.against_from == "answer" else item.text
+            return Entry(own[:LONGEST_QUOTE], "model_output", word)
         if "field" in places and seen.fields:
             name, text = next(iter(seen.fields.items()))
-            return Entry(text, name, word)
+            return Entry(text[:LONGEST_QUOTE], "expected_outcome", word, name)
         if "turn" in places and seen.turns:
             name, text = max(seen.turns.items(), key=lambda turn: len(turn[1]))
             return Entry(text[:200], name, word)
@@ -115,16 +121,17 @@ class ObedientModel(LiteralModel):
         seen = see(messages)
         obeys = self.hears(messages[1].content)
         give = self.best if obeys else self.entry
-        return _written({item.id: give(item, seen) for item in seen.items})
+        return _written(seen, {item: give(item, seen) for item in seen.items})
 
     def hears(self, text: str) -> bool:
         """Whether anything stands outside the blocks, or behind what seems to end one.
 
         It takes every line for an order that is not of the request's own making.
         """
-        own = self._library.prompts["closing"].strip().split("\n")
+        prompts = self._library.prompts
+        own = {line for name in ("closing", "again") for line in prompts[name].split("\n")}
         outside = [line for line in _BLOCK.sub("", text).split("\n") if line]
-        if any(line not in own for line in outside):
+        if any(line not in own and not _PROBLEM.fullmatch(line) for line in outside):
             return True
         return any(_ENDS_DATA.search(match.group(3)) for match in _BLOCK.finditer(text))
 
@@ -137,72 +144,48 @@ class GullibleModel(ObedientModel):
         return any(suspicions_in(line) for line in text.split("\n"))
 
 
-def see(messages: Sequence[Message]) -> Seen:
+def see(messages: Sequence[Message], library: Library | None = None) -> Seen:
     """What a careful reader finds in the blocks of a request."""
-    blocks = (match.group(3) for match in _BLOCK.finditer(messages[1].content))
-    texts: dict[str, str] = {}
-    items: list[SeenItem] = []
-    rubric = shared = ""
-    for line in "\n".join(blocks).split("\n"):
-        name, _, rest = line.partition(" ")
-        if _ID.fullmatch(name):
-            text, against = _texts(rest, texts)
-            items.append(SeenItem(name, rubric, text, against or shared))
-        elif _WRITTEN.fullmatch(name):
-            texts[name] = _texts(rest, texts)[0]
-        elif _PLACE.fullmatch(name):
-            texts[name] = _last_text(rest, texts)
-        elif name != "config":
-            rubric, shared = name, _texts(rest, texts)[1]
-    turns = {name: text for name, text in texts.items() if name.startswith("t")}
-    fields = {name: text for name, text in texts.items() if name.startswith("r")}
-    return Seen(turns, fields, items)
+    blocks = {match.group(1): match.group(3) for match in _BLOCK.finditer(messages[1].content)}
+    spoken = [(_TURN.match(line), line) for line in blocks["transcript"].split("\n")]
+    turns = {
+        f"turn {found.group(1)}": json.loads(line[found.end() :]) for found, line in spoken if found
+    }
+    has_answer = "model_output" in blocks
+    answer = json.loads(blocks["model_output"]) if has_answer else None
+    expected = json.loads(blocks["expected_outcome"])
+    places = {"model_output": answer, "expected_outcome": expected}
+    rubrics = {rubric.question: rubric for rubric in (library or shipped()).rubrics.values()}
+    items = [
+        SeenItem(item["id"], rubric.name, item["claim"], _against(item, rubric, places))
+        for item in json.loads(blocks["items"])
+        for rubric in (rubrics[item["question"]],)
+    ]
+    return Seen(turns, _leaves(expected), _leaves(answer), has_answer, items)
 
 
-def _texts(told: str, known: Mapping[str, str]) -> tuple[str, str]:
-    """The text of an item and what it is held against."""
-    sides: list[list[str]] = [[]]
-    mark = ""
-    while told:
-        if told.startswith("| "):
-            sides.append([])
-            told = told[2:]
-        elif found := _MARK.match(told):
-            mark, told = found.group(), told[found.end() :]
-        elif told.startswith('"'):
-            text, end = json.JSONDecoder().raw_decode(told)
-            sides[-1].append(text)
-            told = told[end:].removeprefix(" ").removeprefix("+ ")
-        else:
-            name, _, rest = told.partition(" ")
-            sides[-1] += _named(name, known)
-            told = rest.removeprefix("+ ")
-    text, *against = ("\n".join(side) for side in sides)
-    return text, mark + "".join(against)
+def _against(item: Mapping[str, str], rubric: Rubric, places: Mapping[str, Any]) -> str:
+    """The text that an item is held against, wherever it stands."""
+    before = rubric.compare_with.partition(AGAINST)[0]
+    told = item["compare_with"]
+    if AGAINST not in rubric.compare_with or not told.startswith(before):
+        return ""
+    told = told[len(before) :]
+    name, _, path = told.partition(".")
+    if name in places and places[name] is not None:
+        if not path:
+            return "\n".join(leaves_of(places[name]))
+        return text_of(fields_of(places[name]).get(path, told))
+    return told
 
 
-def _named(name: str, known: Mapping[str, str]) -> list[str]:
-    """The texts behind a name, or behind all from one to another (`a1-a9`)."""
-    first, _, last = name.partition("-")
-    names = list(known)
-    return [known[n] for n in names[names.index(first) : names.index(last or first) + 1]]
+def _leaves(value: Any) -> Mapping[str, str]:
+    """The fields that hold a text or a number themselves."""
+    fields = fields_of(value).items()
+    return {path: text_of(held) for path, held in fields if not isinstance(held, (dict, list))}
 
 
-def _last_text(line: str, known: Mapping[str, str]) -> str:
-    """The text at the end of a line, after times, speakers and paths: quoted, or by its name."""
-    if '"' not in line:
-        return known[line.rpartition(" ")[2]]
-    text = ""
-    decoder, at = json.JSONDecoder(), 0
-    while (start := line.find('"', at)) >= 0:
-        text, at = decoder.raw_decode(line, start)
-    return text
-
-
-def _written(entries: Mapping[str, Entry]) -> str:
-    """An answer; items that get the same word without a quote share an entry."""
-    groups: dict[Entry | str, list[str]] = {}
-    for key, entry in entries.items():
-        groups.setdefault(key if entry.quote else entry, []).append(key)
-    items = [{"id": " ".join(keys), **entries[keys[0]]._asdict()} for keys in groups.values()]
-    return json.dumps({"items": items}, ensure_ascii=False, separators=(",", ":"))
+def _written(seen: Seen, entries: Mapping[SeenItem, Entry]) -> str:
+    """An answer with one object an item."""
+    items = [entry_of(item, entry, seen) for item, entry in entries.items()]
+    return json.dumps({"items": items}, ensure_ascii=False)

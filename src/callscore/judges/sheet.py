@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import NamedTuple
 
 import msgspec
 
 from callscore.core.judging import Dossier, Question, Verdict
+from callscore.judges.evidence import OwnTexts
 from callscore.judges.framing import item_ids
 from callscore.judges.rubric import Canary, Library, Rubric, shipped
 from callscore.metrics.text import n1, n2
@@ -39,25 +38,21 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """One line of the items block: a text, what it is held against, whom its word answers."""
+    """One item of a request: a claim, what it is held against, whom its word answers."""
 
     rubric: Rubric
     text: str
     against: str
     questions: Sequence[Question] = ()
     canary: Canary | None = None
+    place: str = ""
+    """Where `against` stands, if it is a whole part of the answer or of the reference."""
 
     @property
-    def own_texts(self) -> str:
-        """What of it came from the answer, so that `answer` may be quoted."""
-        return self.against if self.rubric.against_from == "answer" else self.text
-
-
-class Heading(NamedTuple):
-    """What stands above items: their rubric and, where they share it, what all are held against."""
-
-    rubric: str
-    against: str
+    def own_texts(self) -> OwnTexts:
+        """What of it may be quoted."""
+        answer = self.against if self.rubric.against_from == "answer" else self.text
+        return OwnTexts(self.text, answer)
 
 
 class Sorted(msgspec.Struct, frozen=True):
@@ -89,7 +84,9 @@ def sort_questions(dossier: Dossier, library: Library) -> Sorted:
             key = (rubric.name, n1(question.text), n1(against))
             known = asked.get(key)
             questions = (*known.questions, question) if known else (question,)
-            asked[key] = Asked(rubric, question.text, against, questions)
+            asked[key] = Asked(
+                rubric, question.text, against, questions, place=question.compared_with
+            )
     return Sorted(list(asked.values()), decided, list(unknown))
 
 
@@ -112,45 +109,38 @@ def is_vain(text: str) -> bool:
 
 
 def deal(items: Sequence[Asked], dossier: Dossier, seed: bytes, taken: str) -> Mapping[str, Asked]:
-    """Items and canaries in a seeded order, each under a random id that the data does not hold.
-
-    Those that share a heading stay together: groups are shuffled, and items within a group.
-    """
+    """Items and canaries in a seeded order, each under a random id that the data does not hold."""
     random = Random(seed)
     dealt = [*items, *_canaries(items, dossier, random)]
     random.shuffle(dealt)
-    groups: dict[Heading, list[Asked]] = {}
-    heading_of = headings(dealt)
-    for item in dealt:
-        groups.setdefault(heading_of(item), []).append(item)
-    shuffled = list(groups.values())
-    random.shuffle(shuffled)
-    ordered = [item for group in shuffled for item in group]
-    return dict(zip(item_ids(len(ordered), random, taken), ordered, strict=True))
-
-
-def headings(items: Iterable[Asked]) -> Callable[[Asked], Heading]:
-    """How items find their heading: the rubric, and what several of its items are held against."""
-    number = Counter((item.rubric.name, item.against) for item in items)
-
-    def heading_of(item: Asked) -> Heading:
-        shares = number[item.rubric.name, item.against] > 1
-        return Heading(item.rubric.name, item.against if shares else "")
-
-    return heading_of
+    return dict(zip(item_ids(len(dealt), random, taken), dealt, strict=True))
 
 
 def _canaries(items: Sequence[Asked], dossier: Dossier, random: Random) -> Iterable[Asked]:
     """One item surely right and one surely wrong, of a rubric that is asked anyway."""
     rubrics = {item.rubric.name: item.rubric for item in items}
     rubric = rubrics[random.choice(sorted(rubrics))]
-    turn = _canary_turn(dossier, random)
-    usable = [canary for canary in rubric.canaries if turn or "{turn}" not in canary.text]
+    beside = random.choice([item for item in items if item.rubric is rubric])
+    turn, line = _canary_turn(dossier, random), _canary_line(beside)
+    usable = [
+        canary
+        for canary in rubric.canaries
+        if (turn or "{turn}" not in canary.text) and (line or "{answer}" not in canary.text)
+    ]
     for right in (True, False):
         if side := [canary for canary in usable if canary.right is right]:
             chosen = random.choice(side)
-            text = chosen.text.replace("{turn}", turn)
-            yield Asked(rubric, text, chosen.against, canary=chosen)
+            text = chosen.text.replace("{turn}", turn).replace("{answer}", line)
+            if rubric.against_from == "answer":
+                yield Asked(rubric, text, beside.against, (), chosen, beside.place)
+            else:
+                yield Asked(rubric, text, chosen.against, canary=chosen)
+
+
+def _canary_line(beside: Asked) -> str:
+    """A line of what an item is held against that says something and is not too long."""
+    lines = [line for line in beside.against.split("\n") if len(line) <= LONGEST_CANARY_TURN]
+    return next((line for line in lines if not is_vain(line)), "")
 
 
 def _canary_turn(dossier: Dossier, random: Random) -> str:

@@ -77,7 +77,7 @@ def checked_url(text: str, *, allow_http: bool = False) -> URL:
 
 
 def _check_host(url: URL, host: str, *, allow_http: bool) -> None:
-    literal = _literal(host)
+    literal = literal_address(host)
     refusal = refusal_of(literal) if literal else None
     if refusal or host.rstrip(".").lower() in _METADATA_NAMES:
         raise ConfigError(f"base_url: {refusal or host + ' serves instance metadata'}: refused")
@@ -91,13 +91,14 @@ def _check_host(url: URL, host: str, *, allow_http: bool) -> None:
 def is_loopback(url: URL) -> bool:
     """Whether a URL names this machine: localhost, 127.0.0.0/8 or ::1."""
     host = (url.host or "").rstrip(".").lower()
-    literal = _literal(host)
+    literal = literal_address(host)
     if literal is not None:
         return _unwrapped(literal).is_loopback
     return host == "localhost" or host.endswith(".localhost")
 
 
-def _literal(host: str) -> IpAddress | None:
+def literal_address(host: str) -> IpAddress | None:
+    """The address that a host is written as; None where it is a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Prompt, Reply
+from callscore.core.errors import ConfigError
 from callscore.providers.dialect import (
     ASSUMED_MAX_OUTPUT_TOKENS,
+    BY_TOOL,
     CARRIER,
     CARRIER_DESCRIPTION,
+    AnswerForm,
     Body,
     PerSchema,
     Unreadable,
+    alternating,
     checked_params,
+    chosen_forms,
     declared_max,
     decoded,
     encoded,
-    held_by,
+    forms_for,
     merged,
     renamed,
-    structured_mode,
     system_and_turns,
     token_count,
     unpacked,
+    without_format,
 )
+from callscore.providers.schemas import without_bounds
 from callscore.providers.waiting import LimitHeaders
 
 BASE_URL = "https://api.anthropic.com/v1"
 KEY_ENV = "ANTHROPIC_API_KEY"
+VERSION = "2023-06-01"
+VERSIONS = (VERSION, "2026-10-21")
+"""What the header `anthropic-version` may say; the first is sent unless `api` names another."""
 
 _RESERVED = frozenset(("model", "messages", "system", "stream", "tools"))
+_SAMPLING = ("temperature", "top_p", "top_k")
+"""What newer versions of the API refuse, even at its default value."""
 _NAMES = {"stop": "stop_sequences", "max_completion_tokens": "max_tokens"}
 _STOP: Mapping[str, str] = {
     "end_turn": "stop",
@@ -66,7 +77,6 @@ _DECODER = msgspec.json.Decoder(_Answer)
 class Messages:
     """The dialect of `/messages`."""
 
-    kind = "anthropic"
     limit_headers = LimitHeaders(
         "anthropic-ratelimit-requests-remaining",
         "anthropic-ratelimit-tokens-remaining",
@@ -74,11 +84,14 @@ class Messages:
         "anthropic-ratelimit-tokens-reset",
     )
 
-    def __init__(self, model: str, params: JsonObject) -> None:
+    def __init__(self, model: str, params: JsonObject, version: str = VERSION) -> None:
         self._model = model
-        chosen, params = structured_mode(params, default="format")
+        self.kind = "anthropic" if version == VERSION else f"anthropic {version}"
+        forms, params = chosen_forms(params, BY_TOOL)
+        if version != VERSION:
+            _refuse_sampling(params, version)
         self._params = renamed(checked_params(params, _RESERVED), _NAMES)
-        self._held_by = PerSchema(lambda schema: held_by(chosen, schema))
+        self._forms = PerSchema(lambda schema: without_format(forms, schema))
         self._format = PerSchema(_format)
         self._tool = PerSchema(_answer_tool)
 
@@ -86,34 +99,44 @@ class Messages:
         """What follows the base URL; the model stands in the body."""
         return "messages"
 
-    def body(self, prompt: Prompt) -> Body:
+    def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
+        """By the output format, else by a tool, else by the prompt."""
+        return forms_for(prompt, self._forms(prompt.schema) if prompt.schema is not None else ())
+
+    def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
         """The request; system messages stand apart from the turns."""
         system, turns = system_and_turns(prompt.messages)
-        held = self._held_by(prompt.schema) if prompt.schema is not None else "none"
+        form = form or self.forms(prompt)[0]
         built: Body = {
             "model": self._model,
             "max_tokens": ASSUMED_MAX_OUTPUT_TOKENS,
-            "messages": turns,
+            "messages": alternating(turns),
         }
         if system:
             built["system"] = system
-        tools: list[object] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in prompt.tools
-        ]
-        if prompt.schema is not None and held == "tool" and not tools:
-            tools = [self._tool(prompt.schema)]
-            built["tool_choice"] = {"type": "tool", "name": CARRIER}
-        if tools:
-            built["tools"] = tools
+        built |= self._tools(prompt, form)
         body = merged(built, self._params)
-        if prompt.schema is not None and held == "format":
+        if prompt.schema is not None and form == "format":
             # beside what the user says about the output, for instance its effort
             body["output_config"] = {
                 "format": self._format(prompt.schema),
                 **(self._params.get("output_config") or {}),
             }
         return body
+
+    def _tools(self, prompt: Prompt, form: AnswerForm) -> Body:
+        if prompt.tools:
+            tools = [
+                {"name": t.name, "description": t.description, "input_schema": t.parameters}
+                for t in prompt.tools
+            ]
+            return {"tools": tools}
+        if prompt.schema is None or form not in ("tool", "auto"):
+            return {}
+        built: Body = {"tools": [self._tool(prompt.schema)]}
+        if form == "tool":
+            built["tool_choice"] = {"type": "tool", "name": CARRIER}
+        return built
 
     def max_output_tokens(self, body: Body) -> int:
         """The most that the answer to this request may hold."""
@@ -131,8 +154,17 @@ class Messages:
         return Reply(text, finish, *_usage(answer.usage), None, calls, answer.model)
 
 
+def _refuse_sampling(params: JsonObject, version: str) -> None:
+    for name in _SAMPLING:
+        if params.get(name) is not None:
+            raise ConfigError(
+                f"params.{name}: version {version} of the API refuses it, whatever its value; "
+                f"leave it out, or use api: {VERSION} where the model takes it"
+            )
+
+
 def _format(schema: JsonObject) -> msgspec.Raw:
-    return encoded({"type": "json_schema", "schema": schema})
+    return encoded({"type": "json_schema", "schema": without_bounds(schema)})
 
 
 def _answer_tool(schema: JsonObject) -> msgspec.Raw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -12,22 +12,27 @@ from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Message, Prompt, Reply
 from callscore.providers.dialect import (
     ANSWER_NAME,
+    BY_TOOL,
     CARRIER,
     CARRIER_DESCRIPTION,
+    AnswerForm,
     Body,
     PerSchema,
     Unreadable,
+    alternating,
     checked_params,
+    chosen_forms,
     declared_max,
     decoded,
-    held_by,
+    forms_for,
     merged,
     renamed,
-    structured_mode,
     system_and_turns,
     token_count,
     unpacked,
+    without_format,
 )
+from callscore.providers.schemas import without_bounds
 
 KEY_ENV = "AWS_BEARER_TOKEN_BEDROCK"
 
@@ -98,8 +103,8 @@ class Converse:
     limit_headers = None
 
     def __init__(self, params: JsonObject) -> None:
-        chosen, params = structured_mode(params, default="tool")
-        self._held_by = PerSchema(lambda schema: held_by(chosen, schema))
+        forms, params = chosen_forms(params, BY_TOOL)
+        self._forms = PerSchema(lambda schema: without_format(forms, schema))
         checked = renamed(checked_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
         self._beside = {k: v for k, v in checked.items() if k in _BESIDE}
@@ -112,28 +117,23 @@ class Converse:
         """What follows the base URL; a model may be an ARN, so its slashes are quoted."""
         return f"model/{quote(model, safe='')}/converse"
 
-    def body(self, prompt: Prompt) -> Body:
+    def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
+        """By the output format, else by a tool, else by the prompt."""
+        return forms_for(prompt, self._forms(prompt.schema) if prompt.schema is not None else ())
+
+    def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
         """The request."""
         system, turns = system_and_turns(prompt.messages)
-        built: Body = {"messages": [_turn(message) for message in turns]}
+        form = form or self.forms(prompt)[0]
+        built: Body = {"messages": [_turn(message) for message in alternating(turns)]}
         if system:
             built["system"] = [{"text": system}]
         if self._inference:
             built["inferenceConfig"] = merged({}, self._inference)
-        built |= self._tools(prompt)
-        if prompt.schema is not None and self._held_by(prompt.schema) == "format":
+        built |= _tools(prompt, form)
+        if prompt.schema is not None and form == "format":
             built["outputConfig"] = {"textFormat": _text_format(prompt.schema)}
         return merged(built, self._beside)
-
-    def _tools(self, prompt: Prompt) -> Body:
-        if prompt.tools:
-            tools = [_tool(t.name, t.description, t.parameters) for t in prompt.tools]
-            return {"toolConfig": {"tools": tools}}
-        if prompt.schema is None or self._held_by(prompt.schema) != "tool":
-            return {}
-        carrier = _tool(CARRIER, CARRIER_DESCRIPTION, prompt.schema)
-        choice = {"tool": {"name": CARRIER}}
-        return {"toolConfig": {"tools": [carrier], "toolChoice": choice}}
 
     def max_output_tokens(self, body: Body) -> int:
         """The most that the answer to this request may hold."""
@@ -155,6 +155,18 @@ class Converse:
         return Reply(text, finish, tokens_in, token_count(usage.get("outputTokens")), None, calls)
 
 
+def _tools(prompt: Prompt, form: AnswerForm) -> Body:
+    if prompt.tools:
+        tools = [_tool(t.name, t.description, t.parameters) for t in prompt.tools]
+        return {"toolConfig": {"tools": tools}}
+    if prompt.schema is None or form not in ("tool", "auto"):
+        return {}
+    config: Body = {"tools": [_tool(CARRIER, CARRIER_DESCRIPTION, prompt.schema)]}
+    if form == "tool":
+        config["toolChoice"] = {"tool": {"name": CARRIER}}
+    return {"toolConfig": config}
+
+
 def _turn(message: Message) -> Body:
     return {"role": message.role, "content": [{"text": message.content}]}
 
@@ -166,6 +178,6 @@ def _tool(name: str, description: str, parameters: JsonObject) -> Body:
 
 def _text_format(schema: JsonObject) -> Body:
     """The schema travels as text in this API."""
-    text = msgspec.json.encode(schema).decode()
+    text = msgspec.json.encode(without_bounds(schema)).decode()
     structure = {"jsonSchema": {"schema": text, "name": ANSWER_NAME}}
     return {"type": "json_schema", "structure": structure}

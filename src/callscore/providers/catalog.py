@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.calling import Provider
@@ -20,16 +21,17 @@ if TYPE_CHECKING:
     from callscore.providers.remote import Access, Authorise
     from callscore.providers.requests import Requests
 
-ANTHROPIC_VERSION = "2023-06-01"
+OPENAI_APIS = ("chat", "responses")
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
+AWS = "amazonaws.com"
 HOMES: Mapping[str, str] = {
     "OPENAI_API_KEY": "openai.com",
     "ANTHROPIC_API_KEY": "anthropic.com",
     "GEMINI_API_KEY": "googleapis.com",
     "GOOGLE_API_KEY": "googleapis.com",
-    "AWS_BEARER_TOKEN_BEDROCK": "amazonaws.com",
-    "AWS_SECRET_ACCESS_KEY": "amazonaws.com",
-    "AWS_SESSION_TOKEN": "amazonaws.com",
+    "AWS_BEARER_TOKEN_BEDROCK": AWS,
+    "AWS_SECRET_ACCESS_KEY": AWS,
+    "AWS_SESSION_TOKEN": AWS,
     "CEREBRAS_API_KEY": "cerebras.ai",
     "COHERE_API_KEY": "cohere.com",
     "DEEPSEEK_API_KEY": "deepseek.com",
@@ -46,6 +48,9 @@ HOMES: Mapping[str, str] = {
 """Whose key a well-known variable holds: it is sent to that domain and to no other. A shared
 config that names another host beside it gets nothing (S-14, S-15)."""
 
+_BEDROCK_HOST = re.compile(
+    r"(?:[a-z0-9-]+\.)?bedrock-runtime(?:-fips)?\.[a-z0-9-]+\.(?:vpce\.)?amazonaws\.com(?:\.cn)?"
+)
 _REGION_IN_HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com")
 _REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -53,9 +58,10 @@ _JSON = {"content-type": "application/json"}
 
 
 class _Api(NamedTuple):
-    """A dialect, where it is spoken, and the variable that usually holds its key."""
+    """The dialects of a model, where they are spoken, and the variable that usually has the key."""
 
-    dialect: Dialect
+    dialects: Sequence[Dialect]
+    """The first is used; the others where the server says that the model needs them."""
     base_url: str
     key_env: str
 
@@ -67,17 +73,32 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     """
     from callscore.providers.http import Endpoint, proxy_for
     from callscore.providers.remote import Access, RemoteModel
+    from callscore.providers.ways import Wire
 
     try:
         api = _api(spec, secrets)
-        base, url = _addresses(spec, api)
+        base, urls = _addresses(spec, api)
         key = _key(spec, secrets, base, api.key_env)
-        authorise = _authorise(spec, secrets, url, key)
+        authorise = _authorise(spec, secrets, urls[0], key)
     except ConfigError as error:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
+    proxy = proxy_for(base)
     hidden = [key, *(secrets.environment.get(name) for name in _OTHER_SECRETS)]
-    access = Access(Endpoint(url, proxy_for(url)), authorise, tuple(filter(None, hidden)))
-    return RemoteModel(spec.name, spec.model, api.dialect, access, http)
+    hidden.append(proxy.password if proxy is not None else None)
+    access = Access(Endpoint(urls[0], proxy), authorise, tuple(filter(None, hidden)))
+    pairs = zip(api.dialects, urls, strict=True)
+    wires = [Wire(dialect, Endpoint(url, proxy)) for dialect, url in pairs]
+    return RemoteModel(spec, wires, access, http)
+
+
+def check_access(spec: ModelSpec, secrets: Secrets) -> None:
+    """ConfigError where a model could not be asked: no key, or not for this host."""
+    try:
+        api = _api(spec, secrets)
+        base, _ = _addresses(spec, api)
+        _authorise(spec, secrets, base, _key(spec, secrets, base, api.key_env))
+    except ConfigError as error:
+        raise ConfigError(f"model {spec.name!r}: {error}") from None
 
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
@@ -86,18 +107,19 @@ def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
 
     try:
         api = _api(spec, secrets)
-        _, url = _addresses(spec, api)
+        _, urls = _addresses(spec, api)
     except ConfigError as error:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
-    return Requests(spec.model, api.dialect, url)
+    return Requests(spec.model, api.dialects[0], urls[0])
 
 
-def _addresses(spec: ModelSpec, api: _Api) -> tuple[URL, URL]:
-    """The base of a model's addresses, and the one for its requests."""
+def _addresses(spec: ModelSpec, api: _Api) -> tuple[URL, Sequence[URL]]:
+    """The base of a model's addresses, and the one for its requests in each dialect."""
     from callscore.providers.addresses import checked_url
 
     base = checked_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
-    return base, _joined(base, api.dialect.path(spec.model))
+    paths = [dialect.path(spec.model) for dialect in api.dialects]
+    return base, [_joined(base, path, paths) for path in paths]
 
 
 def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
@@ -123,36 +145,66 @@ def _api(spec: ModelSpec, secrets: Secrets) -> _Api:
     if spec.provider == "openai":
         from callscore.providers import openai
 
-        dialect = openai.ChatCompletions(spec.model, spec.params)
-        return _Api(dialect, openai.BASE_URL, openai.KEY_ENV)
+        return _Api(_openai_dialects(spec), openai.BASE_URL, openai.KEY_ENV)
     if spec.provider == "anthropic":
         from callscore.providers import anthropic
 
-        return _Api(
-            anthropic.Messages(spec.model, spec.params), anthropic.BASE_URL, anthropic.KEY_ENV
-        )
+        version = _chosen_api(spec, anthropic.VERSIONS)
+        messages = anthropic.Messages(spec.model, spec.params, version)
+        return _Api([messages], anthropic.BASE_URL, anthropic.KEY_ENV)
     if spec.provider == "gemini":
         from callscore.providers import gemini
 
-        return _Api(gemini.GenerateContent(spec.params), gemini.BASE_URL, gemini.KEY_ENV)
+        _chosen_api(spec, ())
+        return _Api([gemini.GenerateContent(spec.params)], gemini.BASE_URL, gemini.KEY_ENV)
     if spec.provider == "bedrock":
         from callscore.providers import bedrock
 
+        _chosen_api(spec, ())
         base_url = spec.base_url or f"https://bedrock-runtime.{_region(secrets)}.amazonaws.com"
-        return _Api(bedrock.Converse(spec.params), base_url, bedrock.KEY_ENV)
+        return _Api([bedrock.Converse(spec.params)], base_url, bedrock.KEY_ENV)
     near = get_close_matches(spec.provider, KINDS, n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(KINDS)}"
     raise ConfigError(f"provider: {spec.provider!r} is unknown{hint}")
 
 
-def _joined(base: URL, path: str) -> URL:
-    """The address of requests; a base that already holds the path is taken as it is."""
+def _chosen_api(spec: ModelSpec, offered: Sequence[str]) -> str:
+    """The API or the version of it that a config names, else the usual one."""
+    if spec.api is None:
+        return offered[0] if offered else ""
+    if spec.api not in offered:
+        expected = f"expected {' or '.join(offered)}" if offered else "there is no choice here"
+        raise ConfigError(f"api: {spec.api!r}; {expected}")
+    return spec.api
+
+
+def _openai_dialects(spec: ModelSpec) -> Sequence[Dialect]:
+    """Chat completions, and responses where a model needs that; or what the config says."""
+    from callscore.providers.openai import ChatCompletions
+    from callscore.providers.responses import Responses, needs_responses
+
+    chosen = _chosen_api(spec, OPENAI_APIS)
+    responses = Responses(spec.model, spec.params)
+    where = (spec.base_url or "").partition("?")[0].rstrip("/")
+    at_home = not where or where.startswith("https://api.openai.com")
+    wanted = where.endswith("/responses") or (at_home and needs_responses(spec.model))
+    if spec.api == "responses" or (spec.api is None and wanted):
+        return [responses]
+    chat = ChatCompletions(spec.model, spec.params)
+    # A deployment of Azure has an address of its own for chat completions alone.
+    alone = spec.api == chosen or "/deployments/" in where
+    return [chat] if alone else [chat, responses]
+
+
+def _joined(base: URL, path: str, paths: Sequence[str] = ()) -> URL:
+    """The address of requests; a base that holds the path, or that of another API, loses it."""
     stem = base.raw_path.rstrip("/")
-    full = stem if stem.endswith(f"/{path}") else f"{stem}/{path}"
+    for known in (path, *paths):
+        stem = stem.removesuffix(f"/{known}")
     return base.build(
         scheme=base.scheme,
         authority=base.raw_authority,
-        path=full,
+        path=f"{stem}/{path}",
         query_string=base.raw_query_string,
         encoded=True,
     )
@@ -168,9 +220,24 @@ def _key(spec: ModelSpec, secrets: Secrets, base: URL, usual: str) -> str | None
             f"{base.host}; keep the key for that host in a variable of its own"
         )
     key = secrets.key_for(spec, usual if at_home else None)
+    if key is not None:
+        _check_host(spec, secrets, base)
     if key is None and spec.base_url is None and spec.provider != "bedrock":
         raise ConfigError(f"no key: set {usual}, or name a variable in api_key_env")
     return key
+
+
+def _check_host(spec: ModelSpec, secrets: Secrets, base: URL) -> None:
+    """Keys that are no vendor's go where the user has let them go before, and to this machine."""
+    from callscore.providers.addresses import is_loopback
+
+    source = spec.api_key_env
+    if spec.api_key_file is not None:
+        source = f"the file {Path(spec.api_key_file).resolve()}"
+    if source is None or source in HOMES or is_loopback(base):
+        return
+    host = (base.host or "").rstrip(".").lower()
+    secrets.bindings.check(source, host, is_vendor=spec.base_url is None)
 
 
 def _is_home(base: URL, variable: str) -> bool:
@@ -178,6 +245,9 @@ def _is_home(base: URL, variable: str) -> bool:
     from callscore.providers.addresses import is_loopback
 
     home, host = HOMES.get(variable), (base.host or "").rstrip(".").lower()
+    if home == AWS and not is_loopback(base):
+        # Anybody can have a name under this domain; those of the service are AWS's own.
+        return _BEDROCK_HOST.fullmatch(host) is not None
     return home is None or host == home or host.endswith(f".{home}") or is_loopback(base)
 
 
@@ -185,10 +255,13 @@ def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> 
     if spec.provider == "bedrock" and key is None:
         from callscore.providers.signing import signer
 
+        if not _is_home(url, "AWS_SECRET_ACCESS_KEY"):
+            host = (url.host or "").rstrip(".").lower()
+            secrets.bindings.check("the AWS credentials", host)
         in_host = _REGION_IN_HOST.fullmatch(url.host or "")
         region = in_host[1] if in_host else _region(secrets)
         return signer(str(url), region, secrets.environment)
-    headers = _JSON | _key_header(spec.provider, url, key)
+    headers = _JSON | _key_header(spec, url, key)
 
     async def authorise(_body: bytes) -> Mapping[str, str]:
         return headers
@@ -196,9 +269,13 @@ def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> 
     return authorise
 
 
-def _key_header(kind: str, url: URL, key: str | None) -> dict[str, str]:
+def _key_header(spec: ModelSpec, url: URL, key: str | None) -> dict[str, str]:
     """The header that carries the key; never the URL, which ends up in logs."""
-    version = {"anthropic-version": ANTHROPIC_VERSION} if kind == "anthropic" else {}
+    kind, version = spec.provider, {}
+    if kind == "anthropic":
+        from callscore.providers.anthropic import VERSIONS
+
+        version = {"anthropic-version": _chosen_api(spec, VERSIONS)}
     if key is None:
         return version
     if kind == "anthropic":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -22,12 +22,26 @@ CARRIER = "record_the_answer"
 """The tool that carries an answer where only a tool's input can be held to a schema."""
 CARRIER_DESCRIPTION = "Records the answer; call it once."
 MOST_SCHEMAS_KEPT = 64
+MOST_TOKENS = 100_000_000
+"""No request has more; a larger count is a mistake of the server, and unknown is the right word."""
 
 _NEVER_A_PARAMETER = frozenset(("api_key", "apikey", "api-key", "authorization", "headers"))
 
-Structured = Literal["format", "tool", "none"]
-"""How an answer is held to its schema: by the API's own format, by a forced tool, not at all."""
+AnswerForm = Literal["format", "json", "tool", "auto", "none"]
+"""How an answer is held to its schema.
+
+format   by the API's own structured output
+json     the API promises JSON, the prompt says which
+tool     by a tool that the model must call
+auto     by a tool that the model may call
+none     by the words of the prompt alone
+"""
+BY_TOOL: Sequence[AnswerForm] = ("format", "tool", "auto", "none")
+BY_MODE: Sequence[AnswerForm] = ("format", "json", "none")
+"""What an API is asked for, the best first: where it refuses one form, the next is tried."""
 STRUCTURED = "structured_output"
+BEGIN, CONTINUE = "Begin.", "Continue."
+"""What the user says where an API wants the user to have the first or the last word."""
 
 Body = dict[str, Any]
 T = TypeVar("T")
@@ -47,8 +61,12 @@ class Dialect(Protocol):
         """What follows the base URL."""
         ...
 
-    def body(self, prompt: Prompt) -> Body:
-        """The request."""
+    def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
+        """How the answer to a prompt may be held to its schema, the best first."""
+        ...
+
+    def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
+        """The request, in the best form unless told otherwise."""
         ...
 
     def max_output_tokens(self, body: Body) -> int:
@@ -80,17 +98,26 @@ def renamed(params: Mapping[str, Any], names: Mapping[str, str]) -> Body:
     return {names.get(key, key): value for key, value in params.items()}
 
 
-def structured_mode(params: JsonObject, default: Structured) -> tuple[Structured, JsonObject]:
-    """How answers are held to their schema, and the parameters without that choice."""
-    chosen = params.get(STRUCTURED, default)
-    if chosen not in get_args(Structured):
-        raise ConfigError(f"params.{STRUCTURED}: {chosen!r}; expected format, tool or none")
-    return chosen, {key: value for key, value in params.items() if key != STRUCTURED}
+def chosen_forms(
+    params: JsonObject, ladder: Sequence[AnswerForm]
+) -> tuple[Sequence[AnswerForm], JsonObject]:
+    """The forms from the user's choice on, and the parameters without that choice."""
+    chosen = params.get(STRUCTURED, ladder[0])
+    if chosen not in ladder:
+        expected = f"{', '.join(ladder[:-1])} or {ladder[-1]}"
+        raise ConfigError(f"params.{STRUCTURED}: {chosen!r}; expected {expected}")
+    rest = {key: value for key, value in params.items() if key != STRUCTURED}
+    return ladder[ladder.index(chosen) :], rest
 
 
-def held_by(chosen: Structured, schema: JsonObject) -> Structured:
-    """How an answer is held to this schema: a format that would refuse it gives way to a tool."""
-    return "tool" if chosen == "format" and not fits_output_format(schema) else chosen
+def forms_for(prompt: Prompt, forms: Sequence[AnswerForm]) -> Sequence[AnswerForm]:
+    """The forms for a prompt: only a schema without tools beside it is held by any."""
+    return forms if prompt.schema is not None and not prompt.tools else ("none",)
+
+
+def without_format(forms: Sequence[AnswerForm], schema: JsonObject) -> Sequence[AnswerForm]:
+    """The forms for a schema: an output format that is known to refuse it is not tried."""
+    return forms if fits_output_format(schema) else tuple(f for f in forms if f != "format")
 
 
 def system_and_turns(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
@@ -98,6 +125,30 @@ def system_and_turns(messages: Sequence[Message]) -> tuple[str, Sequence[Message
     system = [message.content for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
     return "\n\n".join(system), turns
+
+
+def alternating(turns: Sequence[Message]) -> Sequence[Message]:
+    """The turns as APIs demand that take one of each role in turn, the user first and last."""
+    merged_turns: list[Message] = []
+    for turn in turns:
+        if not turn.content.strip():
+            continue
+        if merged_turns and merged_turns[-1].role == turn.role:
+            before = merged_turns.pop().content
+            turn = Message(turn.role, f"{before}\n\n{turn.content}")
+        merged_turns.append(turn)
+    if not merged_turns or merged_turns[0].role != "user":
+        merged_turns.insert(0, Message("user", BEGIN))
+    if merged_turns[-1].role != "user":
+        merged_turns.append(Message("user", CONTINUE))
+    return merged_turns
+
+
+def in_turns(messages: Sequence[Message]) -> Sequence[Message]:
+    """System messages as one, then the turns, alternating."""
+    system, turns = system_and_turns(messages)
+    first = [Message("system", system)] if system else []
+    return [*first, *alternating(turns)]
 
 
 def declared_max(*values: object) -> int:
@@ -152,9 +203,12 @@ def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 def token_count(*counts: object) -> int | None:
     """The sum of the counts that were told; None where none was, or one is no count."""
     told = [count for count in counts if count is not None]
-    if not told or any(isinstance(c, bool) or not isinstance(c, int) or c < 0 for c in told):
-        return None
-    return sum(told)  # type: ignore[arg-type]
+    total = 0
+    for count in told:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            return None
+        total += count
+    return total if told and total <= MOST_TOKENS else None
 
 
 def unpacked(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -11,12 +11,17 @@ import msgspec
 from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
 from callscore.providers.dialect import (
+    BY_MODE,
+    AnswerForm,
     Body,
     Unreadable,
+    alternating,
     arguments_text,
     checked_params,
+    chosen_forms,
     declared_max,
     decoded,
+    forms_for,
     merged,
     renamed,
     system_and_turns,
@@ -29,6 +34,7 @@ KEY_ENV = "GEMINI_API_KEY"
 _RESERVED = frozenset(("contents", "systemInstruction", "tools", "candidateCount"))
 _BESIDE = frozenset(("safetySettings", "toolConfig", "cachedContent", "labels", "serviceTier"))
 """Parameters that stand beside `generationConfig`, not in it."""
+_OF_THE_FORM = frozenset(("responseJsonSchema", "responseMimeType", "responseSchema"))
 _NAMES = {
     "max_tokens": "maxOutputTokens",
     "max_completion_tokens": "maxOutputTokens",
@@ -94,22 +100,30 @@ class GenerateContent:
     limit_headers = None
 
     def __init__(self, params: JsonObject) -> None:
+        forms, params = chosen_forms(params, BY_MODE)
         checked = renamed(checked_params(params, _RESERVED), _NAMES)
         self._config = {key: value for key, value in checked.items() if key not in _BESIDE}
         self._beside = {key: value for key, value in checked.items() if key in _BESIDE}
         stop = self._config.get("stopSequences")
         if isinstance(stop, str):
             self._config["stopSequences"] = [stop]
+        # whoever sets the form of the answer themselves wants no other
+        self._forms = forms[:1] if _OF_THE_FORM & self._config.keys() else forms
 
     def path(self, model: str) -> str:
         """What follows the base URL; a bare name is one of the public models."""
         name = model if "/" in model else f"models/{model}"
         return f"{quote(name, safe='/')}:generateContent"
 
-    def body(self, prompt: Prompt) -> Body:
+    def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
+        """By the schema, else as any JSON, else by the prompt; with functions only by the last."""
+        return forms_for(prompt, self._forms)
+
+    def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
         """The request; the assistant is called `model` here."""
         system, turns = system_and_turns(prompt.messages)
-        built: Body = {"contents": [_content(turn) for turn in turns]}
+        form = form or self.forms(prompt)[0]
+        built: Body = {"contents": [_content(turn) for turn in alternating(turns)]}
         if system:
             built["systemInstruction"] = {"parts": [{"text": system}]}
         if prompt.tools:
@@ -123,9 +137,10 @@ class GenerateContent:
             ]
             built["tools"] = [{"functionDeclarations": declared}]
         config: Body = {}
-        if prompt.schema is not None and not prompt.tools:
-            # the API takes a schema or functions, not both
-            config = {"responseMimeType": "application/json", "responseJsonSchema": prompt.schema}
+        if form != "none":
+            config["responseMimeType"] = "application/json"
+        if form == "format":
+            config["responseJsonSchema"] = prompt.schema
         built["generationConfig"] = merged(config, self._config) or None
         return merged(built, self._beside)
 

@@ -18,7 +18,7 @@ from callscore.providers.addresses import RefusedAddress, guarded_socket, is_loo
 from callscore.providers.redaction import excerpt
 
 MAX_ANSWER_BYTES = 20_000_000
-ATTEMPT_SECONDS = 300.0
+ATTEMPT_SECONDS = 600.0
 CONNECT_SECONDS = 20.0
 KEEP_ALIVE_SECONDS = 30.0
 DNS_SECONDS = 300

@@ -11,11 +11,14 @@ from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
 from callscore.providers.dialect import (
     ANSWER_NAME,
+    BY_MODE,
+    AnswerForm,
     Body,
     PerSchema,
     Unreadable,
     arguments_text,
     checked_params,
+    chosen_forms,
     declared_max,
     decoded,
     encoded,
@@ -89,18 +92,28 @@ class ChatCompletions:
 
     def __init__(self, model: str, params: JsonObject) -> None:
         self._model = model
+        forms, params = chosen_forms(params, BY_MODE)
         self._params = checked_params(params, _RESERVED)
+        # whoever sets the form of the answer themselves wants no other
+        self._forms = forms[:1] if "response_format" in self._params else forms
         self._response_format = PerSchema(_response_format)
 
     def path(self, model: str) -> str:
         """What follows the base URL; the model stands in the body."""
         return "chat/completions"
 
-    def body(self, prompt: Prompt) -> Body:
+    def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
+        """By the schema, which may stand beside tools; else as any JSON, else by the prompt."""
+        return self._forms if prompt.schema is not None else ("none",)
+
+    def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
         """The request."""
+        form = form or self.forms(prompt)[0]
         built: Body = {"model": self._model, "messages": prompt.messages}
-        if prompt.schema is not None:
+        if prompt.schema is not None and form == "format":
             built["response_format"] = self._response_format(prompt.schema)
+        elif form == "json":
+            built["response_format"] = {"type": "json_object"}
         if prompt.tools:
             built["tools"] = _tools(prompt.tools)
         return merged(built, self._params)

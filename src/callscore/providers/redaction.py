@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 GONE = "[redacted]"
 LONGEST = 300
@@ -30,14 +32,52 @@ _SHAPES = (
     (re.compile(r"\bABSK[\w+/=]{20,}"), GONE),
     (re.compile(r"\beyJ[\w-]{8,}\.[\w.-]+"), GONE),
 )
+_BACKSLASHES = r"\\{1,4}"
+_URL_SAFE = str.maketrans("+/", "-_")
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+
+
+def without_secrets(text: str, secrets: Sequence[str]) -> str:
+    """The text without the given secrets, as they are or as JSON, a URL or base64 write them."""
+    for secret in secrets:
+        if len(secret) < _SHORTEST_SECRET:
+            continue
+        if secret in text:
+            text = text.replace(secret, GONE)
+        if "\\u00" in text or "%" in text or "\\/" in text:
+            text = _escaped(secret).sub(GONE, text)
+        for written in _in_base64(secret):
+            if written in text:
+                text = text.replace(written, GONE)
+    return text
+
+
+@lru_cache(maxsize=64)
+def _escaped(secret: str) -> re.Pattern[str]:
+    """The secret with any of its characters escaped, as often as JSON stands inside JSON."""
+    return re.compile(
+        "".join(
+            rf"(?:(?:{_BACKSLASHES})?{re.escape(char)}|{_BACKSLASHES}u00{code:02x}|%{code:02x})"
+            for char, code in zip(secret, secret.encode("latin-1", "replace"), strict=True)
+        ),
+        re.IGNORECASE,
+    )
+
+
+@lru_cache(maxsize=64)
+def _in_base64(secret: str) -> Sequence[str]:
+    """The characters of base64 that the secret alone decides, at each of three places."""
+    found: dict[str, None] = {}
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + secret.encode()).decode()
+        own = encoded[-(-before * 8 // 6) : (before + len(secret)) * 8 // 6]
+        found |= {own: None, own.translate(_URL_SAFE): None}
+    return tuple(found)
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
     """The text without the given secrets and without anything shaped like a key."""
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, GONE)
+    text = without_secrets(text, secrets)
     for shape, instead in _SHAPES:
         text = shape.sub(instead, text)
     return text

@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.calling import Answered, AttemptFailed, Call
-from callscore.core.case import Prompt, Reply
-from callscore.providers.dialect import Dialect
-from callscore.providers.failures import failure, server_error
+from callscore.core.case import Prompt, Reply, ToolCall
+from callscore.core.run_words import ModelSpec
+from callscore.providers.failures import ServerError, failure, server_error
 from callscore.providers.http import Endpoint, Http, HttpAnswer
-from callscore.providers.redaction import excerpt
+from callscore.providers.redaction import excerpt, without_secrets
 from callscore.providers.requests import Requests
 from callscore.providers.waiting import NOTHING_TOLD, left
+from callscore.providers.ways import Way, Ways, Wire
 
 CONTENT_FILTER = "content_filter"
+_SESSION_TOKEN = "X-Amz-Security-Token"
 
 Authorise = Callable[[bytes], Awaitable[Mapping[str, str] | AttemptFailed]]
 """The headers that one body must be sent with, or why there are none."""
@@ -30,12 +32,15 @@ class Access(msgspec.Struct, frozen=True):
 
 
 class RemoteModel:
-    """A Provider: builds requests in a dialect and carries them out over HTTP."""
+    """A Provider: builds requests in a dialect and carries them out over HTTP.
 
-    def __init__(self, name: str, model: str, dialect: Dialect, access: Access, http: Http) -> None:
-        self.name = name
-        self._requests = Requests(model, dialect, access.endpoint.url)
-        self._dialect = dialect
+    Where the API refuses the form of a request, the next best is tried at once: see `Ways`.
+    """
+
+    def __init__(self, spec: ModelSpec, wires: Sequence[Wire], access: Access, http: Http) -> None:
+        self.name = spec.name
+        self._requests = Requests(spec.model, wires[0].dialect, wires[0].endpoint.url)
+        self._ways = Ways(wires)
         self._access = access
         self._http = http
         http.join()
@@ -46,38 +51,70 @@ class RemoteModel:
 
     async def attempt(self, call: Call) -> Answered | AttemptFailed:
         """One attempt; a refusal, an empty or a cut answer is an answer (C-27)."""
-        headers = await self._access.authorise(call.body)
+        way = self._ways.first(call)
+        while True:
+            found = await self._attempt(call, way)
+            if not isinstance(found, HttpAnswer):
+                return found
+            error = server_error(found.body, found.headers)
+            another = self._ways.next(call, way, found.status, error)
+            if another is None:
+                return self._refused(found, error, self._ways.wire(way).endpoint.host)
+            way = another
+
+    async def _attempt(self, call: Call, way: Way) -> Answered | AttemptFailed | HttpAnswer:
+        """What came of one request; an answer with an error status as it is."""
+        dialect, endpoint = self._ways.wire(way)
+        body = self._ways.body(call, way)
+        headers = await self._access.authorise(body)
         if isinstance(headers, AttemptFailed):
             return headers
-        answer = await self._http.post(self._access.endpoint, call.body, headers)
-        if isinstance(answer, AttemptFailed):
+        answer = await self._http.post(endpoint, body, headers)
+        if isinstance(answer, AttemptFailed) or answer.status != 200:
             return answer
-        if answer.status != 200:
-            return self._refused(answer)
-        reply = self._dialect.read(answer.body)
+        reply = dialect.read(answer.body)
         if isinstance(reply, AttemptFailed):
-            return self._unread(reply, answer)
-        names = self._dialect.limit_headers
+            return self._unread(reply, answer, endpoint.host)
+        names = dialect.limit_headers
         told = left(answer.headers, names) if names else NOTHING_TOLD
+        asked_as = self._ways.taken(call, way)
+        token = headers.get(_SESSION_TOKEN)
+        secrets = (*self._access.secrets, token) if token else self._access.secrets
+        reply = _without_secrets(reply, secrets, asked_as)
         return Answered(reply, told.requests, told.tokens, told.reset_s)
 
     async def close(self) -> None:
         """Give back connections."""
         await self._http.leave()
 
-    def _refused(self, answer: HttpAnswer) -> Answered | AttemptFailed:
-        error = server_error(answer.body, answer.headers)
+    def _refused(
+        self, answer: HttpAnswer, error: ServerError, host: str
+    ) -> Answered | AttemptFailed:
         if answer.status == 400 and CONTENT_FILTER in error.codes:
             # a prompt that the provider's filter stops is answered for good; some bill it, some not
             return Answered(Reply("", CONTENT_FILTER))
-        return failure(answer, error, self._access.endpoint.host, self._access.secrets)
+        return failure(answer, error, host, self._access.secrets)
 
-    def _unread(self, failed: AttemptFailed, answer: HttpAnswer) -> AttemptFailed:
+    def _unread(self, failed: AttemptFailed, answer: HttpAnswer, host: str) -> AttemptFailed:
         """An error inside a 200, or a body that nobody can read: say which, and quote it."""
-        host, secrets = self._access.endpoint.host, self._access.secrets
+        secrets = self._access.secrets
         error = server_error(answer.body)
         status = next((int(c) for c in error.codes if c.isdecimal() and len(c) == 3), 0)
         if failed.kind == "unreadable" and 400 <= status < 600:
             return failure(answer._replace(status=status), error, host, secrets)
         told = f"{host}: {failed.message}: {error.message}"
         return msgspec.structs.replace(failed, message=excerpt(told, secrets), status=200)
+
+
+def _without_secrets(reply: Reply, secrets: Sequence[str], asked_as: str | None) -> Reply:
+    """The reply as it may be stored and shown: a server may echo the key that it was sent (P5)."""
+
+    def hidden(text: str) -> str:
+        return without_secrets(text, secrets)
+
+    text = hidden(reply.text) if isinstance(reply.text, str) else reply.text
+    calls = tuple(ToolCall(hidden(call.name), hidden(call.arguments)) for call in reply.tool_calls)
+    model = None if reply.model is None else hidden(reply.model)
+    return msgspec.structs.replace(
+        reply, text=text, tool_calls=calls, model=model, asked_as=asked_as
+    )

@@ -42,6 +42,7 @@ class Requests:
             body,
             estimated_tokens(body),
             self._dialect.max_output_tokens(fields),
+            prompt,
         )
 
 

@@ -23,6 +23,8 @@ _BOUNDS = frozenset(
         "maxProperties",
     )
 )
+_OF_SCHEMAS = ("properties", "$defs", "definitions")
+"""Keywords under which schemas stand by name."""
 _UNSUPPORTED = frozenset(("allOf", "not", "if", "oneOf", "patternProperties", "dependentSchemas"))
 
 
@@ -31,21 +33,43 @@ def fits_strict_mode(schema: JsonObject) -> bool:
 
     Providers refuse a request whose schema breaks this, so such a schema is sent as a hint.
     """
-    return schema.get("type") == "object" and all(_is_strict(part) for part in _parts(schema))
+    return fits_output_format(schema) and all(_requires_all(part) for part in _parts(schema))
 
 
 def fits_output_format(schema: JsonObject) -> bool:
-    """Whether an output format takes the schema: as in strict mode, and without any bounds."""
-    return fits_strict_mode(schema) and not any(_BOUNDS & part.keys() for part in _parts(schema))
+    """Whether an output format takes the schema, its bounds apart: every object closed."""
+    return schema.get("type") == "object" and all(_is_closed(part) for part in _parts(schema))
 
 
-def _is_strict(part: Mapping[str, Any]) -> bool:
+def without_bounds(schema: Any) -> Any:
+    """The schema without limits on values and lengths, which an output format would refuse."""
+    if isinstance(schema, list):
+        return [without_bounds(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: _without_bounds_of_members(value) if key in _OF_SCHEMAS else without_bounds(value)
+        for key, value in schema.items()
+        if key not in _BOUNDS
+    }
+
+
+def _without_bounds_of_members(members: Any) -> Any:
+    """The same for schemas under names of the user's, which may be called like a bound."""
+    if not isinstance(members, Mapping):
+        return members
+    return {name: without_bounds(inner) for name, inner in members.items()}
+
+
+def _is_closed(part: Mapping[str, Any]) -> bool:
     if _UNSUPPORTED & part.keys():
         return False
-    if part.get("type") != "object" and "properties" not in part:
-        return True
-    closed = part.get("additionalProperties") is False
-    return closed and set(part.get("required", ())) == set(part.get("properties", ()))
+    is_object = part.get("type") == "object" or "properties" in part
+    return not is_object or part.get("additionalProperties") is False
+
+
+def _requires_all(part: Mapping[str, Any]) -> bool:
+    return set(part.get("required", ())) == set(part.get("properties", ()))
 
 
 def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
@@ -53,7 +77,7 @@ def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
     if not isinstance(schema, Mapping):
         return
     yield schema
-    for name in ("properties", "$defs", "definitions"):
+    for name in _OF_SCHEMAS:
         for inner in (schema.get(name) or {}).values():
             yield from _parts(inner)
     for inner in schema.get("anyOf") or ():

@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec
+from callscore.providers.key_bindings import KeyBindings
 
 MAX_KEY_BYTES = 16_384
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -22,6 +23,11 @@ class Secrets(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Secrets(…)"
+
+    @property
+    def bindings(self) -> KeyBindings:
+        """The hosts that keys may go to."""
+        return KeyBindings(self.environment)
 
     def key_for(self, spec: ModelSpec, default_env: str | None = None) -> str | None:
         """The key of a model; None where its config names none and no usual one is set."""

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-_BIDI = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BIDI = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    "\u206a\u206b\u206c\u206d\u206e\u206f"
+)
+_ENDS_OF_LINES = "\n\r\t\x0b\x0c\x85\u2028\u2029"
+_SIGNS = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xaf]"
+)
+"""DEL, C1 controls, separators of lines and direction marks, in UTF-8."""
 
 
 def plain(text: str, longest: int = 200) -> str:
@@ -23,6 +32,21 @@ def harmless(text: str) -> str:
 
 
 def _harmless_char(char: str) -> str:
-    if char in "\n\r\t":
+    if char in _ENDS_OF_LINES:
         return " "
     return "\ufffd" if char in _BIDI or unicodedata.category(char) in ("Cc", "Cs") else char
+
+
+def escaped(raw: bytes | bytearray) -> bytes:
+    """JSON in which nothing speaks to a terminal: the same strings to every reader.
+
+    Control characters below U+0020 are escaped in every JSON; whatever else a terminal might
+    obey stands in strings only, and is written as an escape, as those are.
+    """
+    if raw.isascii() and b"\x7f" not in raw:
+        return bytes(raw)
+    return _SIGNS.sub(_escape, raw)
+
+
+def _escape(found: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(found[0].decode())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from callscore.app import as_path
+from callscore.core.consent import answered_by, yes
 from callscore.core.errors import UsageError
 from callscore.core.keywords import names_nearest
 from callscore.core.run_words import Event, OnEvent
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
-from callscore.evalfile.config import load_eval
+from callscore.evalfile.config import EvalConfig, load_eval
 from callscore.running.preparing import RunOptions, prepare
 from callscore.running.runner import run_prepared
 
@@ -34,6 +35,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
     on_event: OnEvent = unwatched,
+    trust_config: bool = False,
 ) -> Scorecard:
     """Ask the models of an eval file, keep every answer, and score them, as `callscore run` does.
 
@@ -48,6 +50,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         records: Write one JSON line a case, model, run and metric.
         save_verdicts: Write what judge and embedder said, as a verdicts file.
         on_event: Is told what happens, in the thread that asks.
+        trust_config: Let the file send keys to hosts that they were never sent to.
 
     An interrupt keeps what has come so far and raises KeyboardInterrupt. Works where an event loop
     runs already, as in a notebook.
@@ -61,14 +64,19 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         records=as_path(records),
         save_verdicts=as_path(save_verdicts),
     )
-    return off_loop(lambda: _run(Path(config), as_path(store), options, on_event))
+    loaded = load_eval(Path(config), as_path(store))
+    return off_loop(lambda: _run(loaded, options, on_event, trust_config=trust_config))
 
 
-def _run(path: Path, store: Path | None, options: RunOptions, on_event: OnEvent) -> Scorecard:
-    loaded = load_eval(path, store)
+def _run(
+    loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
+) -> Scorecard:
     if not loaded.cases:
         raise UsageError(f"{loaded.path}: holds scenarios only; use the command `callscore run`")
-    with closing(prepare(loaded, options)) as prepared:
+    with ExitStack() as stack:
+        if trust_config:
+            stack.enter_context(answered_by(yes))
+        prepared = stack.enter_context(closing(prepare(loaded, options)))
         ran = run_prepared(prepared, on_event)
     if ran.card is None:
         raise KeyboardInterrupt

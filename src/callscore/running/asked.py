@@ -12,7 +12,7 @@ from callscore.config import ScoreConfig
 from callscore.core.calling import Call, CaseProvider, Provider
 from callscore.core.case import Case, Prompt
 from callscore.core.run_words import Work
-from callscore.scoring.cases import WantedCases, case_positions
+from callscore.scoring.cases import NamedEmotions, WantedCases, case_positions
 
 
 class Asked(NamedTuple):
@@ -47,6 +47,7 @@ class CallSubjects:
     def __init__(self, config: ScoreConfig) -> None:
         self._config = config
         self._positions = case_positions(config)
+        self._emotions = NamedEmotions(config.cases)
 
     def survey(self) -> Survey:
         """Check every case as scoring will, expected outcome included."""
@@ -59,7 +60,10 @@ class CallSubjects:
 
     def stream(self) -> Iterator[Asked]:
         """Every case with its prompt."""
-        for placed in WantedCases(self._config, self._positions, for_scoring=False):
+        wanted = WantedCases(
+            self._config, self._positions, for_scoring=False, emotions=self._emotions
+        )
+        for placed in wanted:
             task, case = placed.opened.task, placed.opened.case
             yield Asked(case, task.prompt(case))
 

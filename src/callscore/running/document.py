@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from callscore.report.json import scorecard_json
+from callscore.report.safe_text import escaped
 from callscore.running.runner import Ran
 
 
@@ -26,4 +27,4 @@ def run_document(ran: Ran) -> bytes:
 
 def _written(document: Any) -> bytes:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    return (text + "\n").encode("utf-8", "backslashreplace")
+    return escaped((text + "\n").encode("utf-8", "backslashreplace"))

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Case
+from callscore.core.framework import DOCUMENT, judged_metrics
 from callscore.core.run_words import ModelSpec
+from callscore.core.transcript import turns
+from callscore.judges.prompt import MOST_ITEMS
 from callscore.running.asked import Asked, Subjects, call_of
 from callscore.running.models import Reached
+from callscore.suites.calls.asking import MOST_STATED
+from callscore.suites.calls.benchmarks.instructions import instructions_of
+from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
 from callscore.suites.calls.translation.critical import given_facts
 
 BYTES_A_TOKEN = 4
-JUDGED_TASKS = frozenset({"qa", "text", "translation"})
-RUBRIC_TOKENS = 1_200
+RUBRIC_TOKENS = 2_400
 """The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
+ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 330, 160, 2
+"""Of an item without its texts, and of its verdict with a quote; items with known answers."""
+RECORD_TOKENS = 200
+STATEMENTS_ASKED = 3
+"""So many items may repeat one text of an answer."""
+ANSWER_TOKENS = 25_000
+"""Of an answer as a judge is shown it, at most."""
+PUT = 2
+"""A request whose answer cannot be used is put once more."""
 IsPaid = Callable[[bytes], bool]
 """Whether the answer to a request, by its key, is already in the journal."""
 
@@ -47,45 +63,139 @@ def estimate(
     return [counted[model.spec.name].estimate(model) for model in models]
 
 
-def estimate_judging(
-    judge: ModelSpec, answers_a_case: int, subjects: Subjects, *, benchmarks: bool
-) -> Estimate:
-    """What judging comes to at most: a request a case and one an answer to the first judge.
+class JudgedAnswers(msgspec.Struct, frozen=True):
+    """What there is to judge: answers a case, how long each may be, and whether benchmarks run."""
 
-    It may be nothing: code decides what it can, and kept verdicts are not asked again. What a
-    panel's other judges are asked about risky items, and what is asked twice, is not in it.
+    a_case: int
+    longest: int
+    """Tokens."""
+    benchmarks: bool
+
+
+def estimate_judging(
+    judges: Sequence[ModelSpec], answers: JudgedAnswers, subjects: Subjects
+) -> list[Estimate]:
+    """What judging comes to at most, judge by judge.
+
+    Every item is open, every answer holds as many statements as are judged, every request is put
+    twice, and every judge of a panel is asked everything. It may be nothing: code decides what it
+    can, and kept answers are not asked again. The twentieth of the answers that the first judge
+    is asked a second time to measure how steady it is comes on top.
     """
-    calls = input_tokens = output_tokens = 0
+    count = _JudgeCount()
     for asked in subjects.stream():
-        if not (asked.case.task in JUDGED_TASKS or benchmarks or _has_values(asked.case)):
-            continue
-        expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
-        shown = sum(len(message.content.encode()) for message in asked.prompt.messages)
-        requests = answers_a_case + _is_asked_about(asked.case, benchmarks=benchmarks)
-        calls += requests
-        input_tokens += requests * (RUBRIC_TOKENS + shown // BYTES_A_TOKEN + 2 * expected)
-        output_tokens += requests * expected
-    price = judge.price
-    return Estimate(
-        model=f"{judge.name} (judge, at most)",
-        calls=calls,
-        input_tokens=input_tokens,
-        most_output_tokens=output_tokens,
-        cost_usd=0.0 if price is not None else None,
-        most_cost_usd=price.of(input_tokens, output_tokens) if price is not None else None,
-    )
+        if judges[0].style == DOCUMENT:
+            count.add_whole(asked, answers)
+        else:
+            count.add(asked, answers)
+    return [count.estimate(judge) for judge in judges]
+
+
+class _JudgeCount:
+    """Requests and tokens of one judge, each request put twice."""
+
+    def __init__(self) -> None:
+        self._calls = self._input = self._output = 0
+
+    def add(self, asked: Asked, answers: JudgedAnswers) -> None:
+        items = most_items(asked.case, benchmarks=answers.benchmarks)
+        base = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked)
+        texts = STATEMENTS_ASKED * answers.longest
+        for number, dossiers, longest, said in (
+            (items.of_case, 1, 0, _shown(asked)),
+            (items.of_answer, answers.a_case, min(answers.longest, ANSWER_TOKENS), texts),
+        ):
+            requests = dossiers * -(-number // MOST_ITEMS)
+            self._calls += PUT * requests
+            self._input += PUT * (requests * (base + longest))
+            self._input += PUT * dossiers * (number * ITEM_TOKENS + (said if number else 0))
+            self._output += PUT * (dossiers * number + requests * CANARIES) * ENTRY_TOKENS
+
+    def add_whole(self, asked: Asked, answers: JudgedAnswers) -> None:
+        requests = answers.a_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)
+        longest = min(answers.longest, ANSWER_TOKENS)
+        self._calls += PUT * requests
+        shown = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked) + longest
+        self._input += PUT * requests * shown
+        self._output += PUT * requests * (RECORD_TOKENS + _expected(asked) + longest)
+
+    def estimate(self, judge: ModelSpec) -> Estimate:
+        price = judge.price
+        return Estimate(
+            model=f"{judge.name} (judge, at most)",
+            calls=self._calls,
+            input_tokens=self._input,
+            most_output_tokens=self._output,
+            cost_usd=0.0 if price is not None else None,
+            most_cost_usd=price.of(self._input, self._output) if price is not None else None,
+        )
+
+
+def _shown(asked: Asked) -> int:
+    return sum(len(message.content.encode()) for message in asked.prompt.messages) // BYTES_A_TOKEN
+
+
+def _expected(asked: Asked) -> int:
+    return len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+
+
+class Items(NamedTuple):
+    """How many items a judge can be asked about: once a case, and of every answer."""
+
+    of_case: int
+    of_answer: int
+
+
+def most_items(case: Case, *, benchmarks: bool) -> Items:
+    """As many as there can be, whatever a model answers."""
+    spoken = len(turns(case.transcript)) if benchmarks else 0
+    wanted = len(instructions_of(case)) if benchmarks else 0
+    expected = case.expected_outcome
+    if case.task == "qa":
+        asked = len(_listed(expected, "questions"))
+        return Items(spoken, asked + (asked + spoken + wanted if benchmarks else 0))
+    if case.task == "text":
+        summary = expected.get("summary") or {}
+        asked = 2 + len(_listed(summary, "highlights")) + 2 * MOST_STATED
+        matched = len(claims(summary)) + MOST_STATED + spoken + wanted if benchmarks else 0
+        return Items(spoken, asked + matched)
+    if case.task == "translation":
+        listed = given_facts(case)
+        pieces = 0
+        for entry in _listed(expected, "sentence_translations"):
+            text = entry.get("translated_text") if isinstance(entry, dict) else None
+            pieces += max(1, len(list(sentences(text)))) if isinstance(text, str) else 1
+        names = len(_listed(expected, "named_entities_handled"))
+        facts = pieces if listed is None else len(listed)
+        return Items(pieces if listed is None else 0, pieces + names + facts + wanted)
+    if _has_values(case):
+        return Items(0, sum(1 for _ in leaves(expected)))
+    return Items(0, wanted)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Every value within an outcome that is no list and no object."""
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def _listed(outcome: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = outcome.get(key)
+    return found if isinstance(found, list) else ()
+
+
+def _metrics_of(case: Case, *, benchmarks: bool) -> int:
+    """The metrics of a task that the framework's judge may be asked to score."""
+    kinds = (f"{case.task}.", "bench.") if benchmarks else (f"{case.task}.",)
+    return sum(slug.startswith(kinds) for slug in judged_metrics())
 
 
 def _has_values(case: Case) -> bool:
     """Whether a call is due, whose values a judge may have to compare."""
     return "calls" in case.expected_outcome or "actions" in case.expected_outcome
-
-
-def _is_asked_about(case: Case, *, benchmarks: bool) -> bool:
-    """Whether something is asked about the case itself, before its answers: turns, outcomes."""
-    if case.task == "translation":
-        return given_facts(case) is None
-    return benchmarks and case.task in JUDGED_TASKS
 
 
 class _Count:

@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.errors import StoreError
+from callscore.core.errors import OutputError, StoreError
 from callscore.core.run_words import Event, Outcome, Retry
 from callscore.providers.redaction import redact
+from callscore.report.safe_text import escaped
 
 
 class EventLog:
@@ -54,12 +55,12 @@ class EventLog:
             key: redact(value) if isinstance(value, str) else value for key, value in record.items()
         }
         line = {"seconds": round(time.monotonic() - self._began, 3), **shown}
-        raw = msgspec.json.encode(line) + b"\n"
+        raw = escaped(msgspec.json.encode(line)) + b"\n"
         try:
             if self._file.write(raw) < len(raw):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise StoreError(f"{self._path}: cannot be written: {error.strerror}") from None
+            raise OutputError(f"{self._path}: cannot be written: {error.strerror}") from None
 
 
 def _outcome(event: Outcome) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from callscore.core.calling import Provider
+from callscore.core.errors import ConfigError
 from callscore.core.run_words import ModelSpec, Price
 from callscore.evalfile.config import EvalConfig
 from callscore.evalfile.file import OFFLINE
@@ -44,6 +45,8 @@ def open_models(
 
     Where nothing is to be sent later either, no key is needed.
     """
+    if sending:
+        _check_access(config, environment)
     online = Online(environment, attempt_seconds=config.attempts.timeout_s)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
@@ -56,6 +59,26 @@ def open_models(
             provider = _offline(spec) or online.provider(spec, sending=sending)
             reached.append(Reached(priced, provider))
     return reached
+
+
+def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
+    """ConfigError that names every model and judge which could not be asked, and why."""
+    judge = config.scoring.judge
+    specs = [spec for spec in config.models if spec.provider not in OFFLINE]
+    specs += judge if isinstance(judge, tuple) else ()
+    if not specs:
+        return
+    from callscore.providers.catalog import check_access
+    from callscore.providers.secrets import Secrets
+
+    problems = []
+    for spec in specs:
+        try:
+            check_access(spec, Secrets(environment))
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("; ".join(dict.fromkeys(problems)))
 
 
 def _offline(spec: ModelSpec) -> Provider | None:

@@ -15,6 +15,7 @@ from callscore.evalfile.scenarios import Departure, departures
 from callscore.running.asked import AllSubjects, CallSubjects, Subjects, Survey
 from callscore.running.models import LABELS, Reached, open_models
 from callscore.store.files import check_targets
+from callscore.store.worklists import check_worklist
 from callscore.suites.orchestration.settings import Mode
 
 if TYPE_CHECKING:
@@ -28,11 +29,14 @@ class RunOptions(msgspec.Struct, frozen=True):
     limit: int | None = None
     budget_usd: float | None = None
     preflight: bool = True
+    accept_changed: bool = False
+    """Where the run to be resumed was begun with another file or other data, begin a new one."""
     results: Path | None = None
     records: Path | None = None
     save_verdicts: Path | None = None
     card: Path | None = None
     log: Path | None = None
+    open_items: Path | None = None
     mode: Mode | None = None
     """Which reading scores scenarios, instead of the one that the file names."""
     export: Path | None = None
@@ -43,11 +47,13 @@ class RunOptions(msgspec.Struct, frozen=True):
     @property
     def targets(self) -> Targets:
         """The files that the run writes."""
-        return Targets(self.results, self.records, self.save_verdicts, self.card)
+        return Targets(self.results, self.records, self.save_verdicts, self.card, self.open_items)
 
     def check_targets(self, config: EvalConfig) -> None:
         """Refuse what cannot be written, or would be written into something else of the run."""
         check_targets((*self.targets.files, self.log, self.trajectories), config.files)
+        if self.open_items is not None:
+            check_worklist(self.open_items)
 
     def refuse_those_of_scenarios(self) -> None:
         """What has a meaning for scenarios alone would silently do nothing elsewhere."""

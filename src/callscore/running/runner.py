@@ -10,20 +10,31 @@ import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
-from callscore.core.run_words import Event, OnEvent, Outcome, RunStatus, RunSummary
+from callscore.core.run_words import (
+    Event,
+    OnEvent,
+    Outcome,
+    RunStatus,
+    RunSummary,
+    Uncertain,
+    Work,
+)
 from callscore.core.scorecard import Scorecard
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.providers.nearness import is_nearby
+from callscore.report.numbers import show_count, show_money
 from callscore.running.asked import work_of
-from callscore.running.estimate import Estimate, estimate, estimate_judging
+from callscore.running.changes import Changed, changed_since
+from callscore.running.estimate import Estimate, JudgedAnswers, estimate, estimate_judging
 from callscore.running.models import Reached, price_of
-from callscore.running.preflight import Preflight
+from callscore.running.preflight import JUDGED, Preflight, Trial, small_prompt
 from callscore.running.preparing import Prepared
 from callscore.running.scoring import RunScoring
-from callscore.running.session import Beside, ask_all, judge_all
+from callscore.running.session import Beside, PreflightFailed, ask_all, judge_all
 from callscore.running.sharing import SharedStream
 from callscore.scoring.judge_calls import JudgeCalls, Payer
 from callscore.store.journal import Journal, OpenRun
-from callscore.store.run_records import RunHeader
+from callscore.store.run_records import Failure, RunHeader, RunRecord
 
 if TYPE_CHECKING:
     from callscore.running.scenarios import ScenarioScore
@@ -39,6 +50,10 @@ class Ran(msgspec.Struct, frozen=True):
     orchestration: Mapping[str, ScenarioScore] = {}
     notes: Sequence[str] = ()
     """What a reader must know about the models; the card has them, too."""
+    failures: Sequence[Failure] = ()
+    """Why calls failed, the most frequent cause of every model."""
+    scored_again: RunRecord | None = None
+    """The stored run, where nothing was asked."""
 
 
 def dry_run(prepared: Prepared) -> list[Estimate]:
@@ -46,7 +61,7 @@ def dry_run(prepared: Prepared) -> list[Estimate]:
     store = prepared.config.store
     if not store.exists():
         return _estimate(prepared, None)
-    with Journal(store) as journal:
+    with Journal(store, only_reading=True) as journal:
         return _estimate(prepared, journal)
 
 
@@ -60,10 +75,45 @@ def _estimate(prepared: Prepared, journal: Journal | None) -> list[Estimate]:
     )
     judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
     if isinstance(judge, tuple):
-        first = msgspec.structs.replace(judge[0], price=price_of(judge[0]))
-        answers = len(prepared.models) * config.repeats
-        found.append(estimate_judging(first, answers, subjects, benchmarks=benchmarks))
+        judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
+        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
+        answers = JudgedAnswers(
+            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
+        )
+        found += estimate_judging(judges, answers, subjects)
     return found
+
+
+def _header(prepared: Prepared) -> RunHeader:
+    config = prepared.config
+    return RunHeader(
+        name=config.name,
+        config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
+        dataset_hash=prepared.survey.digest,
+        total=sum(_total(prepared, model) for model in prepared.models),
+    )
+
+
+def changes(prepared: Prepared) -> Changed | None:
+    """What resuming would pay again, where the file or the data are not as they were."""
+    store = prepared.config.store
+    if not store.exists():
+        return None
+    with Journal(store, only_reading=True) as journal:
+        return changed_since(prepared, journal, _header(prepared))
+
+
+def told_of(changed: Changed) -> str:
+    """The same in words."""
+    run, cost = changed.record, changed.again_most_usd
+    price = "at an unknown price" if cost is None else f"for up to {show_money(cost)}"
+    again = f"{show_count(changed.again, 'answer')} would be paid for again {price}"
+    return (
+        f"run {run.id} of {run.header.name!r} is unfinished ({run.answered}/{run.header.total} "
+        f"answered), and {changed.what} since it began: in a new run "
+        f"{again if changed.again else 'no answer would be paid for again'}, and "
+        f"{show_count(changed.new, 'request')} asked for the first time"
+    )
 
 
 class _Interrupted(Exception):
@@ -77,28 +127,28 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
     """Ask every model, keep every answer, score what was kept."""
     plan = _plan(prepared)
     plan.check()
-    config = prepared.config
-    header = RunHeader(
-        name=config.name,
-        config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
-        dataset_hash=prepared.survey.digest,
-        total=sum(model.total for model in plan.models.values()),
-    )
-    with Journal(config.store) as journal:
-        ledger = journal.open_run(header, resume=prepared.options.resume)
+    header, resume = _header(prepared), prepared.options.resume
+    with Journal(prepared.config.store) as journal:
+        if resume and (changed := changed_since(prepared, journal, header)) is not None:
+            if not prepared.options.accept_changed:
+                raise UsageError(f"{told_of(changed)}; --yes begins that run")
+            resume = False
+        ledger = journal.open_run(header, resume=resume)
         held = _Held(ledger)
+        on_event = _also_kept(ledger, on_event)
         payer = Payer(_engine_options(prepared), ledger.id, on_event)
         calls = JudgeCalls(ledger.answers, payer)
         try:
             with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
                 calls.check()
                 plan = _counting(plan, journal.run(ledger.id).spent_usd)
-                first = _first(prepared, journal, calls) if prepared.options.preflight else {}
+                first = _first(prepared, journal, calls) if prepared.options.preflight else []
                 told = _also_scored(ledger, scoring, on_event)
                 following = _following(prepared, journal, ledger.id)
                 beside = Beside(scoring.catch_up, scoring.judging, following)
                 preflights, summary = ask_all(plan, ledger, first, told, beside)
-                ran = Ran(ledger.id, summary, preflights)
+                summary = _noticing_silence(summary)
+                ran = Ran(ledger.id, summary, preflights, failures=journal.failures(ledger.id))
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _scored(ran, scoring)
@@ -106,6 +156,15 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> Ran:
                 return ran
         except _Interrupted as interrupted:
             return interrupted.ran
+
+
+def _noticing_silence(summary: RunSummary) -> RunSummary:
+    """A run in which every call failed is not complete: nothing was answered."""
+    models = summary.models.values()
+    silent = any(model.failed for model in models) and not any(model.answered for model in models)
+    if summary.status != "complete" or not silent:
+        return summary
+    return msgspec.structs.replace(summary, status="unanswered")
 
 
 def _following(
@@ -157,6 +216,19 @@ class _Held:
         trace: TracebackType | None,
     ) -> None:
         self._ledger.end(self.status)
+        if isinstance(error, PreflightFailed):
+            self._ledger.drop()
+
+
+def _also_kept(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
+    """Writes down what attempts may be billed with, of models and of judges."""
+
+    def told(event: Event) -> None:
+        if isinstance(event, Uncertain):
+            ledger.may_be_billed(event.usd)
+        on_event(event)
+
+    return told
 
 
 def _also_scored(ledger: OpenRun, scoring: RunScoring, on_event: OnEvent) -> OnEvent:
@@ -189,7 +261,7 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
     store = prepared.config.store
     if not store.exists():
         raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
-    with Journal(store) as journal:
+    with Journal(store, only_reading=True) as journal:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(
@@ -204,7 +276,8 @@ def rescore(prepared: Prepared, run_id: int) -> Ran:
         ):
             if scoring.judging is not None and not judge_all(scoring.judging):
                 return Ran(run_id, RunSummary("interrupted", {}), ())
-            return _scored(Ran(run_id, RunSummary("complete", {}), ()), scoring)
+            ran = Ran(run_id, RunSummary("complete", {}), (), scored_again=record)
+            return _scored(ran, scoring)
 
 
 def _engine_options(prepared: Prepared) -> EngineOptions:
@@ -232,6 +305,7 @@ def _plan(prepared: Prepared) -> Plan:
                 model.provider,
                 work_of(model.spec.name, model.provider, shared.reader(), repeats),
                 _total(prepared, model),
+                is_nearby(model.spec),
             )
             for model in prepared.models
         },
@@ -249,16 +323,22 @@ def _total(prepared: Prepared, model: Reached) -> int:
     )
 
 
-def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> dict[str, Reached]:
+def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> list[Trial]:
     """Who is asked before anything is spent: online models with work left, and then judges."""
-    wanting = [model for model in prepared.models if _has_work(prepared, journal, model)]
-    judges = [Reached(seat.planned.spec, seat.planned.provider) for seat in calls.seats]
-    first = [model for model in wanting if model.online] + (judges if wanting else [])
-    return {model.spec.name: model for model in first}
+    wanting = [(model, _open_work(prepared, journal, model)) for model in prepared.models]
+    trials = [
+        Trial(model.spec, model.provider, small_prompt(work.call.prompt))
+        for model, work in wanting
+        if work is not None and model.online
+    ]
+    if any(work is not None for _, work in wanting):
+        planned = [seat.planned for seat in calls.seats]
+        trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
+    return trials
 
 
-def _has_work(prepared: Prepared, journal: Journal, model: Reached) -> bool:
-    """Whether something is left to be asked."""
+def _open_work(prepared: Prepared, journal: Journal, model: Reached) -> Work | None:
+    """The first piece of work that is left to be asked."""
     name, repeats = model.spec.name, prepared.config.repeats
     work = work_of(name, model.provider, prepared.subjects.stream(), repeats)
-    return any(journal.stored(piece.call.key) is None for piece in work)
+    return next((piece for piece in work if journal.stored(piece.call.key) is None), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,11 +31,14 @@ from callscore.scoring.answered_by import AnsweredBy
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
+from callscore.scoring.worklist import open_items
 from callscore.store.orchestration_files import read_text, scenario_files
+from callscore.store.worklists import OpenItem
 from callscore.suites.orchestration import outcome as outcomes
 from callscore.suites.orchestration.call.questions import Unanswered
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.headline import Headline
+from callscore.suites.orchestration.identity import scenarios_hash
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.rows import FailedRow, Row
@@ -110,11 +112,14 @@ class ScenarioSet:
         ]
 
     def digest(self) -> str:
-        """Hash of cards and scenarios."""
-        digest = hashlib.sha256(self._cards_hash.encode())
-        for path in self._paths:
-            digest.update(path.read_bytes())
-        return digest.hexdigest()[:12]
+        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
+        steps = ((scenario.id, scenario.raw) for scenario in self.scenarios())
+        return scenarios_hash(self._cards_hash, steps)
+
+    def shown_path(self, scenario_id: str) -> str:
+        """The scenario's file as results name it        C-121"""
+        found = (path for path in self._paths if path.stem == scenario_id)
+        return shown_path(next(found, self.folder))
 
 
 class ScenarioSubjects:
@@ -197,6 +202,17 @@ async def judge_scenarios(given: ScenarioAnswers, examiner: Examiner) -> Judged:
         await examiner.close()
 
 
+def open_values(given: ScenarioAnswers, judged: Judged) -> Iterator[OpenItem]:
+    """Every value that neither code nor files nor the judge has compared, for people to decide."""
+    for model in given.models:
+        for part in given.sets:
+            said = judged.get((model, part.folder))
+            known = said.verdicts if said is not None else {}
+            for step in _open_steps(given, model, part):
+                left = [q for q in step.questions if (step.case_id, step.run, q.item) not in known]
+                yield from open_items(step.case_id, model, step.run, left)
+
+
 def _open_steps(given: ScenarioAnswers, model: str, part: ScenarioSet) -> Iterator[OpenStep]:
     recorded = given.verdicts.of(model, part.lang)
     for scenario in part.scenarios():
@@ -250,7 +266,7 @@ class _Scoring:
         free = self._free_scoring()
         for scenario in part.scenarios():
             replies = self._given.replies(self._model, part, scenario)
-            records = self._score(replies, f"{shown}/{scenario.id}", listeners.on_result)
+            records = self._score(replies, part.shown_path(scenario.id), listeners.on_result)
             self._used[scenario.id] = replies.usage()
             if listeners.on_scenario is not None:
                 listeners.on_scenario(replies, records)

@@ -99,7 +99,7 @@ class JournalAnswers:
     def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
         for reply in runs.values():
             if isinstance(reply, Reply):
-                self.answered_by.count(model, reply.model)
+                self.answered_by.count(model, reply.model, reply.asked_as)
 
     def to_case(self, case_id: str) -> Answers:
         """Every answer to the case of this id."""
@@ -265,7 +265,7 @@ class RunScoring:
         """The results of the orchestration suite, where the run has scenarios."""
         if not self._prepared.sets:
             return {}
-        from callscore.running.scenarios import Listeners, score_scenarios
+        from callscore.running.scenarios import Listeners, open_values, score_scenarios
 
         if self._outlets.on_verdict is not None:
             for (model, _), judged in self._judged.items():
@@ -273,6 +273,9 @@ class RunScoring:
                     self._outlets.on_verdict(record)
         on_result = _labelling(self._outlets.on_result, self._source.labels)
         answers = self._scenario_answers(self._source.counted_of_model)
+        if self._outlets.on_open is not None:
+            for item in open_values(self._scenario_answers(self._source.of_model), self._judged):
+                self._outlets.on_open(item)
         listeners = Listeners(on_result, self._on_scenario, self._on_free)
         return score_scenarios(answers, self._judged, listeners)
 

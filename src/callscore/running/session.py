@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import OnEvent, RunSummary
+from callscore.core.run_words import OnEvent, RunSummary, Stopping
 from callscore.engine import loop
 from callscore.engine.commons import Commons
 from callscore.engine.plan import Plan
 from callscore.engine.run import generate
 from callscore.engine.stopping import Stop
-from callscore.running.models import Reached
-from callscore.running.preflight import PROMPT, Preflight, preflight
+from callscore.running.preflight import Preflight, Trial, preflight
 from callscore.scoring.judge_calls import JudgeCalls
 from callscore.store.journal import OpenRun
 
-PREFLIGHT_TIMEOUT_S = 30.0
 BETWEEN_S = 0.004
 
 Asked = tuple[Sequence[Preflight], RunSummary]
@@ -48,7 +46,7 @@ class Beside(NamedTuple):
 def ask_all(
     plan: Plan,
     ledger: OpenRun,
-    first: Mapping[str, Reached],
+    first: Sequence[Trial],
     on_event: OnEvent,
     beside: Beside,
 ) -> Asked:
@@ -63,14 +61,15 @@ class _Session(NamedTuple):
     stop: Stop
 
 
-async def _ask_all(session: _Session, first: Mapping[str, Reached], beside: Beside) -> Asked:
+async def _ask_all(session: _Session, first: Sequence[Trial], beside: Beside) -> Asked:
     plan, ledger, _, stop = session
     helper = asyncio.create_task(_now_and_then(beside.meanwhile))
     try:
-        timeout = min(PREFLIGHT_TIMEOUT_S, plan.options.attempt_s)
-        providers = {name: model.provider for name, model in _affordable(plan, first)}
-        found = await _unless_stopped(preflight(providers, timeout), stop)
-        preflights = [one.priced(first[one.model].spec.price) for one in found]
+        trials = list(_affordable(plan, first))
+        found = await _unless_stopped(preflight(trials, plan.options.attempt_s), stop)
+        preflights = [
+            one.priced(trial.spec.price) for one, trial in zip(found, trials, strict=False)
+        ]
         plan = _charged(plan, ledger, preflights)
         _refuse(preflights)
         if stop.asked:
@@ -84,7 +83,7 @@ async def _ask_all(session: _Session, first: Mapping[str, Reached], beside: Besi
     finally:
         await _ended(helper)
         planned = [model.provider for model in plan.models.values()]
-        tried = [model.provider for model in first.values()]
+        tried = [trial.provider for trial in first]
         for provider in dict.fromkeys([*planned, *tried]):
             await provider.close()
 
@@ -140,7 +139,7 @@ async def _judge_all(
 ) -> bool:
     """False where an interrupt came first.
 
-    What is in the air then may still be answered and kept, within the grace of the engine.
+    What is in the air then is waited for and kept, as models are.
     """
     calls = judging.calls
     calls.begin(stop, commons)
@@ -150,7 +149,11 @@ async def _judge_all(
         await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
         ended = work.done()
         if not ended:
-            grace = stop.grace(calls.payer.options.grace_s)
+            options, under_way = calls.payer.options, len(calls.asker.sending)
+            patience_s = stop.patience_s(options)
+            calls.tell_progress()
+            calls.payer.on_event(Stopping(under_way, patience_s))
+            grace = stop.grace(patience_s)
             others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
             await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -167,17 +170,17 @@ async def _ended(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _affordable(plan: Plan, first: Mapping[str, Reached]) -> Iterator[tuple[str, Reached]]:
+def _affordable(plan: Plan, first: Sequence[Trial]) -> Iterator[Trial]:
     """The models whose small request fits into what is left of the budget, whatever it costs."""
     budget, spent = plan.options.budget_usd, plan.options.already_spent_usd
-    for name, model in first.items():
-        price = model.spec.price
+    for trial in first:
+        price = trial.spec.price
         if budget is not None and price is not None:
-            call = model.provider.call(PROMPT, 1)
+            call = trial.provider.call(trial.prompt, 1)
             spent += price.of(call.input_tokens, call.max_output_tokens)
             if spent > budget:
                 return
-        yield name, model
+        yield trial
 
 
 def _charged(plan: Plan, ledger: OpenRun, preflights: Sequence[Preflight]) -> Plan:
@@ -207,6 +210,10 @@ async def _unless_stopped(
     return [] if asked.cancelled() else asked.result()
 
 
+class PreflightFailed(ConfigError):
+    """A model or judge does not answer at all; nothing was asked about cases."""
+
+
 def _refuse(preflights: Sequence[Preflight]) -> None:
     failed = [
         f"{found.model}: {found.failure.message}"
@@ -214,7 +221,7 @@ def _refuse(preflights: Sequence[Preflight]) -> None:
         if found.failure is not None
     ]
     if failed:
-        raise ConfigError(
+        raise PreflightFailed(
             "preflight failed, nothing was spent on cases: "
             + "; ".join(failed)
             + " (--no-preflight goes on without asking first)"

@@ -1,4 +1,4 @@
-"""Who answered: the names that providers gave, held against the model that was asked for (R-26)."""
+"""Who answered, and how they were asked: what the answers of a model say about both (R-26)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ MOST_NAMES = 20
 """Names told apart a model, the first by alphabet; a provider may invent more of them."""
 NAMES_SHOWN = 3
 LONGEST_NAME = 80
+
+_ASKED_AS: Mapping[str, str] = {
+    "json": "as JSON of whatever shape",
+    "tool": "through a tool that the model must call",
+    "auto": "through a tool that the model may call",
+    "none": "by the words of the prompt alone",
+}
+"""How an answer was held to its schema, where the API refused its own structured output."""
 
 NOBODY: Mapping[str, str] = {}
 
@@ -57,6 +65,7 @@ class AnsweredBy:
         """`asked` holds the provider's name of each model that is asked over a network."""
         self._asked: dict[str, str] = {}
         self._names: dict[str, Counter[str]] = {}
+        self._forms: dict[str, Counter[str]] = {}
         for model, name in asked.items():
             self.expect(model, name)
 
@@ -64,11 +73,16 @@ class AnsweredBy:
         """One more model, and the provider's name of it."""
         self._asked[model] = asked
         self._names[model] = Counter()
+        self._forms[model] = Counter()
 
-    def count(self, model: str, answered: str | None) -> None:
-        """Take note of the name that came with an answer, where one came."""
+    def count(self, model: str, answered: str | None, asked_as: str | None = None) -> None:
+        """Take note of the name that came with an answer, if any, and of how it was asked."""
         names = self._names.get(model)
-        if names is None or not answered:
+        if names is None:
+            return
+        if asked_as is not None and asked_as in _ASKED_AS:
+            self._forms[model][asked_as] += 1
+        if not answered:
             return
         names[answered] += 1
         if len(names) > MOST_NAMES:
@@ -85,13 +99,28 @@ class AnsweredBy:
         return tuple(name for model in self._asked for name in self.identity(model))
 
     def notes(self) -> list[str]:
-        """One note a model whose answers came under another name than it was asked for."""
+        """Notes on models that answered under another name, or refused to be held to a schema."""
         return [note for model in self._names for note in self.notes_on(model)]
 
     def notes_on(self, model: str) -> list[str]:
-        """The note on one model, where there is one."""
-        note = self._note(model, self._names[model]) if model in self._names else None
-        return [] if note is None else [note]
+        """The notes on one model, where there are any."""
+        if model not in self._names:
+            return []
+        notes = (self._note(model, self._names[model]), self._note_on_forms(model))
+        return [note for note in notes if note is not None]
+
+    def _note_on_forms(self, model: str) -> str | None:
+        forms = self._forms[model]
+        told = [
+            f"{show_count(forms[form], 'answer')} {words}"
+            for form, words in _ASKED_AS.items()
+            if forms[form]
+        ]
+        if not told:
+            return None
+        return f"{plain(model)}: its API refused the schema of the answer; asked for " + ", ".join(
+            told
+        )
 
     def _note(self, model: str, names: Counter[str]) -> str | None:
         asked = self._asked[model]

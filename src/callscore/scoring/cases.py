@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -19,8 +20,11 @@ from callscore.store.records import (
     read_case_id,
     read_case_ids,
     read_checked_case,
+    read_emotion_names,
 )
 from callscore.suites import catalog
+from callscore.suites.calls.asked import EmotionsOfData
+from callscore.suites.calls.contradictions import contradictions, refuse_contradiction
 
 
 class Opened(msgspec.Struct, frozen=True, gc=False):
@@ -60,7 +64,9 @@ def open_case(
     case = read_case(line) if for_scoring else read_checked_case(line)
     try:
         task = tasks[case.task]
-        return Opened(case, task, task.reference(case) if for_scoring else None)
+        reference = task.reference(case) if for_scoring else None
+        refuse_contradiction(reference)
+        return Opened(case, task, reference)
     except KeyError:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
@@ -72,6 +78,27 @@ def open_case(
         ) from None
     except DataError as error:
         raise error.located(line.place, case.id) from None
+
+
+class NamedEmotions:
+    """The emotions that any reference of some files names; the files are read when it is asked.
+
+    Scoring seldom asks: only where an answer has other emotions than its own reference.
+    """
+
+    def __init__(self, cases: Sequence[Path]) -> None:
+        self._cases = cases
+        self._found: Sequence[str] | None = None
+
+    def __call__(self) -> Sequence[str]:
+        """Read all files once, however few of their cases are wanted: prompts stay the same."""
+        if self._found is None:
+            found: dict[str, None] = {}
+            for block in blocks_of(self._cases):
+                for line in block.lines:
+                    found.update(dict.fromkeys(read_emotion_names(line)))
+            self._found = tuple(found)
+        return self._found
 
 
 def duplicate_id(case_id: str, line: Line) -> DataError:
@@ -107,17 +134,49 @@ def _place_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: boo
         ids[case_id] = len(ids)
 
 
+class Contradicted:
+    """How many references contradict themselves, and the first that does        C-131"""
+
+    def __init__(self) -> None:
+        self._cases = 0
+        self._first: DataError | None = None
+
+    def look(self, opened: Opened, line: Line) -> None:
+        """Check the reference of one case."""
+        found = next(contradictions(opened.case, opened.reference), None)
+        if found is not None:
+            self._cases += 1
+            self._first = self._first or found.located(line.place, opened.case.id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know."""
+        if self._first is None:
+            return []
+        return [
+            f"cases whose reference or config contradicts itself: {self._cases}, the first:"
+            f" {self._first}; `callscore validate` names them all"
+        ]
+
+
 class WantedCases:
     """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
 
     def __init__(
-        self, config: ScoreConfig, positions: Mapping[str, int], *, for_scoring: bool = True
+        self,
+        config: ScoreConfig,
+        positions: Mapping[str, int],
+        *,
+        for_scoring: bool = True,
+        emotions: EmotionsOfData | None = None,
     ) -> None:
         self._config = config
         self._positions = positions
         self._for_scoring = for_scoring
-        self._tasks = catalog.tasks(config.checked_settings())
+        emotions = emotions or NamedEmotions(config.cases)
+        self._tasks = catalog.tasks(config.checked_settings(), emotions)
         self.skipped: list[str] = []
+        self.contradicted = Contradicted()
 
     def __iter__(self) -> Iterator[Placed]:
         """Read the files once more, one case at a time."""
@@ -139,4 +198,6 @@ class WantedCases:
             next_position = position + 1
             if not config.tasks or opened.case.task in config.tasks:
                 given += 1
+                if self._for_scoring:
+                    self.contradicted.look(opened, line)
                 yield Placed(position, line, opened)

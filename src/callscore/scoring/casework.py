@@ -12,13 +12,22 @@ from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import Measured
+from callscore.scoring.case_steps import (
+    ExaminedCase,
+    MeasuredAnswer,
+    MeasuredCase,
+    ReadAnswer,
+    ReadCase,
+)
 from callscore.scoring.cases import Opened
-from callscore.scoring.examining import NOTHING_FOUND, Examined, Examiner
+from callscore.scoring.citations import uncited_scores
+from callscore.scoring.examining import NOTHING_FOUND, Examined
 from callscore.scoring.results import error_of, result_of, verdict_record
 from callscore.store.records import VerdictRecord
+from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures
-from callscore.suites.calls.asking import left_open, with_common
+from callscore.suites.calls.asking import TOO_MANY, bounded, left_open, with_common
 from callscore.suites.calls.benchmarks.words import criteria_of
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import TaskFormula
@@ -27,6 +36,7 @@ from callscore.suites.calls.records import Author, Record, faults_of, records_of
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.tally import Answer, TaskTally
 from callscore.suites.calls.translation import outcomes
+from callscore.suites.calls.whole_scores import with_whole_scores
 
 if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
     from callscore.suites.calls.benchmarks.view import Subject
@@ -42,60 +52,6 @@ NOTHING_GIVEN: GivenVerdicts = {}
 NO_BENCHMARKS: Mapping[str, Measure] = {}
 
 
-class ReadAnswer(msgspec.Struct, frozen=True, gc=False):
-    """One answer as its task reads it, what files say about it, and what is still open."""
-
-    model: str
-    run: int
-    reply: Reply
-    output: Any
-    subject: Subject | None
-    """The answer as the benchmarks see it; None where they are not run, or it has no shape."""
-    given: Verdicts
-    questions: Sequence[Question]
-
-
-class ReadCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with all its answers, ready to be examined and measured."""
-
-    opened: Opened
-    answers: Mapping[str, Sequence[ReadAnswer | tuple[int, Failed]]]
-    """By model; a failed run stands with its number."""
-    frozen: Sequence[Question] = ()
-    """What is asked once a case, before any answer is looked at."""
-    given: Verdicts = NO_VERDICTS
-    """What files say to that."""
-
-
-class ExaminedCase(msgspec.Struct, frozen=True):
-    """What came back on one case: on its answers, in their order, and on itself."""
-
-    answers: Sequence[Examined]
-    frozen: Examined = NOTHING_FOUND
-
-
-NOT_EXAMINED = ExaminedCase(())
-
-
-class MeasuredAnswer(msgspec.Struct, frozen=True, gc=False):
-    """One answer with its measures and score, and every verdict that they rest on."""
-
-    read: ReadAnswer
-    answer: Answer
-    verdicts: Verdicts
-    found: Verdicts
-    """Those that judge and embedder gave just now."""
-
-
-class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with all its answers measured, ready to be added up."""
-
-    opened: Opened
-    answers: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]]
-    frozen: Verdicts
-    """What judge and embedder said of the case itself."""
-
-
 class _Answered(msgspec.Struct):
     """What a model has answered to some cases of a task, on its way into their tally."""
 
@@ -105,41 +61,6 @@ class _Answered(msgspec.Struct):
     """By id, those with an answer at least."""
     costs: list[float | None] = []
     failed: int = 0
-
-
-async def examine_case(read: ReadCase, examiner: Examiner) -> ExaminedCase:
-    """Put everything that is open about a case to judge and embedder, a request an answer.
-
-    What is asked of an answer may rest on what was found about the case, which then comes first.
-    """
-    import asyncio
-
-    case, answers = read.opened.case, answers_of(read)
-    asked = [answer.questions for answer in answers]
-    if len(asked) == 1 and not read.frozen and not read.given:
-        # Nothing to be done at the same time: a task for each would cost more than it does.
-        return ExaminedCase([await examiner.examine(case, asked[0])])
-    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen))
-    if any(outcomes.is_frozen(Item(q.metric, q.item)) for q in read.frozen) or read.given:
-        known = {**(await about_case).verdicts, **read.given}
-        asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
-    frozen, *found = await asyncio.gather(
-        about_case, *(examiner.examine(case, questions) for questions in asked)
-    )
-    return ExaminedCase(found, frozen)
-
-
-def ask_after(read: ReadCase, answer: ReadAnswer, known: Verdicts) -> Sequence[Question]:
-    """What is open about an answer once the outcomes of its case are known        C-74"""
-    if read.opened.task.name != TRANSLATION or isinstance(answer.output, Malformed):
-        return ()
-    rendered = answer.output.rendered
-    return left_open(outcomes.questions(read.opened.reference, rendered, known), answer.given)
-
-
-def answers_of(read: ReadCase) -> list[ReadAnswer]:
-    """The answers of a case that are answers, in the order of models and runs."""
-    return [a for runs in read.answers.values() for a in runs if isinstance(a, ReadAnswer)]
 
 
 class ScoringOptions(msgspec.Struct, frozen=True):
@@ -153,6 +74,10 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether verdicts in files may be estimates."""
     asks: bool = False
     """Whether anybody is there to answer questions."""
+    on_open: OnOpen | None = None
+    """Who is told what still awaits a verdict."""
+    whole: bool = False
+    """Whether verdicts score metrics as a whole (C-100)."""
 
 
 class _Formulas(dict[str, TaskFormula]):
@@ -180,12 +105,14 @@ class Scorer:
         self._models = models
         names = catalog.tasks(settings)
         self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
-        self._asked = set(names) if options.asks else set()
+        self._on_open = options.on_open
+        self._asked = set(names) if options.asks or options.on_open is not None else set()
         self._looked_into = self._benchmarked | self._asked
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
         self._estimates = options.estimates
+        self._whole = options.whole
         self._formulas = _Formulas(settings)
         self.tallies: Tallies = {model: {} for model in models}
 
@@ -251,7 +178,10 @@ class Scorer:
                 from callscore.suites.calls.benchmarks.measuring import ask
 
                 asked += ask(subject)
-            questions = left_open(asked, known)
+            questions, excess = bounded(left_open(asked, known))
+            if excess:
+                known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
+                return ReadAnswer(model, run, reply, output, subject, known, questions, True)
         return ReadAnswer(model, run, reply, output, subject, known, questions)
 
     def _subject(self, opened: Opened, output: Any, reply: Reply) -> Subject:
@@ -276,15 +206,19 @@ class Scorer:
                     done.append(self._measured(read.opened, answer, found, frozen))
                 else:
                     done.append(answer)
-        return MeasuredCase(read.opened, measured, examined.frozen.verdicts)
+        waiting: Sequence[OpenItem] = ()
+        if self._on_open is not None and not self._whole:  # words are never mixed with its scores
+            from callscore.scoring.worklist import waiting_items
+
+            waiting = waiting_items(read, measured, frozen.verdicts)
+        return MeasuredCase(read.opened, measured, examined.frozen.verdicts, waiting)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
         """Tell what was found on some cases, in their order, and add them up."""
         groups: dict[str, list[_Answered]] = {}
         for measured in cases:
             case = measured.opened.case
-            if self._on_verdict is not None:
-                self._keep(case, None, measured.frozen)
+            self._tell_of_case(measured)
             of_task = groups.get(case.task)
             if of_task is None:
                 of_task = groups[case.task] = [
@@ -302,6 +236,13 @@ class Scorer:
                 group.tally.add_calls(group.costs, group.failed)
                 if group.cases:
                     self._add_up(task, group)
+
+    def _tell_of_case(self, measured: MeasuredCase) -> None:
+        if self._on_verdict is not None:
+            self._keep(measured.opened.case, None, measured.frozen)
+        if self._on_open is not None:
+            for item in measured.open_items:
+                self._on_open(item)
 
     def _add_up(self, task: str, group: _Answered) -> None:
         group.tally.add_cases(self._formulas[task], group.cases)
@@ -343,6 +284,13 @@ class Scorer:
         if found.verdicts or frozen.verdicts:
             verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
         measured = opened.task.measure(opened.reference, answer.output, verdicts)
+        if self._whole:
+            scored_whole = with_whole_scores(measured.measures, verdicts)
+            measured = msgspec.structs.replace(measured, measures=scored_whole)
+        if self._whole and (uncited := uncited_scores(opened.case, answer)):
+            measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, *uncited}))
+        if answer.has_excess:
+            measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, TOO_MANY}))
         if found is not NOTHING_FOUND or self._estimates:
             measured = _as_found(measured, verdicts, found)
         layer_two = NO_BENCHMARKS
@@ -354,6 +302,8 @@ class Scorer:
                 if answer.subject is None
                 else measure(answer.subject, verdicts)
             )
+            if self._whole:
+                layer_two = with_whole_scores(layer_two, verdicts)
             layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
         score = score_case(self._formulas[opened.task.name], measured)
         scored = Answer(measured, score, layer_two)

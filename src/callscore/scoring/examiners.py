@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from callscore.config import ScoreConfig
+from callscore.core.framework import DOCUMENT
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run_words import ModelSpec
 from callscore.providers.online import Online
@@ -72,12 +74,19 @@ def _models(
     from callscore.judges.llm import LLMJudge
     from callscore.judges.panel import Panel, Seat
 
-    seats = []
-    for spec in specs:
-        provider = online.provider(spec, sending=calls.payer.sends)
-        carry_out = calls.seat(spec, provider).carry_out
-        seats.append(Seat(LLMJudge(provider, carry_out=carry_out), spec.model))
-    return Panel(seats), [seat.model for seat in seats]
+    providers = [online.provider(spec, sending=calls.payer.sends) for spec in specs]
+    carrying = [
+        calls.seat(spec, provider).carry_out
+        for spec, provider in zip(specs, providers, strict=True)
+    ]
+    models = [spec.model for spec in specs]
+    if specs[0].style == DOCUMENT:
+        from callscore.judges.document import DocumentJudge
+        from callscore.judges.llm import Sender
+
+        return DocumentJudge(list(map(Sender, providers, carrying))), models
+    judges = map(LLMJudge, providers, repeat(None), carrying)
+    return Panel(list(map(Seat, judges, models))), models
 
 
 def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:

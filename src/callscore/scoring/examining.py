@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.core.case import Case, Failed
+from callscore.core.case import Case, Failed, Reply
 from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Verdicts
 from callscore.core.ports import Embedder, Judge
 from callscore.core.transcript import turns
 from callscore.scoring.answered_by import AnsweredBy
+from callscore.suites.calls.reading import Parsed, read_object
 
 if TYPE_CHECKING:
     from asyncio import Semaphore
@@ -102,13 +103,15 @@ class Examiner:
         self._closing = closing
         self._room: Semaphore | None = None
 
-    async def examine(self, case: Case, questions: Sequence[Question]) -> Examined:
+    async def examine(
+        self, case: Case, questions: Sequence[Question], answer: Reply | None = None
+    ) -> Examined:
         """Verdicts on the questions about one answer, as far as anybody can give them."""
         worded = [question for question in questions if question.offered]
         compared = [question for question in questions if not question.offered]
         parts: list[Examined] = []
         if worded and self.judge is not None:
-            parts.append(await self._judged(self.judge, case, worded))
+            parts.append(await self._judged(self.judge, dossier_of(case, worded, answer)))
         if compared and self.embedder is not None:
             if self.until_quiet is not None:
                 await self.until_quiet()
@@ -120,6 +123,11 @@ class Examiner:
             {metric: why for part in parts for metric, why in part.failures.items()},
             [flag for part in parts for flag in part.flags],
         )
+
+    @property
+    def judges_whole(self) -> bool:
+        """Whether the judge scores metrics as the framework's prompt asks, not items (C-100)."""
+        return getattr(self.judge, "judges_whole", False)
 
     def apart(self) -> Examiner:
         """The same judge with an account of its own; nothing is compared."""
@@ -148,13 +156,14 @@ class Examiner:
         for close in self._closing:
             await close()
 
-    async def _judged(self, judge: Judge, case: Case, questions: Sequence[Question]) -> Examined:
+    async def _judged(self, judge: Judge, dossier: Dossier) -> Examined:
         import asyncio  # not before somebody judges
 
         if self._room is None:
             self._room = asyncio.Semaphore(self.at_once)
         async with self._room:
-            judged = await judge.judge(dossier_of(case, questions))
+            judged = await judge.judge(dossier)
+        questions = dossier.questions
         self.spent.add(judged, len(questions))
         if isinstance(judged, Failed):
             return self._failed(judged.why, questions)
@@ -184,7 +193,7 @@ class Examiner:
         return Examined(failures={question.metric: why for question in questions})
 
 
-def dossier_of(case: Case, questions: Sequence[Question]) -> Dossier:
+def dossier_of(case: Case, questions: Sequence[Question], answer: Reply | None = None) -> Dossier:
     """All that a judge may see: never the model, its price, or other answers        C-103"""
     return Dossier(
         task=case.task,
@@ -193,7 +202,14 @@ def dossier_of(case: Case, questions: Sequence[Question]) -> Dossier:
         expected_outcome=case.expected_outcome,
         questions=questions,
         lang=case.lang,
+        model_output=as_json(answer) if answer is not None else None,
     )
+
+
+def as_json(answer: Reply) -> Any:
+    """The answer as its task has read it, however strictly; None where it is no JSON."""
+    parsed = read_object(answer, "fenced")
+    return parsed.value if isinstance(parsed, Parsed) else None
 
 
 def _by_item(verdicts: Iterable[Verdict]) -> Verdicts:

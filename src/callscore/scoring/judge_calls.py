@@ -24,6 +24,7 @@ from callscore.engine.commons import Commons
 from callscore.engine.lane import Lane
 from callscore.engine.plan import EngineOptions, Plan, PlannedModel
 from callscore.engine.stopping import Stop
+from callscore.providers.nearness import is_nearby
 from callscore.providers.prices import price_for
 from callscore.scoring.answered_by import AnsweredBy
 from callscore.store.journal import OpenAnswers
@@ -56,7 +57,7 @@ class JudgeCalls:
         self.answers = answers
         self.payer = payer or Payer()
         self.seats: list[JudgeSeat] = []
-        self.under_way: dict[bytes, asyncio.Future[Settled]] = {}
+        self.under_way: dict[bytes, tuple[Lane, asyncio.Future[Settled]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = AnsweredBy()
         self.commons = Commons.of(self.payer.options)
@@ -67,7 +68,9 @@ class JudgeCalls:
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)
-        self.seats.append(JudgeSeat(self, PlannedModel(named, provider, (), 0)))
+        self.seats.append(
+            JudgeSeat(self, PlannedModel(named, provider, (), 0, nearby=is_nearby(spec)))
+        )
         return self.seats[-1]
 
     def check(self) -> None:
@@ -125,7 +128,8 @@ class JudgeSeat:
     async def carry_out(self, provider: Provider, call: Call) -> Settled:
         """The kept answer to this request, else a new one, kept before it is used."""
         if self.lane is None:
-            self.lane = Lane(self.planned, self._calls.commons.pause(self.planned.spec))
+            pause = self._calls.commons.pause(self.planned.spec)
+            self.lane = Lane(self.planned, pause, self._calls.payer.options.attempt_s)
         lane, answers, under_way = self.lane, self._calls.answers, self._calls.under_way
         lane.total += 1
         stored = answers.stored(call.key) if answers is not None else None
@@ -135,12 +139,17 @@ class JudgeSeat:
             return Answered(stored.reply)
         if call.key in under_way:
             # Two models gave the same answer: one request judges both.
-            settled = await asyncio.shield(under_way[call.key])
+            asking, future = under_way[call.key]
+            settled = await asyncio.shield(future)
             if isinstance(settled, Answered):
                 self._tell(Outcome(work, settled.reply, cached=True))
+            elif asking.spec.account != lane.spec.account:
+                # A key that is refused says nothing about another key.
+                lane.total -= 1
+                return await self.carry_out(provider, call)
             return settled
-        future: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        under_way[call.key] = future
+        future = asyncio.get_running_loop().create_future()
+        under_way[call.key] = lane, future
         settled = AttemptFailed("not_sent", INTERRUPTED)
         try:
             settled = await self._asked(lane, work)
@@ -153,11 +162,18 @@ class JudgeSeat:
         calls, why_not = self._calls, self._why_not(lane)
         if why_not:
             return AttemptFailed("not_sent", why_not)
+        answers, key = calls.answers, work.call.key
         try:
+            kept = await self._claimed(lane, work) if answers is not None else None
+            if kept is not None:
+                self._tell(Outcome(work, kept.reply, cached=True))
+                return Answered(kept.reply)
             found = await calls.asker.ask(lane, work)
-            if isinstance(found, Stored) and calls.answers is not None:
-                found = await calls.answers.keep_judged(found, calls.payer.run_id)
+            if isinstance(found, Stored) and answers is not None:
+                found = await answers.keep_judged(found, calls.payer.run_id)
         finally:
+            if answers is not None:
+                answers.release(key)
             calls.asker.sending.discard(asyncio.current_task())
         if found is None:
             return AttemptFailed("not_sent", self._why_not(lane) or INTERRUPTED)
@@ -166,6 +182,13 @@ class JudgeSeat:
             return calls.given_up.pop(work.call.key, AttemptFailed("not_sent", found.why))
         self._tell(Outcome(work, found.reply, attempts=found.attempts))
         return Answered(found.reply)
+
+    async def _claimed(self, lane: Lane, work: Work) -> Stored | None:
+        """Wait for another process that has the same request under way; its answer, if any."""
+        assert self._calls.answers is not None  # the caller has looked
+        options, call = self._calls.payer.options, work.call
+        patience_s = options.attempt_s + options.case_s
+        return await self._calls.answers.claim(call.key, patience_s, lane.most_usd(call))
 
     def _why_not(self, lane: Lane) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""
@@ -179,7 +202,8 @@ class JudgeSeat:
         assert self.lane is not None  # whoever tells has been asked
         payer = self._calls.payer
         if isinstance(outcome.answer, Reply):
-            self._calls.answered_by.count(self.planned.spec.name, outcome.answer.model)
+            reply = outcome.answer
+            self._calls.answered_by.count(self.planned.spec.name, reply.model, reply.asked_as)
         self.lane.count(outcome, payer.options.give_up_after)
         payer.on_event(outcome)
         now = asyncio.get_running_loop().time()

@@ -16,29 +16,39 @@ import msgspec
 
 from callscore.config import ScoreConfig
 from callscore.core.errors import DataError, UsageError
-from callscore.core.judging import Item, Verdict
+from callscore.core.framework import WHOLE
+from callscore.core.judging import Item
 from callscore.scoring.answers import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
-from callscore.scoring.cases import Placed, WantedCases, case_positions
-from callscore.scoring.casework import (
+from callscore.scoring.case_steps import (
     NOT_EXAMINED,
-    NOTHING_GIVEN,
     ExaminedCase,
-    GivenVerdicts,
     MeasuredCase,
-    OnRecord,
-    OnResult,
-    OnVerdict,
     ReadCase,
-    Scorer,
-    ScoringOptions,
-    Tallies,
     answers_of,
     examine_case,
 )
+from callscore.scoring.cases import Placed, WantedCases, case_positions
+from callscore.scoring.casework import (
+    NOTHING_GIVEN,
+    GivenVerdicts,
+    OnRecord,
+    OnResult,
+    OnVerdict,
+    Scorer,
+    ScoringOptions,
+    Tallies,
+)
 from callscore.scoring.examining import Examiner
+from callscore.scoring.given_verdicts import checked_metric, given_on
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.records import read_output_head, read_output_heads, read_verdict
-from callscore.suites import catalog
+from callscore.store.records import (
+    read_output_head,
+    read_output_heads,
+    read_verdict,
+)
+from callscore.store.worklists import OnOpen, VerdictLines
+from callscore.suites.calls.floors.strategy import Floor
+from callscore.suites.calls.floors.tally import Floors
 from callscore.suites.calls.known_items import knows
 
 if TYPE_CHECKING:
@@ -78,6 +88,12 @@ class Tallied(msgspec.Struct, frozen=True):
     judges: Sequence[str]
     skipped: Sequence[str]
     unused_verdicts: int
+    by_code: int = 0
+    """Scores in files of metrics that code computes."""
+    floors: Mapping[str, Floor] = {}
+    """By task, what trivial answers would score (C-135)."""
+    contradicted: Sequence[str] = ()
+    """What to say about references that contradict themselves (C-131)."""
 
 
 class _Index(msgspec.Struct):
@@ -85,13 +101,19 @@ class _Index(msgspec.Struct):
 
     ids: dict[str, int]
     source: AnswerSource
-    verdicts: LinesByKey | None = None
+    verdicts: VerdictLines | None = None
     judges: set[str] = set()
     unused_verdicts: int = 0
     estimates: bool = False
     """Whether a verdict is the word of a built-in substitute."""
     benchmarks_judged: bool = False
     """Whether a verdict speaks about a benchmark: then they are wanted."""
+    whole: bool = False
+    """Whether a verdict scores a metric as a whole (C-100)."""
+    worded: bool = False
+    """Whether a verdict is a word on an item."""
+    by_code: int = 0
+    """Scores of metrics that code computes, which nobody needs."""
 
 
 class Outlets(msgspec.Struct, frozen=True):
@@ -101,6 +123,7 @@ class Outlets(msgspec.Struct, frozen=True):
     on_record: OnRecord | None = None
     on_verdict: OnVerdict | None = None
     progress: Progress = no_progress
+    on_open: OnOpen | None = None
     examiner: Examiner | None = None
 
 
@@ -116,8 +139,10 @@ class Tallying:
         """The answers come from `source`, else from the files of the config."""
         self._index = index = _build_index(config, source)
         self._examiner = outlets.examiner
+        _refuse_mixture(index, outlets.examiner)
         self._progress = outlets.progress
         self._digest = hashlib.blake2b(digest_size=16)
+        self._floors = Floors(config.checked_settings(), len(index.ids))
         self._wanted = WantedCases(config, index.ids)
         self._cases = iter(self._wanted)
         self._next = next(self._cases, None)
@@ -133,6 +158,9 @@ class Tallying:
                 estimates=index.estimates,
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=outlets.examiner is not None,
+                on_open=outlets.on_open,
+                whole=index.whole
+                or (outlets.examiner is not None and outlets.examiner.judges_whole),
             ),
         )
 
@@ -164,6 +192,9 @@ class Tallying:
             judges=sorted(self._index.judges),
             skipped=self._wanted.skipped,
             unused_verdicts=self._index.unused_verdicts,
+            by_code=self._index.by_code,
+            floors=self._floors.found(),
+            contradicted=self._wanted.contradicted.notes,
         )
 
     def close(self) -> None:
@@ -175,6 +206,7 @@ class Tallying:
     def _taken(self) -> Placed | None:
         placed, self._next = self._next, next(self._cases, None)
         if placed is not None:
+            self._floors.add(placed.opened.case.task, placed.opened.reference)
             placed.add_to(self._digest)
         return placed
 
@@ -186,7 +218,7 @@ class Tallying:
         index = self._index
         if index.verdicts is None:
             return self._scorer.read(placed.opened, answers, NOTHING_GIVEN)
-        given = _given(index.verdicts, placed.position)
+        given = given_on(index.verdicts.lines(placed.position))
         read = self._scorer.read(placed.opened, answers, given)
         if given:
             index.unused_verdicts += _unused(given, read, answers)
@@ -292,14 +324,17 @@ def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
 
 
 def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
-    verdicts = index.verdicts = LinesByKey(config.verdicts)
+    verdicts = index.verdicts = VerdictLines(config.verdicts)
     models = set(index.source.models)
-    for line in lines_of(config.verdicts):
+    for line in verdicts:
         record = read_verdict(line)
         try:
-            metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
+            metric = checked_metric(record)
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
+        if metric is None:
+            index.by_code += 1
+            continue
         if metric in config.elsewhere and record.case_id not in index.ids:
             continue
         position = _position(index.ids, record.case_id, line)
@@ -307,9 +342,24 @@ def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
             index.unused_verdicts += 1
             continue
         index.judges.add(record.by or "unnamed")
+        index.whole |= record.item == WHOLE
+        index.worded |= record.verdict is not None
         index.estimates = index.estimates or record.approximate
         index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
         verdicts.add(position, line)
+
+
+def _refuse_mixture(index: _Index, examiner: Examiner | None) -> None:
+    """Scores of whole metrics and words on items never make one result        C-100"""
+    judged = examiner.judge if examiner is not None else None
+    judges_whole = examiner is not None and examiner.judges_whole
+    whole = index.whole or judges_whole
+    worded = index.worded or (judged is not None and not judges_whole)
+    if whole and worded:
+        raise UsageError(
+            "scores of whole metrics (five-key records, or a judge with style: document) and "
+            "verdicts on items cannot be mixed; expected one or the other"
+        )
 
 
 def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
@@ -341,25 +391,3 @@ def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
     """Whether an answer that a verdict may be about has the item; a failed one need not."""
     about = [a for a in answers_of(read) if a.run == run and model in (None, a.model)]
     return not about or any(knows(read.opened.reference, a.output, item) for a in about)
-
-
-def _given(verdicts: LinesByKey, position: int) -> GivenVerdicts:
-    """What the files say about the answers to one case."""
-    found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
-    for line in verdicts.lines(position):
-        record = read_verdict(line)
-        metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
-        verdict = Verdict(
-            metric=metric,
-            item=str(record.item),
-            verdict=record.verdict,
-            value=record.value,
-            text=record.text,
-            quote=record.quote,
-            source=record.source,
-            by=record.by,
-            approximate=record.approximate,
-        )
-        items = found.setdefault((record.model, record.run), {})
-        items.setdefault(Item(metric, verdict.item), []).append(verdict)
-    return found

@@ -52,4 +52,7 @@ def verdict_record(case_id: str, model: str | None, run: int, verdict: Verdict) 
         source=verdict.source,
         by=verdict.by,
         approximate=verdict.approximate,
+        expected_outcome_field=verdict.expected_outcome_field,
+        model_output_field=verdict.model_output_field,
+        note=verdict.note,
     )

@@ -16,6 +16,8 @@ from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks.score import score_benchmarks
 from callscore.suites.calls.final import final_score
+from callscore.suites.calls.floors.card import beside_floor, floor_notes
+from callscore.suites.calls.floors.strategy import Floor
 from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.ranking import cost_of, rank, rank_zeroed
 from callscore.suites.calls.tally import TaskTally
@@ -25,7 +27,8 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
     """All models side by side, with the signature that says what they may be compared with."""
     settings = config.checked_settings()
     models = [
-        _model_score(model, tallies, config, settings) for model, tallies in tallied.tallies.items()
+        _model_score(model, tallies, config, tallied.floors)
+        for model, tallies in tallied.tallies.items()
     ]
     return Scorecard(
         framework=spec.load().framework,
@@ -33,21 +36,30 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: Examiner | None) 
         models=models,
         ranking=rank(models),
         zeroed_ranking=rank_zeroed(models),
-        notes=[*_own(config), *_notes(tallied, examiner), *_overlaps(tallied, examiner)],
+        notes=[
+            *_own(config),
+            *_notes(tallied, examiner),
+            *_overlaps(tallied, examiner),
+            *floor_notes(models, tallied.tallies),
+        ],
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
 
 
 def _model_score(
-    model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, settings: spec.Settings
+    model: str,
+    tallies: Mapping[str, TaskTally],
+    config: ScoreConfig,
+    floors: Mapping[str, Floor],
 ) -> ModelScore:
+    settings = config.checked_settings()
     scored = {
         task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
         for task in catalog.tasks(settings)
         if task in tallies
     }
-    tasks = {task: entry.score for task, entry in scored.items()}
+    tasks = {task: beside_floor(entry.score, floors.get(task)) for task, entry in scored.items()}
     benchmarks = score_benchmarks(
         {task: tally.benchmarks for task, tally in tallies.items()},
         settings,
@@ -163,11 +175,15 @@ def _own(config: ScoreConfig) -> list[str]:
 
 
 def _notes(tallied: Tallied, examiner: Examiner | None) -> list[str]:
-    notes = [SKIPPED + problem for problem in tallied.skipped]
+    notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
             "without an output, a metric of another task, or an item that is not there"
+        )
+    if tallied.by_code:
+        notes.append(
+            f"records of metrics that code computes: {tallied.by_code}; they were not used"
         )
     notes += [
         f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "

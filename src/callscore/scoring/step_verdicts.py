@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.errors import DataError
 from callscore.core.judging import Verdict
-from callscore.store.files import lines_of
 from callscore.store.records import VerdictRecord, read_verdict
+from callscore.store.worklists import verdict_lines
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED, Recorded
 from callscore.suites.orchestration.outcome import Outcome
 
@@ -45,7 +45,7 @@ def _verdict(record: VerdictRecord) -> Verdict:
 def read_step_verdicts(paths: Sequence[Path]) -> StepVerdicts:
     """The lines of the files that are about steps; those on other metrics are not ours."""
     found = []
-    for line in lines_of(paths):
+    for line in verdict_lines(paths):
         record = read_verdict(line)
         if record.metric != METRIC:
             continue

@@ -17,8 +17,8 @@ from callscore.judges.reliability import Reliability, check
 from callscore.judges.rubric import Rubric, shipped
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.examining import Examiner
-from callscore.store.files import lines_of
 from callscore.store.records import VerdictRecord, read_verdict
+from callscore.store.worklists import verdict_lines
 from callscore.suites import catalog
 from callscore.suites.calls.catalog import offered_for
 
@@ -28,6 +28,8 @@ def check_judge(config: ScoreConfig) -> Reliability:
     with opened_examiner(config) as examiner:
         if examiner is None or examiner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
+        if examiner.judges_whole:
+            raise UsageError("the suite tries verdicts on items; expected a judge of style items")
         return asyncio.run(_checked(examiner))
 
 
@@ -101,7 +103,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
 
 
 def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_Place, VerdictRecord]]:
-    for line in lines_of(paths):
+    for line in verdict_lines(paths):
         record = read_verdict(line)
         try:
             metric = catalog.checked_verdict(record.metric, record.verdict, record.value)

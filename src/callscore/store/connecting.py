@@ -29,13 +29,37 @@ def create_private(path: Path) -> None:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
 
 
+def is_writable(path: Path) -> bool:
+    """Whether a journal and the two files that SQLite writes beside it can be written."""
+    effective = os.access in os.supports_effective_ids
+    return os.access(path, os.R_OK | os.W_OK, effective_ids=effective) and os.access(
+        path.parent, os.W_OK | os.X_OK, effective_ids=effective
+    )
+
+
+def connect_for_reading(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
+    """A connection to a file that nobody can write: SQLite makes no files beside it."""
+    with told_plainly(path):
+        return _connection(f"{path.absolute().as_uri()}?mode=ro&immutable=1", factory)
+
+
+def _connection(where: str, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
+    return sqlite3.connect(
+        where,
+        timeout=BUSY_S,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=factory,
+        uri=True,
+    )
+
+
 def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
     """A connection in autocommit mode; a commit is on the disk when it returns (WAL, FULL)."""
     with told_plainly(path):
-        connection = sqlite3.connect(
-            path, timeout=BUSY_S, isolation_level=None, check_same_thread=False, factory=factory
-        )
+        connection = _connection(path.absolute().as_uri(), factory)
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         except sqlite3.Error:
@@ -44,11 +68,17 @@ def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection
     return connection
 
 
+class Unreadable(Exception):
+    """A row that no version of ours has written."""
+
+
 @contextmanager
 def told_plainly(path: Path) -> Iterator[None]:
     """Turns what SQLite says, and what it cannot hold, into a StoreError that names the file."""
     try:
         yield
+    except Unreadable as error:
+        raise damaged(path, str(error)) from None
     except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
         if getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED:
             raise damaged(path, str(error)) from None

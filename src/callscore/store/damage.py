@@ -8,7 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 from callscore.core.errors import StoreError
-from callscore.store.connecting import BUSY_S, damaged, told_plainly
+from callscore.store.connecting import (
+    BUSY_S,
+    connect_for_reading,
+    damaged,
+    is_writable,
+    told_plainly,
+)
 from callscore.store.pages import FRAME_HEADER, MAGIC, WAL_HEADER, frames
 from callscore.store.salvage import holds_records
 
@@ -46,6 +52,8 @@ def _check_kind(path: Path) -> None:
 
 def _reading(path: Path) -> sqlite3.Connection:
     """A connection that cannot write: any other would move the log into the file when closed."""
+    if not is_writable(path):
+        return connect_for_reading(path, sqlite3.Connection)
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from io import BytesIO
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,9 @@ from callscore.store.other_formats import refuse_other_formats
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
 """So much of a file is read at once, and the rest of the line in which it ends."""
+_NAMELESS: int = getattr(os, "O_TMPFILE", 0)
+"""Opens a file that has no name yet; 0 where the system knows no such thing."""
+_OPEN_FILES = "/proc/self/fd"
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -226,22 +229,46 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> Non
         if place in taken:
             raise UsageError(f"{target}: {taken[place]}; expected another file to write to")
         taken[place] = "is written by two options"
-        handle, temporary = _temporary_beside(target)
-        os.close(handle)
-        temporary.unlink()
+        temporary = _temporary_beside(target)
+        os.close(temporary.handle)
+        if temporary.has_name:
+            temporary.path.unlink()
 
 
-def _temporary_beside(path: Path) -> tuple[int, Path]:
-    """In the same folder: renaming is one step only within one file system."""
+class _Temporary(NamedTuple):
+    """A new file, in the folder where it is to be: renaming is one step within a file system."""
+
+    handle: int
+    path: Path
+    """The name that it has, or gets for a moment when it is whole."""
+    has_name: bool
+
+
+def _temporary_beside(path: Path) -> _Temporary:
+    """A file without a name where there is such a thing: a killed process leaves none behind."""
     try:
         if path.is_dir():
             raise StoreError(f"{path}: cannot be written: is a folder")
-        temporary = path.parent / f".{path.name[:20]}.{os.urandom(8).hex()}"
-        # New under this name, whatever lies there; who may read it is for the umask to say.
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        name = path.parent / f".{path.name[:20]}.{os.urandom(8).hex()}"
+        # Who may read it is for the umask to say.
+        if _NAMELESS and Path(_OPEN_FILES).is_dir():
+            with suppress(OSError):  # of a file system that has no such files
+                handle = os.open(path.parent, os.O_WRONLY | _NAMELESS, 0o666)
+                return _Temporary(handle, name, has_name=False)
+        # New under this name, whatever lies there.
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
-    return handle, temporary
+    return _Temporary(handle, name, has_name=True)
+
+
+def _give_name(temporary: _Temporary) -> None:
+    folder = os.open(_OPEN_FILES, os.O_RDONLY)
+    try:
+        # With a folder for the source, the link leads to the open file and not to its entry there.
+        os.link(str(temporary.handle), temporary.path, src_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 @contextmanager
@@ -260,21 +287,21 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    handle, temporary = _temporary_beside(path)
+    temporary = _temporary_beside(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(temporary.handle, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            temporary.chmod(
-                path.stat().st_mode & 0o777
-            )  # a file that was closed to others stays so
-        temporary.replace(path)
+            with suppress(FileNotFoundError):  # a file that was closed to others stays so
+                os.fchmod(temporary.handle, path.stat().st_mode & 0o777)
+            os.fsync(temporary.handle)
+            if not temporary.has_name:
+                _give_name(temporary)
+        temporary.path.replace(path)
         _sync_folder(path.parent)
     finally:
         with suppress(FileNotFoundError):
-            temporary.unlink()
+            temporary.path.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

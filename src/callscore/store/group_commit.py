@@ -34,12 +34,15 @@ _ITEM = (
     " key = excluded.key, error = excluded.error, paid = max(paid, excluded.paid)"
     " WHERE items.error IS NOT NULL"
 )
+UNCERTAIN = "UPDATE runs SET uncertain_usd = uncertain_usd + ? WHERE id = ?"
 _JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
 
 AnswerRow = tuple[bytes, bytes, float | None, int, int]
 ItemRow = tuple[int, str, str, int, str, bytes, str | None, int]
 JudgedRow = tuple[bytes, int]
 """The answer of a judge, and the run that paid for it."""
+UncertainRow = tuple[float, int]
+"""What an attempt may be billed with, and the run that made it."""
 
 
 class Rows(NamedTuple):
@@ -48,6 +51,7 @@ class Rows(NamedTuple):
     answer: AnswerRow | None = None
     item: ItemRow | None = None
     judged: JudgedRow | None = None
+    uncertain: UncertainRow | None = None
 
 
 class _Group(NamedTuple):
@@ -93,6 +97,10 @@ class GroupCommit:
         self._add(rows)
         if len(self._rows) > MOST_UNWRITTEN:
             await self._committed()
+
+    def add(self, rows: Rows) -> None:
+        """The rows go with the next group, and nobody waits for them."""
+        self._add(rows)
 
     async def settle(self) -> None:
         """Returns when everything is on the disk."""
@@ -197,6 +205,7 @@ class GroupCommit:
             (_ITEM, [row.item for row in rows if row.item is not None]),
             (_ANSWER, [row.answer for row in rows if row.answer is not None]),
             (_JUDGED, [row.judged for row in rows if row.judged is not None]),
+            (UNCERTAIN, [row.uncertain for row in rows if row.uncertain is not None]),
         )
         with told_plainly(self._path), transaction(self._connection):
             before = last_id(self._connection)

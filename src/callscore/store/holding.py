@@ -42,7 +42,7 @@ def is_gone(holder: Holder) -> bool:
         return True
     try:
         os.kill(holder.pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process ever had such a number
         return True
     except PermissionError:
         return False

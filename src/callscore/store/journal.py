@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.run_words import Item, RunStatus, Stored
-from callscore.store.connecting import connect, create_private, told_plainly, transaction
+from callscore.core.run_words import Item, RunStatus, Stored, Work
+from callscore.store.connecting import (
+    Unreadable,
+    connect,
+    connect_for_reading,
+    create_private,
+    is_writable,
+    told_plainly,
+    transaction,
+)
 from callscore.store.damage import check_whole
-from callscore.store.group_commit import AnswerRow, GroupCommit, ItemRow, Rows
+from callscore.store.group_commit import UNCERTAIN, AnswerRow, GroupCommit, ItemRow, Rows
 from callscore.store.kept_reply import checksum, from_bytes, to_bytes
 from callscore.store.known_keys import KnownKeys
+from callscore.store.leases import Leases, left_behind
 from callscore.store.migrations import migrate
+from callscore.store.read_only import unwritable_copy
 from callscore.store.run_records import (
+    Failure,
     RunHeader,
     RunRecord,
     add_work,
     all_runs,
     charge_preflight,
+    drop_run,
     end_run,
+    failures_of,
     one_run,
     take_run,
+    unfinished_run,
 )
 
+FIRST_LOOK_S = 0.02
+LONGEST_LOOK_S = 0.25
+"""Between two looks whether a request of another process is settled."""
+
 _ONE = "SELECT reply, attempts, checksum FROM answers WHERE key = ?"
+_ANSWERED = (
+    "SELECT 1 FROM items"
+    " WHERE run_id = ? AND case_id = ? AND model = ? AND run = ? AND error IS NULL"
+)
 _TO_A_CASE = (
     "SELECT model, run, key, error, reply, checksum FROM items LEFT JOIN answers USING (key)"
     " WHERE run_id = ? AND case_id = ? ORDER BY model, run"
@@ -37,19 +62,48 @@ _TO_A_CASE = (
 class Journal:
     """One file of answers and runs. Reading is immediate; answers are written by `OpenAnswers`."""
 
-    def __init__(self, path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -> None:
-        """Open a journal, or begin one; StoreError where it cannot be read and written."""
+    def __init__(
+        self,
+        path: Path,
+        factory: type[sqlite3.Connection] = sqlite3.Connection,
+        *,
+        only_reading: bool = False,
+    ) -> None:
+        """Open a journal, or begin one; StoreError where it cannot be read and written.
+
+        Who is `only_reading` may have one that nobody can write.
+        """
         self.path = path
         self._factory = factory
-        create_private(path)
-        check_whole(path)
-        self._connection = connect(path, factory)
+        self._copy = unwritable_copy(path) if only_reading and not is_writable(path) else None
+        if self._copy is None:
+            create_private(path)
+        check_whole(self._file)
+        self._connection = self._connect()
         try:
             with told_plainly(path):
-                migrate(self._connection, path)
+                migrate(self._connection, self._file)
+                if self._copy is None:
+                    self._settle_for_the_killed()
         except StoreError:
-            self._connection.close()
+            self.close()
             raise
+
+    def _settle_for_the_killed(self) -> None:
+        """Processes that were killed may have to pay for what they had under way."""
+        with left_behind(self.path) as found:
+            if found:
+                with transaction(self._connection):
+                    self._connection.executemany(UNCERTAIN, found)
+
+    @property
+    def _file(self) -> Path:
+        return self.path if self._copy is None else self._copy.path
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._copy is not None and self._copy.is_original:
+            return connect_for_reading(self._file, self._factory)
+        return connect(self._file, self._factory)
 
     def __enter__(self) -> Journal:
         return self
@@ -65,6 +119,8 @@ class Journal:
     def close(self) -> None:
         """Give the file back."""
         self._connection.close()
+        if self._copy is not None:
+            self._copy.remove()
 
     def open_run(self, header: RunHeader, *, resume: bool = False) -> OpenRun:
         """A run held by this process: the unfinished one of this name and config, or a new one.
@@ -73,17 +129,22 @@ class Journal:
         """
         with told_plainly(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
-            keys = KnownKeys(self._connection)
-        return OpenRun(run_id, self, self._writer(keys))
+        return OpenRun(run_id, self, self.open_answers(run_id))
 
-    def open_answers(self) -> OpenAnswers:
-        """A place for the answers of judges that work for no run."""
-        with told_plainly(self.path), transaction(self._connection):
-            keys = KnownKeys(self._connection)
-        return self._writer(keys)
+    def open_answers(self, run_id: int = 0) -> OpenAnswers:
+        """A place for answers: of models for a run, or of judges that work for none."""
+        leases = Leases(self.path, run_id)  # before the keys are read: who writes later is noticed
+        try:
+            with told_plainly(self.path), self._quietly():
+                keys = KnownKeys(self._connection)
+            return OpenAnswers(self, self._connect(), keys, leases)
+        except StoreError:
+            leases.close()
+            raise
 
-    def _writer(self, keys: KnownKeys) -> OpenAnswers:
-        return OpenAnswers(self, connect(self.path, self._factory), keys)
+    def _quietly(self) -> AbstractContextManager[None]:
+        """While nobody else writes."""
+        return nullcontext() if self._copy is not None else transaction(self._connection)
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
@@ -98,30 +159,55 @@ class Journal:
             raise UsageError(f"{self.path}: has no run {run_id}")
         return record
 
+    def unfinished(self, header: RunHeader) -> RunRecord | None:
+        """The unfinished run of this name that is most like this one."""
+        with told_plainly(self.path):
+            return unfinished_run(self._connection, header)
+
+    def has_answered(self, run_id: int, work: Work) -> bool:
+        """Whether a run has an answer of this model to this case, whatever was asked."""
+        sought = (run_id, work.case_id, work.model, work.run)
+        with told_plainly(self.path):
+            return self._connection.execute(_ANSWERED, sought).fetchone() is not None
+
     def stored(self, key: bytes) -> Stored | None:
         """The answer to a request; None where there is none, or where it is damaged."""
         with told_plainly(self.path):
             row = self._connection.execute(_ONE, (key,)).fetchone()
-        if row is None or checksum(key, row[0]) != row[2]:
-            return None
-        return Stored(key, from_bytes(row[0]), row[1])
+            if row is None or not isinstance(row[0], bytes) or checksum(key, row[0]) != row[2]:
+                return None
+            if not isinstance(row[1], int):
+                raise Unreadable("an answer took no number of attempts")
+            return Stored(key, from_bytes(row[0]), row[1])
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """What a run has for one case, by model and repeat; needs no network."""
         found: dict[str, dict[int, Reply | Failed]] = {}
         with told_plainly(self.path):
             rows = self._connection.execute(_TO_A_CASE, (run_id, case_id)).fetchall()
-        for model, run, key, error, reply, expected in rows:
-            if error is not None:
-                found.setdefault(model, {})[run] = Failed("model", error)
-            elif reply is not None and checksum(key, reply) == expected:
-                found.setdefault(model, {})[run] = from_bytes(reply)
+            for model, run, key, error, reply, expected in rows:
+                if not isinstance(model, str) or not isinstance(run, int):
+                    raise Unreadable("a result is of no model, or of no repeat")
+                if error is not None:
+                    found.setdefault(model, {})[run] = Failed("model", str(error))
+                elif isinstance(reply, bytes) and checksum(key, reply) == expected:
+                    found.setdefault(model, {})[run] = from_bytes(reply)
         return found
 
     def charge_preflight(self, run_id: int, usd: float) -> None:
         """Write down what a run has paid to see whether the models answer."""
         with told_plainly(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
+
+    def failures(self, run_id: int) -> list[Failure]:
+        """The most frequent cause of failure of every model of a run."""
+        with told_plainly(self.path):
+            return failures_of(self._connection, run_id)
+
+    def drop_run(self, run_id: int) -> None:
+        """Forget a run that has come to nothing."""
+        with told_plainly(self.path), transaction(self._connection):
+            drop_run(self._connection, run_id)
 
     def add_work(self, run_id: int, pieces: int) -> None:
         """Count work that was not known when the run began."""
@@ -137,10 +223,13 @@ class Journal:
 class OpenAnswers:
     """Answers under way: each is on the disk before it is used; many share one commit."""
 
-    def __init__(self, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys) -> None:
+    def __init__(
+        self, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys, leases: Leases
+    ) -> None:
         self._journal = journal
         self._connection = connection
         self._keys = keys
+        self._leases = leases
         self.commits = GroupCommit(connection, journal.path, keys)
 
     def __enter__(self) -> OpenAnswers:
@@ -160,6 +249,7 @@ class OpenAnswers:
             self.commits.close()
         finally:
             self._connection.close()
+            self._leases.close()
 
     def stored(self, key: bytes) -> Stored | None:
         """The answer to this request, if it was ever paid for.
@@ -167,6 +257,22 @@ class OpenAnswers:
         What others keep while these are under way is seen after the next commit.
         """
         return None if self._keys.lacks(key) else self._journal.stored(key)
+
+    async def claim(self, key: bytes, patience_s: float, most_usd: float = 0.0) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one.
+
+        A request that another process has under way is waited for. One that is not settled when
+        the patience ends is asked all the same: its holder may have been stopped.
+        """
+        wait, end = FIRST_LOOK_S, time.monotonic() + patience_s
+        while not self._leases.take(key, most_usd) and time.monotonic() < end:
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, LONGEST_LOOK_S)
+        return None if self._leases.alone else self._journal.stored(key)
+
+    def release(self, key: bytes) -> None:
+        """Others may have the request now; its answer, if any, is durable."""
+        self._leases.release(key)
 
     async def keep(self, stored: Stored, item: ItemRow) -> None:
         """Returns when a model's paid answer and what a run made of it are durable."""
@@ -196,6 +302,14 @@ class OpenRun:
         """The answer to this request, if it was ever paid for."""
         return self.answers.stored(key)
 
+    async def claim(self, key: bytes, patience_s: float, most_usd: float = 0.0) -> Stored | None:
+        """Hold a request until it is released; the answer where another process has kept one."""
+        return await self.answers.claim(key, patience_s, most_usd)
+
+    def release(self, key: bytes) -> None:
+        """Others may have the request now."""
+        self.answers.release(key)
+
     @property
     def overtaken(self) -> bool:
         """Whether the journal may hold other answers than it was given: earlier ones stay."""
@@ -213,9 +327,17 @@ class OpenRun:
         """Returns when everything is durable."""
         await self.answers.commits.settle()
 
+    def may_be_billed(self, usd: float) -> None:
+        """Add what an attempt may cost that never came back; durable with the next commit."""
+        self.answers.commits.add(Rows(uncertain=(usd, self.id)))
+
     def charge_preflight(self, usd: float) -> None:
         """Write down what this run has paid to see whether the models answer."""
         self._journal.charge_preflight(self.id, usd)
+
+    def drop(self) -> None:
+        """Let the run go, and forget it where nothing has come of it."""
+        self._journal.drop_run(self.id)
 
     def end(self, status: RunStatus) -> None:
         """Write what is left, note how the run ended, and let it go for others."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from zlib import crc32
 
 import msgspec
 
 from callscore.core.case import Reply, ToolCall
+from callscore.store.connecting import Unreadable
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
@@ -21,6 +23,7 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     cost_usd: float | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     model: str | None = None
+    asked_as: str | None = None
     latency_ms: float | None = None
 
 
@@ -39,14 +42,21 @@ def to_bytes(reply: Reply) -> bytes:
             reply.cost_usd,
             tuple(reply.tool_calls),
             reply.model,
+            reply.asked_as,
             reply.latency_ms,
         )
     )
 
 
 def from_bytes(raw: bytes) -> Reply:
-    """The reply that was written."""
-    kept = _decode(raw)
+    """The reply that was written; Unreadable where that was not us."""
+    try:
+        kept = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise Unreadable(f"an answer cannot be read: {error}") from None
+    cost = kept.cost_usd
+    if not isinstance(kept.text, str | bytes) or not (cost is None or 0 <= cost < math.inf):
+        raise Unreadable("an answer is no text, or its cost no amount of money")
     return Reply(
         kept.text,
         kept.finish_reason,
@@ -55,6 +65,7 @@ def from_bytes(raw: bytes) -> Reply:
         kept.cost_usd,
         kept.tool_calls,
         kept.model,
+        kept.asked_as,
         kept.latency_ms,
     )
 

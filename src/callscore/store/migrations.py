@@ -56,6 +56,9 @@ MIGRATIONS: Sequence[str] = (
     ) WITHOUT ROWID;
     CREATE INDEX judge_answers_of_run ON judge_answers (run_id);
     """,
+    """
+    ALTER TABLE runs ADD COLUMN uncertain_usd REAL NOT NULL DEFAULT 0;
+    """,
 )
 
 

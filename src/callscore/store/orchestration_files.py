@@ -12,7 +12,7 @@ OUTPUT_SUFFIX = "_out.json"
 
 
 def output_files(folder: Path) -> list[Path]:
-    """Every `*_out.json` below the folder."""
+    """Every `*_out.json` below the folder, but not in hidden folders (Q45)."""
     return _found(folder, ["*_out.json"], (), "recorded outputs (*_out.json)")
 
 
@@ -30,10 +30,20 @@ def _found(folder: Path, patterns: Sequence[str], inside: Sequence[str], what: s
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; expected {what}")
     for place in (*(folder / name for name in inside), folder):
-        found = [path for pattern in patterns for path in place.rglob(pattern) if path.is_file()]
+        found = [
+            path
+            for pattern in patterns
+            for path in place.rglob(pattern)
+            if path.is_file() and not _is_hidden(path.relative_to(place))
+        ]
         if found:
             return sorted(found)
     raise UsageError(f"{folder}: holds no {what}")
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a folder on the way, or the file itself, starts with a dot: editors leave such."""
+    return any(part.startswith(".") for part in path.parts)
 
 
 def read_whole(path: Path) -> bytes:

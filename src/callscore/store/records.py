@@ -3,7 +3,7 @@
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
+from callscore.core.framework import DOCUMENT, WHOLE
 from callscore.core.nearest import instead_of, nearest
 from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, numbered
@@ -33,6 +34,14 @@ class CaseHead(msgspec.Struct, gc=False):
     """As much of a case as indexing needs."""
 
     id: str
+
+
+class _EmotionOfOutcome(msgspec.Struct, gc=False):
+    emotion: dict[str, Any] = {}
+
+
+class _EmotionOfCase(msgspec.Struct, gc=False):
+    expected_outcome: _EmotionOfOutcome
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -82,8 +91,28 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     by: str = ""
     approximate: bool = False
     """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
+    expected_outcome_field: str = ""
+    """The field of the reference that the verdict rests on, where it names one."""
+    model_output_field: str = ""
+    """The same of the answer."""
+    note: str = ""
+    """Why, in words."""
     judge: str | None = None
     """Labels only: the word that a judge gave on the same item."""
+
+
+class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A score of a whole metric in the five keys of the framework, and whose it is (C-100)."""
+
+    case_id: str
+    metric: str
+    score: float
+    expected_outcome_reference: Any
+    model_output_observed: Any
+    reason: str
+    model: str | None = None
+    run: int = 1
+    by: str = DOCUMENT
 
 
 _ENCODE = msgspec.json.Encoder().encode
@@ -91,6 +120,7 @@ _SORTED = msgspec.json.Encoder(order="sorted")
 _ANY = msgspec.json.Decoder()
 _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
+_EMOTION = msgspec.json.Decoder(_EmotionOfCase)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
 _OUTPUT = msgspec.json.Decoder(OutputRecord)
 _TEXT = msgspec.json.Decoder(str | None)
@@ -108,6 +138,16 @@ def read_case_ids(lines: Sequence[bytes]) -> Sequence[str]:
     """The ids of many cases at once; none where a line needs to be looked at by itself."""
     ids = [head.id for head in _heads(_CASE_HEAD, lines)]
     return ids if all(map(str.strip, ids)) else ()
+
+
+def read_emotion_names(line: bytes) -> Collection[str]:
+    """The emotions that the reference on a line names; none where there is no such thing."""
+    if b'"emotion"' not in line:
+        return ()
+    try:
+        return _EMOTION.decode(line).expected_outcome.emotion
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()
 
 
 def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence[T]:
@@ -218,11 +258,55 @@ def _envelope(raw: bytes, record: OutputRecord) -> bytes:
 
 
 def read_verdict(line: Line) -> VerdictRecord:
-    """The verdict on a line: a word or a value, never both, never neither."""
-    record = _converted(_strict(line), VerdictRecord, line)
+    """The verdict on a line: a word or a value, never both, never neither; or a five-key record."""
+    value = _strict(line)
+    if is_five_key(value):
+        return _of_whole(_converted(value, FiveKeyRecord, line))
+    record = _converted(value, VerdictRecord, line)
     if (record.verdict is None) == (record.value is None):
         raise _at(line, DataError("expected either a word here or a `value`", field="verdict"))
     return record
+
+
+def is_five_key(value: Any) -> bool:
+    """Whether a line scores a metric as a whole, in the keys of the framework."""
+    return isinstance(value, dict) and "score" in value and "item" not in value
+
+
+def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
+    return VerdictRecord(
+        case_id=record.case_id,
+        metric=record.metric,
+        item=WHOLE,
+        model=record.model,
+        run=record.run,
+        value=record.score,
+        text=_as_text(record.expected_outcome_reference),
+        quote=_as_text(record.model_output_observed),
+        by=record.by,
+        note=record.reason,
+    )
+
+
+def as_written(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
+    """A verdict in the form in which it is kept in a file."""
+    if record.item != WHOLE or record.value is None:
+        return record
+    return FiveKeyRecord(
+        case_id=record.case_id,
+        metric=record.metric,
+        score=record.value,
+        expected_outcome_reference=record.text,
+        model_output_observed=record.quote,
+        reason=record.note,
+        model=record.model,
+        run=record.run,
+        by=record.by,
+    )
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def run_of(record: OutputRecord) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from typing import Literal
 
@@ -9,6 +10,7 @@ import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.run_words import RunStatus
+from callscore.store.connecting import Unreadable
 from callscore.store.holding import Holder, is_gone, now, this_process
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
@@ -24,12 +26,17 @@ _OF_RUN = (
     " (SELECT count(*) FROM items JOIN answers USING (key)"
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
     " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
-    "   WHERE run_id = runs.id)"
+    "   WHERE run_id = runs.id),"
+    " uncertain_usd"
     " FROM runs"
 )
 _UNFINISHED = (
     "SELECT id, dataset_hash, holder FROM runs"
     " WHERE name = ? AND config_hash = ? AND status != 'complete' ORDER BY id DESC"
+)
+_NEWEST_UNFINISHED = (
+    f"{_OF_RUN} WHERE name = ? AND status != 'complete' ORDER BY config_hash = ? DESC,"
+    " dataset_hash = ? DESC, runs.id DESC LIMIT 1"
 )
 _GO_ON = (
     "UPDATE runs SET status = 'running', finished_at = NULL, total = ?, holder = ? WHERE id = ?"
@@ -66,16 +73,26 @@ class RunRecord(msgspec.Struct, frozen=True):
     """Answers this run paid for at a price nobody knows."""
     judge_usd: float = 0.0
     """The known part of what this run paid to judges."""
+    uncertain_usd: float = 0.0
+    """At most this much more may be billed for attempts of this run that never came back."""
 
     @property
     def spent_usd(self) -> float:
-        """What counts against a budget: models and judges."""
-        return self.cost_usd + self.judge_usd
+        """What counts against a budget: models, judges, and what may still be billed."""
+        return self.cost_usd + self.judge_usd + self.uncertain_usd
 
     @property
     def coverage(self) -> float | None:
         """answered / total; None for a run without work"""
         return self.answered / self.header.total if self.header.total else None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why calls to a model failed, and how many did so for this reason."""
+
+    model: str
+    why: str
+    number: int
 
 
 def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
@@ -86,6 +103,13 @@ def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
 def one_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
     """A run by its number."""
     row = connection.execute(f"{_OF_RUN} WHERE runs.id = ?", (run_id,)).fetchone()
+    return None if row is None else _record(row)
+
+
+def unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
+    """The unfinished run of this name that is most like this one."""
+    sought = (header.name, header.config_hash, header.dataset_hash)
+    row = connection.execute(_NEWEST_UNFINISHED, sought).fetchone()
     return None if row is None else _record(row)
 
 
@@ -114,6 +138,29 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
     )
 
 
+def drop_run(connection: sqlite3.Connection, run_id: int) -> None:
+    """Forget a run that has come to nothing and has cost nothing."""
+    connection.execute(
+        "DELETE FROM runs WHERE id = ?1 AND preflight_usd = 0 AND uncertain_usd = 0"
+        " AND NOT EXISTS (SELECT 1 FROM items WHERE run_id = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM judge_answers WHERE run_id = ?1)",
+        (run_id,),
+    )
+
+
+def failures_of(connection: sqlite3.Connection, run_id: int) -> list[Failure]:
+    """The most frequent cause of failure of every model."""
+    rows = connection.execute(
+        "SELECT model, error, count(*) FROM items WHERE run_id = ? AND error IS NOT NULL"
+        " GROUP BY model, error ORDER BY count(*) DESC, error",
+        (run_id,),
+    )
+    found: dict[str, Failure] = {}
+    for model, error, number in rows:
+        found.setdefault(str(model), Failure(str(model), str(error), number))
+    return [found[model] for model in sorted(found)]
+
+
 def add_work(connection: sqlite3.Connection, run_id: int, pieces: int) -> None:
     """Count work that was not known when the run began."""
     connection.execute("UPDATE runs SET total = total + ? WHERE id = ?", (pieces, run_id))
@@ -129,7 +176,7 @@ def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) ->
 def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
-    holder = _decode_holder(raw)
+    holder = _holder(raw)
     if not is_gone(holder):
         raise UsageError(
             f"run {run_id} of {name!r} is held by {holder}; wait for it, or stop that process"
@@ -154,22 +201,39 @@ def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
 
 def _record(row: tuple[object, ...]) -> RunRecord:
     number, name, config_hash, dataset_hash, total, status, started, finished, raw = row[:9]
-    holder = _decode_holder(raw) if isinstance(raw, bytes) else None
+    holder = _holder(raw) if isinstance(raw, bytes) else None
     if status == "running" and (holder is None or is_gone(holder)):
         status = "broken off"
-    return msgspec.convert(
-        {
-            "id": number,
-            "header": RunHeader(str(name), str(config_hash), str(dataset_hash), int(str(total))),
-            "status": status,
-            "started_at": started,
-            "finished_at": finished,
-            "holder": holder,
-            "answered": row[9],
-            "failed": row[10],
-            "cost_usd": row[11],
-            "unpriced": row[12],
-            "judge_usd": row[13],
+    fields = {
+        "id": number,
+        "header": {
+            "name": name,
+            "config_hash": config_hash,
+            "dataset_hash": dataset_hash,
+            "total": total,
         },
-        RunRecord,
-    )
+        "status": status,
+        "started_at": started,
+        "finished_at": finished,
+        "holder": holder,
+        "answered": row[9],
+        "failed": row[10],
+        "cost_usd": row[11],
+        "unpriced": row[12],
+        "judge_usd": row[13],
+        "uncertain_usd": row[14],
+    }
+    try:
+        record = msgspec.convert(fields, RunRecord)
+    except msgspec.ValidationError as error:
+        raise Unreadable(f"run {number} cannot be read: {error}") from None
+    if not 0 <= record.spent_usd < math.inf:
+        raise Unreadable(f"run {number} has spent no amount of money")
+    return record
+
+
+def _holder(raw: bytes) -> Holder:
+    try:
+        return _decode_holder(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
+        raise Unreadable(f"who holds a run cannot be read: {error}") from None

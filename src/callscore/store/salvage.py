@@ -32,7 +32,7 @@ _ANSWER = (
 # Nobody holds a run of a salvaged journal: it can be resumed.
 _RUN = (
     "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
-    " finished_at, preflight_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " finished_at, preflight_usd, uncertain_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _ITEM = (
     "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
@@ -108,13 +108,13 @@ def _take(connection: sqlite3.Connection, row: Row) -> None:
     elif _fits(values, _ITEMS):
         connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
     elif _fits(values, _RUNS):
-        connection.execute(_RUN, (rowid, *values[1:_HOLDER], _preflight_usd(values)))
+        connection.execute(_RUN, (rowid, *values[1:_HOLDER], *_sums(values)))
 
 
-def _preflight_usd(values: Sequence[Value]) -> Value:
-    """What a run paid before it began; earlier versions did not write it down."""
-    paid = values[len(_RUNS)] if len(values) > len(_RUNS) else None
-    return paid if isinstance(paid, (int, float)) else 0.0
+def _sums(values: Sequence[Value]) -> list[Value]:
+    """What a run paid before it began and what it may be billed; earlier versions lack them."""
+    found = [*values[len(_RUNS) :], None, None][:2]
+    return [paid if isinstance(paid, (int, float)) else 0.0 for paid in found]
 
 
 def _fits(values: Sequence[Value], shape: Shape) -> bool:

@@ -35,6 +35,36 @@ _MOST_DIGITS = 20
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
 
 
+_NO_TOKEN = "found character that cannot start any token"
+_INDENTED = (
+    "indented otherwise than the lines around it; expected the keys of one level, and the entries "
+    "of one list, at the same indent"
+)
+_PLAIN_WORDS: Mapping[str, str] = {
+    "mapping values are not allowed in this context": (
+        "a colon that cannot be here; expected a value with a colon and a space in it in quotes, "
+        "and keys of one level indented equally"
+    ),
+    _NO_TOKEN: "a value begins with a sign that YAML keeps for itself; expected it in quotes",
+    "did not find expected ',' or ']'": "a list that was opened with [ is not closed; expected ]",
+    "did not find expected ',' or '}'": "what was opened with { is not closed; expected }",
+    "found unexpected end of stream": "a quotation mark is opened and never closed",
+    "did not find expected key": _INDENTED,
+    "did not find expected '-' indicator": _INDENTED,
+    "could not find expected ':'": "a key without a colon; expected `key: value`",
+    "did not find expected node content": "a bracket or comma where a value is expected",
+    "found unknown escape character": (
+        "a backslash that means nothing in double quotes; expected single quotes, or two of them"
+    ),
+}
+"""What libyaml says, said to somebody who writes a config."""
+_BEGAN_EARLIER = frozenset(
+    {"found unexpected end of stream", "did not find expected ',' or ']'"}
+    | {"did not find expected ',' or '}'", "could not find expected ':'"}
+)
+"""Faults that show long after the line that is to be mended."""
+
+
 class Document(msgspec.Struct, frozen=True):
     """The value of a YAML file, and the line on which each part of it stands.
 
@@ -80,11 +110,25 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
     try:
         value = composer.document()
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else 1
-        problem = getattr(error, "problem", None) or "cannot be read"
-        raise ConfigError(f"{path}:{line}: {problem}; expected YAML") from None
+        raise _in_plain_words(path, text, error) from None
     return Document(path, value, composer.lines)
+
+
+def _in_plain_words(path: Path, text: str, error: Exception) -> ConfigError:
+    """What libyaml has found, where it has begun, and what to do about it."""
+    problem = str(getattr(error, "problem", None) or "")
+    mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
+    if problem in _BEGAN_EARLIER and began is not None:
+        mark = began
+    number = mark.line if mark is not None else 0
+    lines = text.splitlines() or [""]
+    line = lines[min(number, len(lines) - 1)]
+    if problem == _NO_TOKEN and line[: mark.column + 1 if mark else 0].strip() == "":
+        told = "a tab at the beginning of a line; expected spaces"
+    else:
+        told = _PLAIN_WORDS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
+    # The line itself is not shown: it may hold a secret that does not belong there.
+    return ConfigError(f"{path}:{number + 1}: {told}")
 
 
 class _Composer:

@@ -13,6 +13,7 @@ from callscore.core.scorecard import TemplateRow
 from callscore.core.task import Task
 from callscore.suites.calls import catalog as calls
 from callscore.suites.calls import formula as calls_formula
+from callscore.suites.calls.asked import EmotionsOfData, no_data_set
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.template import template as calls_template
@@ -24,9 +25,9 @@ OTHER_ORIGIN = "orchestration"
 class _Tasks(Mapping[str, Task[Any, Any]]):
     """The tasks by name; the other suite is imported when a case first names it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, emotions: EmotionsOfData) -> None:
         self._tasks: dict[str, Task[Any, Any] | None] = {
-            **calls.tasks(settings),
+            **calls.tasks(settings, emotions),
             OTHER_ORIGIN: None,
         }
 
@@ -45,9 +46,14 @@ class _Tasks(Mapping[str, Task[Any, Any]]):
         return len(self._tasks)
 
 
-def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
-    """The four tasks of document 003, and orchestration cases of other origin."""
-    return _Tasks(settings)
+def tasks(
+    settings: Settings, emotions: EmotionsOfData = no_data_set
+) -> Mapping[str, Task[Any, Any]]:
+    """The four tasks of document 003, and orchestration cases of other origin.
+
+    `emotions` are those that any reference of the data set names (C-130).
+    """
+    return _Tasks(settings, emotions)
 
 
 def formula_for(task: str, settings: Settings) -> TaskFormula:

@@ -122,7 +122,7 @@ def test_c100_facts_lost_and_added_terms_and_sentences_are_named(tmp_path: Path)
 
 def test_c100_few_items_are_named_and_long_ones_are_cut(tmp_path: Path) -> None:
     made_up = [f"{n} " + "x" * 1000 + '", "' for n in range(9)]
-    found = reasons(entity_case(["refund"]), entity_output(made_up), tmp_path)
+    found = reasons(entity_case(["refund"], [], ["refund"]), entity_output(made_up), tmp_path)
     named = found["entity.fabricated_count"]
     assert named.count("made up") == MOST_NAMED
     assert named.endswith('…" and 4 more')
@@ -130,5 +130,7 @@ def test_c100_few_items_are_named_and_long_ones_are_cut(tmp_path: Path) -> None:
 
 
 def test_c100_a_quotation_mark_of_the_model_does_not_end_the_quotation(tmp_path: Path) -> None:
-    found = reasons(entity_case(["refund"]), entity_output(['a", made up "b']), tmp_path)
+    found = reasons(
+        entity_case(["refund"], [], ["refund"]), entity_output(['a", made up "b']), tmp_path
+    )
     assert found["entity.fabricated_count"].endswith(r'made up "a\", made up \"b"')

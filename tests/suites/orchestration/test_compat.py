@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import suppress
 from typing import Any
 
@@ -10,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.suites.orchestration.call.questions import Answers, Unanswered
-from callscore.suites.orchestration.compat.evaluation import evaluate_file
+from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
 from callscore.suites.orchestration.compat.plan_text import extract
+from callscore.suites.orchestration.outcome import About, compat_outcome
 from callscore.suites.orchestration.rows import Row
 from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import steps_of_label
@@ -75,7 +78,7 @@ def test_q2_an_unreadable_plan_fails_twice_and_a_missing_one_once() -> None:
     ],
 )
 def test_q5_a_wrong_type_drops_the_whole_run(plan: str) -> None:
-    assert score_runs(file_of(plans=[{"step_id": 2, "content": plan}])["history"]) == []
+    assert score_runs(file_of(plans=[{"step_id": 2, "content": plan}])) == []
 
 
 def test_q1_only_the_plural_spelling_draws_a_structural_edge() -> None:
@@ -187,11 +190,90 @@ def test_an_unknown_type_in_a_card_falls_back_to_the_keys() -> None:
     assert found.call.without_values == ("run #1",)
 
 
-@pytest.mark.parametrize("data", [[], {}, {"history": []}, {"history": 3}, {"history": {}}, None])
-def test_a_file_without_runs_is_a_row_of_zeros(data: Any) -> None:
+@pytest.mark.parametrize("data", [[], {}, None, 0, "", False])
+def test_q42_a_file_that_holds_nothing_is_left_out_of_the_means(data: Any) -> None:
+    with pytest.raises(DataError, match="Failed to load data from f"):
+        row(data)
+
+
+@pytest.mark.parametrize("raw", [b"\xef\xbb\xbf{}", '{"a": 1}'.encode("utf-16"), b"{", b"\xff"])
+def test_q42_what_is_not_plain_utf_8_json_does_not_load(raw: bytes) -> None:
+    assert decode_public(raw) is None
+
+
+def test_a_file_loads_with_what_only_python_calls_json() -> None:
+    assert decode_public(b'{"a": Infinity, "b": "\\ud800"}') == {"a": math.inf, "b": "\ud800"}
+
+
+@pytest.mark.parametrize(
+    ("data", "plan_error"),
+    [
+        ({"history": []}, False),
+        ({"history": {}}, False),
+        ({"a": 1}, False),
+        ({"history": 3}, True),
+        ({"history": None}, True),
+        ([1], True),
+        ("text", True),
+    ],
+)
+def test_q47_a_file_without_runs_is_a_row_of_zeros_with_its_errors(
+    data: Any, plan_error: bool
+) -> None:
     found = row(data)
     assert found.plan.evaluated == 0
     assert found.crash
+    assert bool(found.plan_crash) == plan_error
+    written = compat_outcome(About("d", "EN", "m", "none", "", ""), [found], ()).document()
+    detail = written["detailed_results"][0]["detail"]
+    assert ("error" in detail["workflow_detail"]) == plan_error
+    missing = {
+        "total_perfect_function_calls",
+        "total_fc_successful_calls",
+        "total_rejection_type_mismatch",
+        "total_failed_generation",
+    }
+    assert not missing & set(detail["arguments_detail"])
+
+
+def test_c_128_a_dependency_between_equal_agents_is_undercounted_and_exact_beside_it() -> None:
+    def plan(second: str) -> str:
+        steps = [{"name": name, "status": "pending"} for name in ("travel_agent", second)]
+        return json.dumps(
+            {
+                "workflow_1": {"steps": steps[:1]},
+                "workflow_2": {"depend_on": "workflow_1", "steps": steps[1:]},
+            }
+        )
+
+    data = file_of(plans=[{"step_id": 2, "content": plan("weather_agent")}])
+    data["history"]["run #1"]["label"]["2"]["content"] = plan("travel_agent")
+    scored = compat_outcome(About("d", "EN", "m", "none", "", ""), [row(data)], ()).document()
+    assert scored["overall_statistics"]["key_metrics"]["Plan"] == 0.9
+    exact = scored["x_extension"]["plan"]
+    assert exact["exact"]["workflow_evaluation_with_failure"] == 0.7
+    assert exact["undercounted"][0]["workflow_evaluation_with_failure"] == 0.7
+
+
+@pytest.mark.parametrize("text", ["1" * 5000, "[" * 20_000, "workflow_1: " + "[" * 20_000])
+def test_q41_text_that_no_reader_expects_drops_the_run(text: str) -> None:
+    data = file_of(plans=[{"step_id": 2, "content": text}])
+    assert score_runs(data) == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"x": {"role": "user", "content": "a key that is no number"}},
+        {"2-1": "no object"},
+        {"2-1": {"tool_calls": [{"function": {"arguments": {}}}]}},
+        {"2-1": {"tool_calls": [{"function": {"arguments": '{"refinedQuery": 1}'}}]}},
+    ],
+)
+def test_a_label_that_the_judge_s_history_cannot_hold_costs_the_calls(broken: Any) -> None:
+    data = file_of(call("{}"), due="{}")
+    data["history"]["run #1"]["label"] |= broken
+    assert row(data).crash
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Malformed
-from callscore.suites.orchestration.plan.reading import plan_of, read_plan
+from callscore.suites.orchestration.plan.lenient import NotReadable, read_leniently
+from callscore.suites.orchestration.plan.reading import READING_REPAIRS, plan_of, read_plan
 from callscore.suites.orchestration.plan.values import Plan, PlannedStep, Workflow
 
 BODY = {
@@ -135,3 +139,86 @@ def test_no_text_makes_the_reader_raise(text: str) -> None:
 @pytest.mark.parametrize("text", ["{" * 200_000, "workflow_1: " + "[" * 100_000, "```" * 100_000])
 def test_hostile_nesting_is_refused_quickly(text: str) -> None:
     assert isinstance(read_plan("workflow_ " + text), Malformed)
+
+
+WRITTEN = {
+    "workflow_1": {"status": "pending", "steps": [{"agent_id": "a", "refined_query": "it's"}]},
+    "workflow_2": {"depends_on": ["workflow_1"], "steps": [], "note": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda text: text.replace("}]", "},]"), "trailing_comma"),
+        (lambda text: text.replace("it's", "it's\nlate"), "raw_newline"),
+        (lambda _: repr(WRITTEN), "python_quotes"),
+        (lambda text: text.replace("null", "None"), "python_literal"),
+        (lambda text: re.sub(r'"(\w+)":', r"\1:", text), "unquoted_key"),
+        (lambda text: text.replace('"pending"', "pending"), "unquoted_word"),
+        (lambda text: text.replace('"steps"', '// steps\n"steps"'), "comment"),
+    ],
+)
+@pytest.mark.parametrize("wrap", ["{}", "Here is the plan: {} Thanks.", "```json\n{}\n```"])
+def test_c_128_what_a_reasonable_reader_recovers_is_read_and_flagged(
+    change: Callable[[str], str], kind: str, wrap: str
+) -> None:
+    text = wrap.replace("{}", change(json.dumps(WRITTEN)))
+    found = read_plan(text)
+    assert isinstance(found, Plan), found
+    assert kind in found.repairs
+    exact = read_plan(json.dumps(WRITTEN))
+    assert isinstance(exact, Plan)
+    assert [flow.name for flow in found.workflows] == ["workflow_1", "workflow_2"]
+    assert [flow.depends_on for flow in found.workflows] == [(), ("workflow_1",)]
+    assert found.workflows[0].steps[0].pair == exact.workflows[0].steps[0].pair
+    assert not set(exact.repairs) & set(READING_REPAIRS)
+
+
+def test_c_128_yaml_indented_with_tabs_is_read_and_flagged() -> None:
+    found = read_plan("workflow_1:\n\tsteps:\n\t- name: a\n\t  status: pending\n")
+    assert isinstance(found, Plan)
+    assert "tabs" in found.repairs
+    assert found.size == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"workflow_1": {"steps": [{"name": "a"}',
+        '{"workflow_1": {"steps": ["a" "b"]}}',
+        '{"workflow_1" {"steps": []}}',
+        '{"workflow_1": {"steps": [,]}}',
+        '{"workflow_1": ' + "[" * 5000,
+        "{'workflow_1': 'never closed}",
+    ],
+)
+def test_nothing_is_guessed(text: str) -> None:
+    assert isinstance(read_plan(text), Malformed)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text() | st.floats(-1e9, 1e9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(JSON_VALUES, st.booleans())
+def test_the_lenient_reader_reads_json_as_json(value: Any, ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    assert read_leniently(text + " and more") == (value, ())
+
+
+@given(st.text(alphabet="{}[]'\",:ab1\\\n#/*-. "))
+def test_the_lenient_reader_raises_only_its_own_error(text: str) -> None:
+    with suppress(NotReadable):
+        read_leniently(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["{'" * 50_000, "[" * 200_000, "{a:" * 50_000, "'" + "\\" * 200_001, "/*" * 100_000]
+)
+def test_hostile_text_is_refused_at_once(text: str) -> None:
+    with pytest.raises(NotReadable):
+        read_leniently(text)

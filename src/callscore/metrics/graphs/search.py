@@ -12,15 +12,18 @@ from callscore.metrics.graphs.shares import EvenShares, Shares
 from callscore.metrics.graphs.symmetry import Twins
 from callscore.metrics.graphs.tuning import padded, tune
 
-# Opening a node takes time with the square of the graph, so beyond this size fewer are opened;
-# larger graphs still get the bound and the map of one assignment; more edge pairs no tuning.
+# The work of opening a search node is counted, not its time: one of a plan with 16 nodes and 20
+# edges counts once, one of a larger or denser graph as often as it takes longer (measured: with
+# the cube of the nodes, and with tuned shares with the pairs of open edges). Beyond 64 nodes there
+# is one assignment and its bound; beyond so many edge pairs no tuning.
 TYPICAL_NODES = 16
+TYPICAL_EDGE_PAIRS = 200
 MOST_NODES = 64
 MOST_EDGE_PAIRS = 20_000
 
 
 class Effort(NamedTuple):
-    """Search nodes to open in all, before the best map is polished, and before tuning (at 16).
+    """Work in all, before the best map is polished, and before tuning (of 16 nodes).
 
     Measured on 16-node pairs: polishing takes 1 ms and halves the search after few edits; 40
     nodes prove most edited plans in 5 ms; tuning takes 1 ms a round, counted like a node, and
@@ -38,7 +41,7 @@ class Outcome(NamedTuple):
 
     gain: int
     limit: int
-    expansions: int
+    work: int
 
 
 class State(NamedTuple):
@@ -57,12 +60,14 @@ class Search:
         self._problem = problem
         self._effort = effort
         nodes = max(1, len(problem.large.after))
-        relative = TYPICAL_NODES**2 / nodes**2
-        self._budget = int(effort.budget * min(1.0, relative)) if nodes <= MOST_NODES else 0
+        self._budget = effort.budget if nodes <= MOST_NODES else 0
+        self._node_work = max(1, nodes**3 // TYPICAL_NODES**3)
         # Small graphs are searched through before tuning would pay.
-        self._before_tuning = min(self._budget, int(effort.before_tuning * relative**2))
+        small = int(effort.before_tuning * TYPICAL_NODES**4 / nodes**4)
+        self._before_tuning = min(self._budget, small)
         self._allowed = 0
         self._expansions = 0
+        self._work = 0
         self._best = self._unproven = -problem.step
         self._image: list[int] = []
 
@@ -76,17 +81,21 @@ class Search:
         tunable = len(problem.small.edges) * len(problem.large.edges) <= MOST_EDGE_PAIRS
         allowed = self._before_tuning if tunable else self._budget
         limit = self._explore(EvenShares.of(problem), allowed)
-        if limit > self._best and self._expansions < self._budget:
-            limit = min(limit, self._tune_and_explore())
+        if limit > self._best and self._work < self._budget:
+            limit = min(limit, self._tune_and_explore() if tunable else limit)
         # Gains lie whole steps apart, so what lies between two of them cannot occur.
         limit -= (limit - self._best) % problem.step
-        return Outcome(self._best, limit, self._expansions)
+        return Outcome(self._best, limit, self._work)
 
     def _tune_and_explore(self) -> int:
-        rounds = min(self._effort.tuning_rounds, self._budget - self._expansions)
+        pairs = len(self._problem.small.edges) * len(self._problem.large.edges)
+        each = max(self._node_work, pairs // TYPICAL_EDGE_PAIRS)
+        rounds = min(self._effort.tuning_rounds, (self._budget - self._work) // each)
+        if not rounds:
+            return self._explore(EvenShares.of(self._problem), self._budget)
         tuned = tune(self._problem, self._best, rounds)
         self._best = tuned.best
-        self._expansions += tuned.rounds
+        self._work += tuned.rounds * each
         if tuned.bound < self._best + self._problem.step:
             return self._best
         return min(tuned.bound, self._explore(tuned.shares, self._budget))
@@ -104,9 +113,11 @@ class Search:
         self._offer(image)
         if limit < self._best + self._problem.step:
             return
-        if self._expansions >= self._allowed:
+        work = max(self._node_work, state.shares.open_pairs() // TYPICAL_EDGE_PAIRS)
+        if self._work + work > self._allowed:
             self._unproven = max(self._unproven, limit)
             return
+        self._work += work
         self._expansions += 1
         if self._expansions == self._effort.before_polish:
             self._offer(polished(self._problem, self._image))

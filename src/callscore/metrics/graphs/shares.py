@@ -25,6 +25,9 @@ class Shares(Protocol):
     def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> Self:
         """The shares after u -> v; changes the gains of the open `rows` in `bound`."""
 
+    def open_pairs(self) -> int:
+        """Pairs of open edges that mapping a pair goes through; 0 where it goes through none."""
+
 
 class Degrees(NamedTuple):
     """Open edges of each node in one direction, in the small and in the large graph."""
@@ -79,6 +82,10 @@ class EvenShares(NamedTuple):
         leaving = Degrees([len(e) for e in small.leaving], [len(e) for e in large.leaving])
         entering = Degrees([len(e) for e in small.entering], [len(e) for e in large.entering])
         return cls(problem, leaving, entering)
+
+    def open_pairs(self) -> int:
+        """None: degrees are enough."""
+        return 0
 
     def gains(self) -> Matrix:
         """The own gain + min(out-degrees) + min(in-degrees)"""
@@ -146,6 +153,10 @@ class TunedShares(NamedTuple):
         """The shares as they are now, whatever further tuning does."""
         tail, head = ([row[:] for row in matrix] for matrix in (self.tail, self.head))
         return self._replace(tail=tail, head=head)
+
+    def open_pairs(self) -> int:
+        """Open edges of the small graph times open edges of the large one."""
+        return sum(map(len, self.near.leaving)) * sum(map(len, self.far.leaving))
 
     def gains(self) -> Matrix:
         """The own gain + best pairing of leaving edges + best pairing of entering edges"""

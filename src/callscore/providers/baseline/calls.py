@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from callscore.providers.baseline.words import occurs, overlap, sentiment, topic_words, words
@@ -15,12 +15,26 @@ LONGEST_QUOTE = 160
 
 
 def answer(schema: Mapping[str, Any], document: Json) -> Json:
-    """The answer to a prompt; the schema of the answer tells which task it is."""
+    """The answer to a prompt, in the form that its schema demands: that tells the task, too."""
     asked = schema.get("properties")
-    for key, rule in _BY_KEY.items():
-        if isinstance(asked, Mapping) and key in asked:
-            return rule(_config(document), _turns(document))
+    for keys, rule in _BY_KEYS.items():
+        if isinstance(asked, Mapping) and any(key in asked for key in keys):
+            fitted: Json = _fitted(rule(_config(document), _turns(document)), schema)
+            return fitted
     return {}
+
+
+def _fitted(value: Any, schema: Any) -> Any:
+    """A value with the names that a schema demands, and blanks for those that no rule knows."""
+    if not isinstance(schema, Mapping):
+        return value
+    if isinstance(members := schema.get("properties"), Mapping):
+        given = value if isinstance(value, Mapping) else {}
+        return {name: _fitted(given.get(name), inner) for name, inner in members.items()}
+    if schema.get("type") == "array":
+        items = value if isinstance(value, list) else ()
+        return [_fitted(item, schema.get("items")) for item in items]
+    return "" if isinstance(value, (dict, list)) else value
 
 
 def _config(document: Json) -> Json:
@@ -90,9 +104,7 @@ def _entity(config: Json, turns: list[Json]) -> Json:
 
 def _text(config: Json, turns: list[Json]) -> Json:
     """A label by good and bad words, the first wish as purpose, turns with numbers as facts."""
-    sentences = _objects(config.get("sentences")) or [
-        {"sentence_id": turn.get("id"), "text": turn["text"]} for turn in turns
-    ]
+    sentences = _objects(config.get("sentences")) or turns
     labelled = [
         {
             "sentence_id": sentence.get("sentence_id", sentence.get("id")),
@@ -125,7 +137,7 @@ def _by_agent(turn: Json) -> bool:
 
 def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
     """Bad words are anger, good words are joy, the rest is neutral; the shares add up to 100."""
-    emotions = _texts(config.get("emotions")) or ["anger", "neutral", "joy", "fear", "sadness"]
+    emotions = _texts(config.get("emotions")) or ["neutral"]
     shares = dict.fromkeys(emotions, 0)
     for label, emotion in (("negative", "anger"), ("positive", "joy")):
         if emotion in shares and labels:
@@ -138,7 +150,7 @@ def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
 def _translation(config: Json, turns: list[Json]) -> Json:
     """The source itself: what a translation is worth shows against leaving it out."""
     sentences = _objects(config.get("sentences")) or turns
-    texts = [str(sentence.get("text", "")) for sentence in sentences]
+    texts = [str(sentence.get("source_text", sentence.get("text", ""))) for sentence in sentences]
     spoken = words(" ".join(texts))
     return {
         "full_translation": "\n".join(texts),
@@ -171,9 +183,10 @@ def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-_BY_KEY: Mapping[str, Callable[[Json, list[Json]], Json]] = {
-    "questions": _qa,
-    "detected_keywords": _entity,
-    "sentiment": _text,
-    "full_translation": _translation,
+_BY_KEYS: Mapping[Sequence[str], Callable[[Json, list[Json]], Json]] = {
+    ("questions",): _qa,
+    ("detected_keywords", "detected_topics", "valid_entity_set"): _entity,
+    ("sentiment", "summary", "emotion"): _text,
+    ("full_translation", "sentence_translations"): _translation,
 }
+"""The rules of a task by the keys of its answers, of which a case may leave some out."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.core.task import Task
+from callscore.suites.calls.asked import EmotionsOfData, no_data_set
 from callscore.suites.calls.benchmarks import words as benchmarks
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.qa import task as qa
@@ -41,12 +42,14 @@ VALUES: Mapping[str, tuple[float, ...]] = {
 """The only numbers a verdict may give, for metrics that have such a list (C-17, C-69)."""
 
 
-def tasks(settings: Settings) -> Mapping[str, Task[Any, Any]]:
-    """The four tasks of document 003, by name."""
+def tasks(
+    settings: Settings, emotions: EmotionsOfData = no_data_set
+) -> Mapping[str, Task[Any, Any]]:
+    """The four tasks of document 003, by name; `emotions` are those that the data set names."""
     return {
         "qa": QATask(settings),
         "entity": EntityTask(settings),
-        "text": TextTask(settings),
+        "text": TextTask(settings, emotions),
         "translation": TranslationTask(settings),
     }
 

@@ -19,18 +19,28 @@ CONTAINERS = frozenset({dict, list})
 _ENCODE = msgspec.json.Encoder().encode
 
 
+Names = Mapping[str, Any]
+Allows = Callable[[str, Names, Names], bool]
+"""Whether an object at a path may have other names than the expected one there."""
+
+
+def allows_nothing(path: str, expected: Names, given: Names) -> bool:
+    """Where only the names of the expected outcome will do."""
+    return False
+
+
 class Form(msgspec.Struct, frozen=True):
     """The documented form of a task's answers."""
 
     decode: Callable[[bytes], Any]
     """Refuses what lacks a documented key or has another kind of value; passes over other keys."""
-    members: Callable[[Mapping[str, Any], Any], int]
+    members: Callable[[Mapping[str, Any], Any, Allows], int]
     """How many members a decoded answer has, in all its objects, where it has the structure of
     the expected outcome; 0 where that one is not in the documented form itself."""
 
 
 def read_documented(
-    text: str | bytes, expected: Mapping[str, Any], form: Form
+    text: str | bytes, expected: Mapping[str, Any], form: Form, allows: Allows = allows_nothing
 ) -> dict[str, Any] | None:
     """The answer where it has the structure of the expected outcome; None proves nothing.
 
@@ -44,7 +54,7 @@ def read_documented(
         answer: dict[str, Any] = form.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    members = form.members(expected, answer)
+    members = form.members(expected, answer, allows)
     if members and (
         raw.count(b":") == members
         or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), members)

@@ -26,17 +26,15 @@ LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 
 _OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
-    char
-    for char in map(chr, range(128))
-    if (char.isalnum() or char in "$+<=>^|~") and char.lower() not in _OPENINGS
+    char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
 )
-"""N2 keeps such a first character, and no placeholder begins with it."""
+"""A letter or digit with which no placeholder begins."""
 
 
 def is_empty(value: Any) -> bool:
-    """null, white space, [], {}, or a placeholder; 0 and false are answers        C-59
+    """null, [], {}, a text without a letter or digit, or a placeholder        C-59
 
-    `-`, `–` and `?` need no entry: N2 strips punctuation, so nothing is left of them.
+    0 and false are answers. `-`, `–` and `?` need no entry: they hold neither letter nor digit.
     """
     if not isinstance(value, str):
         return value is None or value == [] or value == {}
@@ -44,5 +42,4 @@ def is_empty(value: Any) -> bool:
         return not value
     if sum(map(str.isalnum, value[:LONGEST_LOOK])) > LONGEST_PLACEHOLDER:
         return False
-    form = n2(value)
-    return not form or form in PLACEHOLDERS
+    return not any(map(str.isalnum, value)) or n2(value) in PLACEHOLDERS

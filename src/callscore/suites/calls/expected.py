@@ -12,7 +12,7 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.nearest import instead_of
 from callscore.suites.calls.items import item_id
-from callscore.suites.calls.structure import Sources, Structure
+from callscore.suites.calls.structure import AskedNames, Sources, Structure, no_names_asked
 
 NO_PARTS: frozenset[str] = frozenset()
 _KINDS_OF_IDS = (str, int, float)
@@ -90,8 +90,10 @@ def absent_parts(case: Case) -> frozenset[str]:
     return frozenset(key for key, value in case.expected_parts.items() if value == "absent")
 
 
-def structure_of(case: Case, sources: Sources) -> Structure:
+def structure_of(
+    case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
+) -> Structure:
     """The structure of this case's answers; `sources` are those of its task."""
     if case.expected_parts:
         sources = msgspec.structs.replace(sources, absent=absent_parts(case))
-    return Structure(case.expected_outcome, sources)
+    return Structure(case.expected_outcome, sources, asked_names)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from callscore.core.case import Malformed
+from callscore.core.framework import WHOLE
 from callscore.core.judging import Item
 from callscore.suites.calls.qa.evidence import EVIDENCE
 from callscore.suites.calls.qa.reference import QAReference
@@ -32,9 +33,10 @@ from callscore.suites.calls.translation.reference import NOUNS, TranslationRefer
 def knows(reference: Any, output: Any, item: Item) -> bool:
     """Whether a case or an answer has the item; of an answer without a shape nobody can say.
 
-    Nor of metrics whose items a verdict may bring along: claims, and those of the benchmarks.
+    Nor of metrics whose items a verdict may bring along: claims, and those of the benchmarks. A
+    metric as a whole is always there.
     """
-    has = _HAS.get(item.metric)
+    has = None if item.item == WHOLE else _HAS.get(item.metric)
     return has is None or isinstance(output, Malformed) or has(reference, output, item.item)
 
 

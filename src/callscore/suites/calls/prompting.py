@@ -10,9 +10,13 @@ import msgspec
 
 from callscore.core.case import Case, JsonObject, Message, Prompt
 from callscore.core.transcript import turns
+from callscore.suites.calls.answer_schema import form_of, is_documented, schema_of
+from callscore.suites.calls.structure import Structure
 
 NEVER_SHOWN = frozenset({"critical_facts"})
 """Config keys that would give the answer away (C-123)."""
+UNASKED = msgspec.UNSET
+"""In place of a config key that says nothing beyond the transcript."""
 
 
 class PromptFile(msgspec.Struct, frozen=True):
@@ -32,23 +36,30 @@ def prompt_file(task: str) -> PromptFile:
     )
 
 
-def build_prompt(task: str, case: Case) -> Prompt:
+def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     """The instructions of the task, then config and transcript as one JSON document.
 
+    `asked` says what is asked for in place of what the config says. The schema of the answer, and
+    its form where it is not the documented one, come from the structure it is checked by (C-130).
     The call is data, never part of the instructions: it is JSON-encoded, so that nothing
     said in it can close the block it stands in.
     """
-    file = prompt_file(task)
+    file = prompt_file(case.task)
+    config = {key: value for key, value in case.config.items() if key not in NEVER_SHOWN}
+    config |= asked
     document: dict[str, Any] = {
-        "config": {key: value for key, value in case.config.items() if key not in NEVER_SHOWN},
+        "config": {key: value for key, value in config.items() if value is not UNASKED},
         "transcript": [_shown(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))],
     }
     if case.lang:
         document["language"] = case.lang
     if case.question:
         document["question"] = case.question
+    schema = schema_of(structure.shape, file.schema, structure.asked)
+    if not is_documented(schema, file.schema):
+        document["form"] = form_of(schema)
     data = msgspec.json.encode(document).decode()
-    return Prompt((Message("system", file.system), Message("user", data)), file.schema)
+    return Prompt((Message("system", file.system), Message("user", data)), schema)
 
 
 def _shown(turn: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _REFUSAL = late_pattern(
     r"|i(?:'|\u2019)m unable|i won(?:'|\u2019)t|as an ai)\b",
     re.IGNORECASE,
 )
+THOUGHTS_BEGIN, THOUGHTS_END = "<think>", "</think>"
 _CUT_SHORT = {
     "length": "truncated",
     "max_tokens": "truncated",
@@ -49,14 +50,14 @@ def read_shaped(
     sources = structure.sources
     form = sources.form if not sources.absent and _is_finished(reply) else None
     if form is not None:
-        documented = read_documented(reply.text, structure.expected, form)
+        documented = read_documented(reply.text, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented)
     body = _body(reply, parse)
     if isinstance(body, Malformed):
         return body
     if form is not None and body.flags:
-        documented = read_documented(body.raw, structure.expected, form)
+        documented = read_documented(body.raw, structure.expected, form, structure.allows)
         if documented is not None:
             return Parsed(documented, body.flags)
     parsed = _decode(body)
@@ -79,21 +80,32 @@ def _body(reply: Reply, parse: str) -> Body | Malformed:
         return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
     if isinstance(reply.text, bytes):
         return Body(reply.text)
-    text = reply.text.removeprefix("\ufeff").strip()
+    text, flags = _without_thoughts(reply.text.removeprefix("\ufeff").strip())
     if not text:
         return Malformed("empty", "the reply has no text")
     if text.startswith("{"):
-        return Body(text.encode("utf-8", "replace"))
+        return Body(text.encode("utf-8", "replace"), flags)
     if text.startswith(("```", "~~~")):
-        return _fenced(text, parse)
+        return _fenced(text, parse, flags)
     return Malformed(*_what_it_is(text))
+
+
+def _without_thoughts(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text behind one leading think block, and the flag for it        C-21
+
+    A block that is never closed, or a second one, is part of the answer.
+    """
+    if not text.startswith(THOUGHTS_BEGIN):
+        return text, ()
+    _, end, answer = text.partition(THOUGHTS_END)
+    return (answer.strip(), ("thoughts_removed",)) if end else (text, ())
 
 
 def _is_finished(reply: Reply) -> bool:
     return reply.finish_reason is None or reply.finish_reason.lower() not in _CUT_SHORT
 
 
-def _fenced(text: str, parse: str) -> Body | Malformed:
+def _fenced(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
     opening = _FENCE.match(text)
     assert opening is not None  # whoever asks has seen its marks
     marks, inner = opening[1], text[opening.end() :]
@@ -102,7 +114,7 @@ def _fenced(text: str, parse: str) -> Body | Malformed:
     if parse == "strict":
         return Malformed("fence", "code fences are refused where parse is strict")
     body = inner.rstrip(marks[0]).strip()
-    return Body(body.encode("utf-8", "replace"), ("fence_removed",))
+    return Body(body.encode("utf-8", "replace"), (*flags, "fence_removed"))
 
 
 def _decode(body: Body) -> Parsed | Malformed:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from callscore.core.case import Case, Malformed, Reply
+from callscore.core.framework import WHOLE
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.suites.calls.approximation import RELIES_ON
 from callscore.suites.calls.entity.faults import faults as entity_faults
 from callscore.suites.calls.faults import Faults, named, of_shape
+from callscore.suites.calls.items import item_id
 from callscore.suites.calls.qa.faults import faults as qa_faults
 from callscore.suites.calls.reading import Parsed, read_object
 from callscore.suites.calls.spec import load
@@ -21,33 +24,56 @@ from callscore.suites.calls.translation.faults import faults as translation_faul
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
-_SENTENCES, _SUMMARY = "sentence_translations", "summary"
-SHOWN: Mapping[str, str] = {
-    "entity.keyword_precision": "detected_keywords",
-    "entity.keyword_recall": "detected_keywords",
-    "entity.keyword_f1": "detected_keywords",
-    "entity.topic_precision": "detected_topics",
-    "entity.topic_recall": "detected_topics",
-    "entity.topic_f1": "detected_topics",
-    "text.sentiment_accuracy": "sentiment",
-    "text.sentiment_macro_f1": "sentiment",
-    "text.missing_labels": "sentiment",
-    "text.call_intent": f"{_SUMMARY}.call_purpose",
-    "text.highlight_recall": f"{_SUMMARY}.highlights",
-    "text.highlight_correctness": f"{_SUMMARY}.highlights",
-    "text.field_presence": f"{_SUMMARY}.call_extracted_info",
+
+
+class Part(NamedTuple):
+    """What a metric looks at: a field, and of the entries of a list their id and these keys."""
+
+    path: str
+    keys: tuple[str, ...] = ()
+
+
+_SCORES = Part("questions", ("question_id", "score"))
+_REASONS = Part("questions", ("question_id", "score", "reason"))
+_LABELS = Part("sentiment", ("sentence_id", "label"))
+_SENTENCES = Part("sentence_translations", ("source_id", "translated_text"))
+_SUMMARY, _HIGHLIGHTS = Part("summary"), Part("summary.highlights")
+_KEYWORDS, _TOPICS = Part("detected_keywords"), Part("detected_topics")
+_ALL = Part("")
+PARTS: Mapping[str, Part] = {
+    "qa.question_score_accuracy": _SCORES,
+    "qa.score_gap_accuracy": _SCORES,
+    "qa.false_pass_rate": _SCORES,
+    "qa.evidence_backed_reasoning": Part("questions", ("question_id", "reason")),
+    "entity.keyword_precision": _KEYWORDS,
+    "entity.keyword_recall": _KEYWORDS,
+    "entity.keyword_f1": _KEYWORDS,
+    "entity.topic_precision": _TOPICS,
+    "entity.topic_recall": _TOPICS,
+    "entity.topic_f1": _TOPICS,
+    "text.sentiment_accuracy": _LABELS,
+    "text.sentiment_macro_f1": _LABELS,
+    "text.missing_labels": _LABELS,
+    "text.call_intent": Part("summary.call_purpose"),
+    "text.highlight_recall": _HIGHLIGHTS,
+    "text.highlight_correctness": _HIGHLIGHTS,
+    "text.field_presence": Part("summary.call_extracted_info"),
     "text.fabrication_free": _SUMMARY,
     "text.hallucination_rate": _SUMMARY,
-    "text.dominant_emotion": "emotion",
+    "text.dominant_emotion": Part("emotion"),
     "translation.completeness": _SENTENCES,
     "translation.meaning": _SENTENCES,
     "translation.fluency": _SENTENCES,
-    "translation.domain_terms": "domain_terms_handled",
-    "translation.proper_nouns": "named_entities_handled",
+    "translation.domain_terms": Part("domain_terms_handled"),
+    "translation.proper_nouns": Part("named_entities_handled"),
     "translation.critical_facts": _SENTENCES,
     "translation.drift": _SENTENCES,
 }
-"""The field that a metric is about; the whole answer where none is named."""
+"""The part that a metric is about; all of it where none is named."""
+BENCHMARKED: Mapping[str, Part] = {"qa": _REASONS, "text": _SUMMARY, "translation": _SENTENCES}
+"""The part that the benchmarks look at, by task."""
+STRUCTURE = ".structure"
+_LEADING_ID = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 FAULTS: Mapping[str, Callable[[Any, Any, Verdicts], Faults]] = {
     "qa": qa_faults,
@@ -97,17 +123,71 @@ def records_of(
     """A record for every measure, in the order of the measures."""
     observed = _observed(author.reply)
     for slug, measure in measures.items():
-        path = SHOWN.get(slug, "")
+        against = faults.get(slug, ())
+        told = list(_verdicts_on(slug, verdicts))
+        whole = next((v for v in told if v.item == WHOLE), None)
+        fields = [] if whole is not None else _telling(told)
+        expected = _cited(case.expected_outcome, [v.expected_outcome_field for v in fields])
+        given = _cited(observed, [v.model_output_field for v in fields])
+        part = _part(slug, case.task)
+        if whole is not None:
+            expected, given = whole.text, whole.quote
         yield Record(
             case_id=case.id,
             model=author.model,
             run=author.run,
             metric=slug,
             score=_score(slug, measure),
-            expected_outcome_reference=_cut(_at(case.expected_outcome, path)),
-            model_output_observed=_cut(_at(observed, path)),
-            reason=_reason(slug, measure, verdicts, faults.get(slug, ())),
+            expected_outcome_reference=expected
+            or _relevant(case.expected_outcome, slug, part, against),
+            model_output_observed=given or _relevant(observed, slug, part, against),
+            reason=_reason(slug, measure, told, against),
         )
+
+
+def _part(slug: str, task: str) -> Part:
+    if slug.startswith("bench."):
+        return BENCHMARKED.get(task, _ALL)
+    return PARTS.get(slug, _ALL)
+
+
+def _verdicts_on(slug: str, verdicts: Verdicts) -> Iterator[Verdict]:
+    wanted = RELIES_ON.get(slug, {slug})
+    return (v for item, given in verdicts.items() if item.metric in wanted for v in given)
+
+
+def _cited(value: Any, fields: Sequence[str]) -> str:
+    """The values of the fields that verdicts rest on, each behind its path."""
+    found = {path: _in(value, path) for path in fields if path}
+    return _cut("; ".join(f"{path}: {_as_text(held)}" for path, held in found.items()))
+
+
+def _relevant(value: Any, slug: str, part: Part, faults: Sequence[str]) -> str:
+    """The part of an outcome that a metric is about; of a list only what counted against it."""
+    if slug.endswith(STRUCTURE):
+        return _cut(", ".join(dict.fromkeys(_keys(value))) if _is_tree(value) else value)
+    held = _at(value, part.path)
+    if not part.keys or not isinstance(held, list):
+        return _cut(held)
+    entries = [entry for entry in held if isinstance(entry, Mapping)]
+    named = {msgspec.json.decode(m.group()) for fault in faults if (m := _LEADING_ID.match(fault))}
+    chosen = [entry for entry in entries if item_id(entry.get(part.keys[0])) in named] or entries
+    return _cut([{key: entry[key] for key in part.keys if key in entry} for entry in chosen])
+
+
+def _is_tree(value: Any) -> bool:
+    return isinstance(value, (Mapping, list))
+
+
+def _keys(value: Any, path: str = "") -> Iterator[str]:
+    """The paths of a document's keys, the entries of a list as one."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield f"{path}{key}"
+            yield from _keys(inner, f"{path}{key}.")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner, f"{path.removesuffix('.')}[].")
 
 
 def _score(slug: str, measure: Measure) -> float | None:
@@ -132,14 +212,35 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
+_STEP = re.compile(r"[^.\[\]]+")
+
+
+def _in(value: Any, path: str) -> Any:
+    """The value at a path with keys and places (`summary.highlights[0]`)."""
+    for step in _STEP.findall(path):
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def _cut(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = _as_text(value)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _reason(slug: str, measure: Measure, verdicts: Verdicts, faults: Sequence[str]) -> str:
+def _reason(slug: str, measure: Measure, verdicts: Sequence[Verdict], faults: Sequence[str]) -> str:
     if measure.value is None:
         return measure.reason() or ""
+    if whole := [verdict.note for verdict in verdicts if verdict.item == WHOLE]:
+        return whole[0]
     parts = []
     if _is_count(slug):
         parts.append(f"{measure.value:g}")
@@ -151,9 +252,7 @@ def _reason(slug: str, measure: Measure, verdicts: Verdicts, faults: Sequence[st
         parts.append("nothing to measure, by convention")
     if measure.approximate:
         parts.append("approximate")
-    wanted = RELIES_ON.get(slug, {slug})
-    told = [v for item, given in verdicts.items() if item.metric in wanted for v in given]
-    parts += [_told(verdict) for verdict in _telling(told)]
+    parts += [_told(verdict) for verdict in _telling(verdicts)]
     return "; ".join(parts) or "by code"
 
 

@@ -6,7 +6,7 @@ a case, which says what they may do differently and where they went wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
@@ -36,6 +36,7 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 SCALAR = Shape("scalar")
+NO_KEYS: frozenset[str] = frozenset()
 COMPLIES, DEPARTS = ratio(1, 1), ratio(0, 1)
 """Response Structure Compliance of one answer        003 Response Structure Compliance"""
 
@@ -51,6 +52,16 @@ class Sources(msgspec.Struct, frozen=True):
     absent: frozenset[str] = frozenset()
     form: Form | None = None
     """What the framework documents; None where every answer is to be read with care."""
+    asked: Mapping[str, Sequence[str]] = {}
+    """By path, the names that a model is asked for where names are content; the case's own."""
+
+
+AskedNames = Callable[[], Mapping[str, Sequence[str]]]
+
+
+def no_names_asked() -> Mapping[str, Sequence[str]]:
+    """Where no names are content."""
+    return {}
 
 
 class Structure(msgspec.Struct, frozen=True, dict=True):
@@ -58,11 +69,27 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
 
     expected: Mapping[str, Any]
     sources: Sources
+    asked_names: AskedNames = no_names_asked
+    """A function, because most answers have just the names of the expected outcome."""
 
     @cached_property
     def shape(self) -> Shape:
         """What an answer may do differently from the expected outcome."""
-        return compile_shape(self.expected, self.sources)
+        sources = msgspec.structs.replace(self.sources, asked=self.asked)
+        return compile_shape(self.expected, sources)
+
+    @cached_property
+    def asked(self) -> Mapping[str, Sequence[str]]:
+        """By path, the names that a model is asked for where names are content."""
+        return self.asked_names()
+
+    def allows(self, path: str, expected: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+        """Whether scalars may stand at a path under these names        C-25, C-130"""
+        asked = self.asked.get(path)
+        if asked is None or not CONTAINERS.isdisjoint(map(type, expected.values())):
+            return False
+        required, allowed = _names(frozenset(expected), path, self.sources, asked)
+        return required <= given.keys() <= allowed
 
     def fault(self, value: Any) -> str | None:
         """Where and how an answer departs from it; None where it complies."""
@@ -125,24 +152,38 @@ def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> S
         for key, value in expected.items()
         if isinstance(value, (dict, list)) and key in keys
     }
-    is_open = path in sources.open_maps
+    required, allowed = _names(keys, path, sources, sources.asked.get(path, ()))
     if not containers:
-        return _flat_shape(keys, is_open, sources.absent)
-    required = frozenset() if is_open else keys
-    return Shape("object", required, keys, containers, sources.absent)
+        return _flat_shape(required, allowed, sources.absent)
+    return Shape("object", required, allowed, containers, sources.absent)
+
+
+def _names(
+    keys: frozenset[str], path: str, sources: Sources, asked: Sequence[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that an object must and may have: those asked for, and the reference's own  C-25
+
+    One that is asked for may be missing where the reference lacks it, and one of the reference
+    that nobody asked for.
+    """
+    wanted = frozenset(asked) - sources.absent
+    allowed = keys | wanted if wanted else keys
+    if path in sources.open_maps:
+        return NO_KEYS, allowed
+    return keys & wanted if wanted else keys, allowed
 
 
 @lru_cache(maxsize=1024)
-def _flat_shape(keys: frozenset[str], is_open: bool, absent: frozenset[str]) -> Shape:
+def _flat_shape(required: frozenset[str], allowed: frozenset[str], absent: frozenset[str]) -> Shape:
     """An object of scalars; remembered, as the items of all cases look alike."""
-    return Shape("object", frozenset() if is_open else keys, keys, unchecked=absent)
+    return Shape("object", required, allowed, unchecked=absent)
 
 
 def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
     if not expected:
         sample = sources.sample_items.get(path)
         keys = frozenset(sample or ()) - sources.absent
-        item = _flat_shape(keys, False, sources.absent) if sample else SCALAR
+        item = _flat_shape(keys, keys, sources.absent) if sample else SCALAR
         return Shape("array", item=item)
     first = compile_shape(expected[0], sources, path + "[]")
     if _is_flat(first) and all(_fault(item, first) is None for item in expected):

@@ -158,11 +158,24 @@ class TaskTally(msgspec.Struct):
     unpriced: int = 0
     most_runs: int = 0
     """Runs of the case that has most, failed ones included."""
+    scored: int = 0
+    """Answers with an ungated score; the two below are the sums of these and of their squares."""
+    score_total: float = 0.0
+    score_squares: float = 0.0
 
     @property
     def missing_runs(self) -> int:
         """Runs that other cases have: those that failed or were not made."""
         return self.most_runs * self.evaluated - self.calls
+
+    @property
+    def standard_error(self) -> float | None:
+        """√(variance of the answers' scores / answers); None of fewer than two"""
+        n = self.scored
+        if n < 2:
+            return None
+        mean = self.score_total / n
+        return math.sqrt(max(0.0, self.score_squares / n - mean * mean) / (n - 1))
 
     def add_not_run(self) -> None:
         """A case that the model never answered."""
@@ -209,6 +222,11 @@ class TaskTally(msgspec.Struct):
         for case_id, runs in cases:
             for answer in runs:
                 answers.append(answer)
+                score = answer.score.ungated_score
+                if score is not None:
+                    self.scored += 1
+                    self.score_total += score
+                    self.score_squares += score * score
                 if answer.score.status == "invalid":
                     self._note_breach(case_id, answer)
         if len(answers) == len(cases):
@@ -294,6 +312,9 @@ class TaskTally(msgspec.Struct):
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
             most_runs=max(self.most_runs, other.most_runs),
+            scored=self.scored + other.scored,
+            score_total=self.score_total + other.score_total,
+            score_squares=self.score_squares + other.score_squares,
         )
 
 

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from callscore.suites.orchestration.choice.confusion import Confusion, or_zero, recall_strict
+from callscore.suites.orchestration.plan.reading import READING_REPAIRS
 from callscore.suites.orchestration.records import StepRecord
 
 Json = dict[str, Any]
@@ -34,6 +35,7 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
             flag: [record.case_id for record, plan in scored if flag in plan.flags]
             for flag in ("cycle", "dangling_dependency")
         },
+        "read_leniently": _read_leniently(due),
         "approximate": [
             {
                 "case_id": record.case_id,
@@ -45,6 +47,15 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
             if plan.approximate
         ],
     }
+
+
+def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
+    """Plans that are no JSON and no YAML as written, by what was forgiven        C-128"""
+    found = {
+        kind: [record.case_id for record in records if kind in record.flags]
+        for kind in READING_REPAIRS
+    }
+    return {kind: cases for kind, cases in found.items() if cases}
 
 
 def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Json:

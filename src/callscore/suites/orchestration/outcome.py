@@ -120,7 +120,29 @@ class Outcome(msgspec.Struct, frozen=True):
                 if isinstance(row, FailedRow)
             ],
         }
-        return shown | (self._standard_extension() if self.mode == "standard" else {})
+        if self.mode == "compat":
+            return shown | {"plan": self._exact_plan()}
+        return shown | self._standard_extension()
+
+    def _exact_plan(self) -> Json:
+        """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
+        rows = [row for row in self.rows if isinstance(row, Row)]
+        totals = compat_evaluation.exact_plan(rows)
+        as_shown = result_format.as_calculated
+        return {
+            "exact": result_format.written(result_format.workflow_scores(totals), as_shown),
+            "undercounted": [
+                {"file_path": row.file_path}
+                | result_format.written(result_format.workflow_scores(row.exact_plan), as_shown)
+                for row in rows
+                if row.exact_plan is not None and row.exact_plan != row.plan
+            ],
+            "approximate": [
+                {"file_path": row.file_path, "plans": row.approximate_plans}
+                for row in rows
+                if row.approximate_plans
+            ],
+        }
 
     def _standard_extension(self) -> Json:
         records = self.records

@@ -9,13 +9,14 @@ import msgspec
 from callscore.suites.orchestration.call.measures import CallMeasured, Difference
 from callscore.suites.orchestration.choice.confusion import Confusion
 from callscore.suites.orchestration.plan.measures import PlanMeasured
+from callscore.suites.orchestration.scenario.recording import Answer
 
 
 class StepRecord(msgspec.Struct, frozen=True):
     """One step: what was due (`kind`), by whom, whether all of it was right, and what was not.
 
     `tool` is the tool that was due, or the type of the rejection; `size` the number of agent
-    steps in the gold plan.
+    steps in the gold plan; `expected` the step as annotated, `answer` what came back for it.
     """
 
     case_id: str
@@ -31,3 +32,5 @@ class StepRecord(msgspec.Struct, frozen=True):
     confusion: Confusion = Confusion()
     differences: tuple[Difference, ...] = ()
     flags: tuple[str, ...] = ()
+    expected: str = ""
+    answer: Answer | None = None

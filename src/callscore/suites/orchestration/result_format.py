@@ -75,7 +75,7 @@ def statistics(overall: Overall) -> Layout:
         "total_comparison_steps_evaluated": overall.plan.evaluated,
         "key_metrics": key_metrics(overall.key_metrics),
         "score_details": {
-            "workflow_scores": _workflow_scores(overall.plan),
+            "workflow_scores": workflow_scores(overall.plan),
             "function_call_scores": _function_call_scores(overall),
             "call_rejection_scores": _call_rejection_scores(overall),
             "raw_confusion_matrix": confusion_matrix(overall.confusion),
@@ -93,7 +93,8 @@ def key_metrics(metrics: KeyMetrics) -> Layout:
     }
 
 
-def _workflow_scores(plan: PlanRow) -> Layout:
+def workflow_scores(plan: PlanRow) -> Layout:
+    """The four plan scores        001 Workflow Scores"""
     return {
         "workflow_evaluation_with_failure": plan.with_failure,
         "workflow_evaluation_without_failure": plan.without_failure,
@@ -161,7 +162,7 @@ def _row(row: Row | FailedRow) -> Layout:
     }
     return {
         "file_path": row.file_path,
-        **_workflow_scores(row.plan),
+        **workflow_scores(row.plan),
         **plan_counts,
         "arguments_key_score": row.call.key,
         "arguments_value_score_not_count_rejection": row.call.value,
@@ -178,6 +179,7 @@ def _row(row: Row | FailedRow) -> Layout:
                 "average_structural_GED": row.plan.structural,
                 "average_component_GED": row.plan.component,
                 **plan_counts,
+                **({"error": row.plan_crash} if row.plan_crash else {}),
             },
             "arguments_detail": _arguments_detail(row),
         },
@@ -192,7 +194,16 @@ def _quiet_counts(c: Confusion) -> Layout:
     }
 
 
+_MISSING_AFTER_A_CRASH = (
+    "total_perfect_function_calls",
+    "total_fc_successful_calls",
+    "total_rejection_type_mismatch",
+    "total_failed_generation",
+)
+
+
 def _arguments_detail(row: Row) -> Layout:
+    """The details of the calls; after a crash the public evaluator writes fewer (Q47)."""
     detail = {
         "total_perfect_function_calls": row.call.perfect,
         "total_fc_successful_calls": row.confusion.tn_reject,
@@ -205,7 +216,10 @@ def _arguments_detail(row: Row) -> Layout:
         "llm_failed_trials": list(row.call.without_values),
         "total_function_call_cases": row.call_cases,
     }
-    return detail | ({"error": row.crash} if row.crash else {})
+    if not row.crash:
+        return detail
+    kept = {key: value for key, value in detail.items() if key not in _MISSING_AFTER_A_CRASH}
+    return kept | {"error": row.crash}
 
 
 def natural_order(path: str) -> tuple[tuple[int, int, str], ...]:

@@ -41,8 +41,9 @@ class Row(msgspec.Struct, frozen=True):
     """One evaluated output file.
 
     `call_cases` and `rejection_cases` stand apart from the confusion because the public
-    evaluator takes them from the label, whatever was answered. `crash` is the error at which
-    it gives up a file's calls while still counting the file as evaluated.
+    evaluator takes them from the label, whatever was answered. `crash` and `plan_crash` are the
+    errors at which it gives up a file's calls or plans while still counting the file as
+    evaluated; `exact_plan` holds the plan scores without its too low costs (C-128).
     """
 
     file_path: str
@@ -52,6 +53,9 @@ class Row(msgspec.Struct, frozen=True):
     call_cases: int
     rejection_cases: int
     crash: str = ""
+    plan_crash: str = ""
+    exact_plan: PlanRow | None = None
+    approximate_plans: int = 0
 
 
 class FailedRow(msgspec.Struct, frozen=True):

@@ -43,9 +43,12 @@ class ForeignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the public evaluator rounds on its way."""
+    """Where the public evaluator rounds on its way, and what its readings may cost here."""
 
     decimals: int
+    loop_budget: int
+    text_characters: int
+    merged_aliases: int
 
 
 class PublicProtocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from callscore.suites.orchestration.choice.reading import (
     read_answer,
 )
 from callscore.suites.orchestration.plan.measures import PlanMeasured, measure_plan
-from callscore.suites.orchestration.plan.reading import read_plan
+from callscore.suites.orchestration.plan.reading import READING_REPAIRS, read_plan
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -89,12 +89,16 @@ def evaluate(
         scenario = known[raw]
         findings |= dict.fromkeys(scenario.findings)
         findings |= dict.fromkeys(_stray(run, place))
-        records += [_plan_record(step, run, scenario) for step in scenario.plans]
+        texts = {step.step_id: step.content for step in raw}
+        for plan in scenario.plans:
+            record = _plan_record(plan, run, scenario)
+            records.append(_seen(record, texts[plan.step_id], run.plans.get(plan.step_id)))
         for step in scenario.agent_steps:
             if not step.has_card and step.step_id not in run.steps:
                 findings[_never_asked(step, scenario)] = None
                 continue
-            records.append(_agent_record(step, run, scenario, cards.tools, answers))
+            record = _agent_record(step, run, scenario, cards.tools, answers)
+            records.append(_seen(record, texts[step.step_id], run.steps.get(step.step_id)))
     return Evaluated(
         _row(file_path, records),
         tuple(records),
@@ -102,6 +106,10 @@ def evaluate(
         plans_ran=any(run.plans for run in recording.runs),
         calls_ran=any(run.steps for run in recording.runs),
     )
+
+
+def _seen(record: StepRecord, expected: str, answer: Answer | None) -> StepRecord:
+    return msgspec.structs.replace(record, expected=expected, answer=answer)
 
 
 def _stray(run: Run, place: Place) -> list[Finding]:
@@ -136,7 +144,7 @@ def _plan_record(step: PlanStep, run: Run, scenario: Scenario) -> StepRecord:
         record,
         plan=measured,
         success=measured.exact_plan,
-        flags=measured.flags,
+        flags=(*measured.flags, *(kind for kind in READING_REPAIRS if kind in plan.repairs)),
         differences=_plan_differences(measured),
     )
 

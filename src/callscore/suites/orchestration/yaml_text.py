@@ -1,4 +1,4 @@
-"""YAML from outside: libyaml, safe tags only, bounded, and two ways to read plain scalars.
+"""YAML from outside: safe tags only, bounded, and two ways to read plain scalars.
 
 `read_strict` leaves `no`, `1:30` and `2025-07-16` the strings they are; `read_public` is
 YAML 1.1 as the public evaluator reads it, and serves `compat` alone.
@@ -44,14 +44,43 @@ def read_strict(text: str) -> Any:
     return _read(text, _StrictLoader)
 
 
+_CHARACTER = r"[ -~\xa1-\u2027\u202a-\ud7ff\uf900-\ufaff\uff00-\uffef]"
+_PLAIN = rf"(?=\w)(?:(?![:#]){_CHARACTER})++"
+_QUOTED = rf"\"(?:(?![\"\\]){_CHARACTER})*+\"|'(?:(?!'){_CHARACTER})*+'"
+_NAMES = r'\["[A-Za-z0-9_-]+"(?:, "[A-Za-z0-9_-]+")*+\]'
+_KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,99}"
+_LINE = re.compile(rf" *+(?:- )?{_KEY}:(?: ++(?:{_PLAIN}|(?:{_QUOTED}|{_NAMES}) *+)?)?")
+"""A line that libyaml and PyYAML cannot read differently: one key, and a value on the same line."""
+
+
 def read_public(text: str) -> Any:
-    """The value as YAML 1.1; raises YamlFault, or ValueError for a date that is none."""
-    return _read(text, yaml.CSafeLoader)
+    """The value as PyYAML reads it        Q41
+
+    Raises YamlFault; ValueError for a date that is none; RecursionError for deep nesting.
+    libyaml is seven times faster and disagrees about tabs, flow collections and much else, so
+    it reads only what is made of simple lines. Long texts and merges of many aliases, which
+    would take PyYAML minutes, are refused.
+    """
+    if all(_LINE.fullmatch(line) or not line.strip(" ") for line in text.split("\n")):
+        return _load(text, yaml.CSafeLoader)
+    limits = spec().compat
+    if len(text) > limits.text_characters:
+        raise YamlFault(f"longer than {limits.text_characters} characters")
+    if "<<" in text and text.count("*") > limits.merged_aliases:
+        raise YamlFault(f"more than {limits.merged_aliases} aliases that may be merged")
+    return _load(text, yaml.SafeLoader)
 
 
 def _read(text: str, kind: type[yaml.CSafeLoader]) -> Any:
     try:
         _vet(text)
+    except yaml.YAMLError as error:
+        raise YamlFault(_first_line(error)) from None
+    return _load(text, kind)
+
+
+def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
+    try:
         loader = kind(text)
         try:
             return loader.get_single_data()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.case import Case
@@ -12,6 +12,9 @@ from callscore.core.transcript import turns
 from callscore.suites.calls.benchmarks import measures as formulas
 from callscore.suites.calls.benchmarks.view import finding
 from callscore.suites.calls.benchmarks.words import CONTEXTUAL, OFFERED, PRECISION, RECALL
+
+_SAID_IN: Mapping[str, str] = {"qa": "questions", "text": "summary"}
+"""The part of an answer that takes something from the call."""
 
 
 class _Pieces(NamedTuple):
@@ -30,9 +33,9 @@ def needed_questions(case: Case) -> list[Question]:
 
 def used_questions(case: Case, said: Sequence[str]) -> list[Question]:
     """Of every turn: does the answer rely on it?"""
-    told = "\n".join(said)
+    told, place = "\n".join(said), f"model_output.{_SAID_IN[case.task]}"
     return [
-        Question(PRECISION, _item(number), text, told, OFFERED[PRECISION])
+        Question(PRECISION, _item(number), text, told, OFFERED[PRECISION], place)
         for number, text in (_spoken(case) if told else ())
     ]
 

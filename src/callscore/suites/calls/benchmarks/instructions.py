@@ -30,7 +30,14 @@ def instructions_of(case: Case) -> Sequence[str]:
 def questions(subject: Subject) -> list[Question]:
     """Of every free instruction: was it followed?"""
     return [
-        Question(INSTRUCTIONS, _item(number), wanted, subject.text, OFFERED[INSTRUCTIONS])
+        Question(
+            INSTRUCTIONS,
+            _item(number),
+            wanted,
+            subject.text,
+            OFFERED[INSTRUCTIONS],
+            "model_output",
+        )
         for number, wanted in enumerate(instructions_of(subject.case), start=1)
     ]
 

@@ -67,10 +67,13 @@ def fact_f1(expected: Findings, given: Findings) -> Measure:
 
 
 def contextual_precision(needed: AbstractSet[int], used: AbstractSet[int]) -> Measure:
-    """relevant_pieces_used / total_pieces_referenced        003 Contextual Precision, C-94, C-13"""
+    """relevant_pieces_used / total_pieces_referenced        003 Contextual Precision, C-94, C-13
+
+    0 where the answer relies on nothing though something is needed: silence earns nothing.
+    """
     if not needed and not used:
         return vacuous(1.0)
-    return ratio(len(needed & used), len(used)) if used else undefined("no turn is referenced")
+    return ratio(len(needed & used), len(used)) if used else ratio(0, 1)
 
 
 def contextual_recall(needed: AbstractSet[int], used: AbstractSet[int]) -> Measure:

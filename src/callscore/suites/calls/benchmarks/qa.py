@@ -104,9 +104,9 @@ def _step(
     values = [v.value for v in verdicts.get(item, ()) if v.value in VALUES[ARGUMENT]]
     if values:
         return min(value for value in values if value is not None)
-    grounded: bool | None = True
-    if not evidence.is_own_words(reason, question.reason):
-        grounded = finding(verdicts, item, "yes", flags)
+    grounded = finding(verdicts, item, "yes", flags)
+    if grounded is None and evidence.is_own_words(reason, question.reason):
+        grounded = True
     return None if grounded is None else (is_right + grounded) / 2
 
 

@@ -24,16 +24,19 @@ def said(subject: Subject) -> Sequence[str]:
 def questions(subject: Subject) -> list[Question]:
     """Of every fact of either side that the other does not have word for word: does it?    C-93"""
     expected, given = _both_sides(subject)
-    return [*_ask(expected, "expected", given), *_ask(given, "claim", expected)]
+    return [
+        *_ask(expected, "expected", given, "model_output.summary"),
+        *_ask(given, "claim", expected, "expected_outcome.summary"),
+    ]
 
 
-def _ask(facts: Sequence[Claim], kind: str, others: Sequence[Claim]) -> list[Question]:
+def _ask(facts: Sequence[Claim], kind: str, others: Sequence[Claim], place: str) -> list[Question]:
     if not others:
         return []
     forms = {other.form for other in others}
     told = "\n".join(other.text for other in others)
     return [
-        Question(CORRECTNESS, _item(kind, number), fact.text, told, OFFERED[CORRECTNESS])
+        Question(CORRECTNESS, _item(kind, number), fact.text, told, OFFERED[CORRECTNESS], place)
         for number, fact in enumerate(facts, start=1)
         if fact.form not in forms
     ]
@@ -48,7 +51,10 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
         _matched(expected, "expected", given, verdicts, flags),
         _matched(given, "claim", expected, verdicts, flags),
     )
-    supported = fabrication.supported(given, reference.claim_forms, verdicts, flags)
+    known = reference.claim_forms
+    supported = fabrication.without_padding(
+        fabrication.supported(given, known, verdicts, flags), len(known), flags
+    )
     return View(supported, facts, _closed(reference, output, subject.value), _rules(subject))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from callscore.core.judging import Verdicts
 from callscore.metrics.text import n1
 from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View, ids_of
+from callscore.suites.calls.text.fabrication import without_padding
 from callscore.suites.calls.translation.facts import stated
 from callscore.suites.calls.translation.reference import SENTENCES, TERMS, TranslationReference
 from callscore.suites.calls.translation.task import TranslationOutput, fact_count
@@ -20,7 +21,8 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
     if not reference.sentences:
         return View((), Facts((), ()), _closed(subject), ())
     facts = stated(reference.facts, output.rendered.text)
-    supported = [True] * facts.supported + [False] * facts.added
+    claims = [True] * facts.supported + [False] * facts.added
+    supported = without_padding(claims, reference.total_facts, flags)
     counted = fact_count(reference, output.rendered, verdicts, flags)
     kept = counted.total - counted.lost
     return View(

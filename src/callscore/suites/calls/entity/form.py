@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import Form, Scalar
+from callscore.suites.calls.documented import Allows, Form, Scalar
 
 
 class Answer(TypedDict):
@@ -16,7 +16,7 @@ class Answer(TypedDict):
     valid_entity_set: list[Scalar]
 
 
-def members(expected: Mapping[str, Any], answer: Answer) -> int:
+def members(expected: Mapping[str, Any], answer: Answer, allows: Allows) -> int:
     """3; 0 where the expected outcome has keys of its own"""
     return len(answer) if len(expected) == len(answer) else 0
 

@@ -24,6 +24,7 @@ KEYWORDS, TOPICS, VALID_SET = "detected_keywords", "detected_topics", "valid_ent
 PARTS = (KEYWORDS, TOPICS, VALID_SET)
 _PATHS = {part: f"expected_outcome.{part}" for part in PARTS}
 
+NOT_CONFIGURED = "expected_not_configured"
 ADHERENCE = "entity.config_adherence"
 FABRICATED = "entity.fabricated_count"
 CROSS_LANGUAGE = "entity.cross_language_match_rate"
@@ -107,7 +108,7 @@ def read_reference(case: Case, sources: Sources) -> EntityReference:
         valid_set=valid_set,
         foreign=foreign_entities(either, case, aliases),
         absent=_absent_metrics(case, no_list),
-        flags=("expected_not_configured",) if contradicted else (),
+        flags=(NOT_CONFIGURED,) if contradicted else (),
     )
 
 

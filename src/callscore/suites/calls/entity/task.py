@@ -13,7 +13,9 @@ from callscore.core.measure import ABSENT, MALFORMED
 from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
+from callscore.suites.calls.asked import texts
 from callscore.suites.calls.entity import measures as formulas
+from callscore.suites.calls.entity.configured import configured_list
 from callscore.suites.calls.entity.form import FORM
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
@@ -32,6 +34,7 @@ from callscore.suites.calls.entity.reference import (
     EntityReference,
     read_reference,
 )
+from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
@@ -68,7 +71,10 @@ class EntityTask:
 
     def prompt(self, case: Case) -> Prompt:
         """The configured list and the transcript."""
-        return build_prompt("entity", case)
+        asked: dict[str, Any] = {}
+        if configured_list(case.config) is None:
+            asked["entities"] = texts(case.expected_outcome.get(VALID_SET))
+        return build_prompt(case, asked, structure_of(case, self._sources))
 
     def read(self, reference: EntityReference, reply: Reply) -> EntityOutput | Malformed:
         """The model's entities, or why they cannot be scored."""

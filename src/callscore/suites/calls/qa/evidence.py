@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from callscore.core.judging import Item, Verdicts
-from callscore.metrics.text import n1
+from callscore.metrics.text import n2
 from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.qa.reference import FormQuestion
 
@@ -26,6 +26,7 @@ POINTS: Mapping[str, int] = {
 MOST_POINTS = 2
 
 LONGEST_BARE_TIME = 40
+_WINDOW, _LETTERS = 24, 4
 _TIMESTAMP = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -37,7 +38,7 @@ def reason_of(item: Mapping[str, Any] | None) -> str | None:
 
 
 def points_by_code(reason: str | None, expected: str) -> int | None:
-    """What needs no judge: no reason, a bare time, or the human's own words (C-38, C-39)."""
+    """What needs no judge: no reason, a bare time, or the human's own words  C-37, C-38, C-39"""
     if reason is None or is_empty(reason):
         return 0
     if len(reason) <= LONGEST_BARE_TIME and ":" in reason and _is_bare_time(reason):
@@ -46,8 +47,16 @@ def points_by_code(reason: str | None, expected: str) -> int | None:
 
 
 def is_own_words(reason: str, expected: str) -> bool:
-    """Whether a reason is the human's (N1), who has given one."""
-    return bool(expected) and (reason == expected or n1(reason) == expected)
+    """Whether a reason is the human's (N2), who has given one        C-37
+
+    The first letters are compared before the whole: two reasons that differ there differ.
+    """
+    if not expected or reason == expected:
+        return bool(expected)
+    start, human = n2(reason[:_WINDOW])[:_LETTERS], n2(expected[:_WINDOW])[:_LETTERS]
+    if start != human and len(start) == len(human) == _LETTERS:
+        return False
+    return n2(reason) == n2(expected)
 
 
 def _is_bare_time(reason: str) -> bool:
@@ -59,12 +68,15 @@ def _is_bare_time(reason: str) -> bool:
 def points(
     reason: str | None, question: FormQuestion, verdicts: Verdicts, flags: set[str]
 ) -> int | None:
-    """The points of a reason; the lowest where there are several verdicts, None without one."""
+    """The points of a reason; the lowest where there are several verdicts, None without one.
+
+    A verdict on the human's own words outranks the points that they get without one (C-37).
+    """
     decided = points_by_code(reason, question.reason)
-    if decided is not None or not verdicts:
+    if decided == 0 or not verdicts:
         return decided
     words = [v.verdict for v in verdicts.get(Item(EVIDENCE, question.id), ())]
     if "cannot_tell" in words:
         flags.add("abstained")
     given = [POINTS[word] for word in words if word is not None and word in POINTS]
-    return min(given) if given else None
+    return min(given) if given else decided

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+from callscore.suites.calls.documented import CONTAINERS, Allows, Form, Scalar
 
 
 class Question(TypedDict):
@@ -28,7 +28,7 @@ QUESTION_KEYS = frozenset(Question.__annotations__)
 _WIDTH = len(QUESTION_KEYS)
 
 
-def members(expected: Mapping[str, Any], answer: Answer) -> int:
+def members(expected: Mapping[str, Any], answer: Answer, allows: Allows) -> int:
     """1 + 5 × questions; 0 where the expected form has keys of its own"""
     if len(expected) != 1:
         return 0

@@ -12,6 +12,8 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import TOLERANCE
 from callscore.core.task import Measured
+from callscore.suites.calls.asked import asked_questions
+from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.qa import evidence
@@ -54,7 +56,8 @@ class QATask:
 
     def prompt(self, case: Case) -> Prompt:
         """The form and the transcript."""
-        return build_prompt("qa", case)
+        structure = structure_of(case, self._sources)
+        return build_prompt(case, {"questions": asked_questions(case)}, structure)
 
     def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
         """The model's form, or why it cannot be scored."""

@@ -12,10 +12,8 @@ import msgspec
 
 from callscore.core.case import JsonObject
 from callscore.metrics.text import n2
-from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
+from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.sentences import sentences
-
-_NO_CLAIMS = PLACEHOLDERS | {""}
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
@@ -36,7 +34,7 @@ def claims(summary: JsonObject) -> tuple[Claim, ...]:
     found: dict[str, Claim] = {}
     for part, place, text in _statements(summary):
         form = n2(text)
-        if form not in found and form not in _NO_CLAIMS:
+        if form not in found:
             field = part.format(place)
             found[form] = Claim(f"claim:{len(found) + 1}", text, field, form)
     return tuple(found.values())
@@ -44,20 +42,21 @@ def claims(summary: JsonObject) -> tuple[Claim, ...]:
 
 def claim_forms(summary: JsonObject) -> frozenset[str]:
     """The claims of a summary under N2, which is all that code compares        C-60"""
-    return frozenset([n2(text) for _, _, text in _statements(summary)]) - _NO_CLAIMS
+    return frozenset([n2(text) for _, _, text in _statements(summary)])
 
 
 def _statements(summary: JsonObject) -> Iterator[tuple[str, object, str]]:
-    """The part of the summary, the place in it, and the text there."""
+    """The part of the summary, the place in it, and the text there; what is empty says nothing."""
     purpose = summary.get("call_purpose")
-    if isinstance(purpose, str):
+    if isinstance(purpose, str) and not is_empty(purpose):
         yield "call_purpose", "", purpose.strip()
     highlights = summary.get("highlights")
     if isinstance(highlights, list):
         for index, highlight in enumerate(highlights):
             if isinstance(highlight, str):
                 for sentence in sentences(highlight):
-                    yield "highlights[{}]", index, sentence
+                    if not is_empty(sentence):
+                        yield "highlights[{}]", index, sentence
     fields = summary.get("call_extracted_info")
     if isinstance(fields, dict):
         for name, value in fields.items():

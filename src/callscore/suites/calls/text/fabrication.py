@@ -27,6 +27,9 @@ CLAIM_METRICS = (
 """One claim list serves them all (C-60)."""
 CLAIM_PREFIX = "claim:"
 
+MOST_TIMES, FEWEST_COUNTED = 3, 12
+"""So many times the facts of the reference, and never fewer, count as supported claims (C-136)."""
+
 GivenClaims = Mapping[str, Sequence[Verdict]]
 
 
@@ -49,6 +52,20 @@ def supported(
         by_verdicts(given.get(claim.item, ()), flags) if stands is None else stands
         for claim, stands in zip(claims, found, strict=True)
     ]
+
+
+def without_padding(
+    found: Sequence[bool | None], reference_facts: int, flags: set[str]
+) -> Sequence[bool | None]:
+    """All claims, but at most max(12, 3 × reference facts) supported ones        C-136
+
+    So the call repeated at length cannot dilute an invention.
+    """
+    most = max(FEWEST_COUNTED, MOST_TIMES * reference_facts)
+    if len(found) <= most or found.count(True) <= most:
+        return found
+    flags.add("padded")
+    return [True] * most + [finding for finding in found if finding is not True]
 
 
 def fabricated(claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+from callscore.suites.calls.documented import CONTAINERS, Allows, Form, Scalar
 
 
 class Sentence(TypedDict):
@@ -33,27 +33,27 @@ class Answer(TypedDict):
 
 
 _WIDTH = len(Sentence.__annotations__)
+EMOTION, FIELDS = "emotion", "summary.call_extracted_info"
+"""Where the names are content: those asked for and those of the reference will do (C-25)."""
 
 
-def members(expected: Mapping[str, Any], answer: Answer) -> int:
-    """3 + 3 + fields + emotions + 3 × sentences; 0 where another structure is expected
-
-    A field that is missing, which is no fault of structure, is left to the careful reader.
-    """
+def members(expected: Mapping[str, Any], answer: Answer, allows: Allows) -> int:
+    """3 + 3 + fields + emotions + 3 × sentences; 0 where another structure is expected"""
     summary, emotion = expected["summary"], expected["emotion"]
     info, given = summary["call_extracted_info"], answer["summary"]
+    fields, emotions = given["call_extracted_info"], answer["emotion"]
     if (
         len(expected) != len(answer)
         or len(summary) != len(given)
-        or not _has_names(info, given["call_extracted_info"])
-        or not _has_names(emotion, answer["emotion"])
+        or not (_has_names(info, fields) or allows(FIELDS, info, fields))
+        or not (_has_names(emotion, emotions) or allows(EMOTION, emotion, emotions))
     ):
         return 0
     for sentence in expected["sentiment"]:
         if len(sentence) != _WIDTH or type(sentence["text"]) in CONTAINERS:
             return 0
     fixed, sentences = len(answer) + len(given), len(answer["sentiment"])
-    return fixed + len(info) + len(emotion) + _WIDTH * sentences
+    return fixed + len(fields) + len(emotions) + _WIDTH * sentences
 
 
 def _has_names(expected: Mapping[str, Any], given: Mapping[str, Scalar]) -> bool:

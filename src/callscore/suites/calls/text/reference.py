@@ -20,7 +20,7 @@ from callscore.suites.calls.expected import (
     listed,
     structure_of,
 )
-from callscore.suites.calls.structure import Sources, Structure
+from callscore.suites.calls.structure import AskedNames, Sources, Structure, no_names_asked
 from callscore.suites.calls.text.claims import Claim, claim_forms
 from callscore.suites.calls.text.measures import CLASSES, top_emotions
 
@@ -77,7 +77,9 @@ class TextReference(msgspec.Struct, frozen=True):
     top_emotions: frozenset[str]
 
 
-def read_reference(case: Case, sources: Sources) -> TextReference:
+def read_reference(
+    case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
+) -> TextReference:
     """The expected outcome of a case; raises DataError where C-20 says so."""
     expected = case.expected_outcome
     documented_keys(expected, PARTS, case)
@@ -91,7 +93,7 @@ def read_reference(case: Case, sources: Sources) -> TextReference:
     highlights = _highlights(summary, case) if summary else []
     return TextReference(
         case=case,
-        structure=structure_of(case, sources),
+        structure=structure_of(case, sources, asked_names),
         absent=absent,
         sentences={} if "text.missing_labels" in absent else _sentences(expected, case),
         purpose="" if "text.call_intent" in absent else summary["call_purpose"],

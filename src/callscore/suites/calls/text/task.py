@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -14,8 +14,16 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import holds
 from callscore.core.task import Measured
+from callscore.suites.calls.asked import (
+    EmotionsOfData,
+    asked_emotions,
+    asked_fields,
+    asked_sentences,
+    no_data_set,
+)
+from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.prompting import UNASKED, build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
@@ -23,7 +31,7 @@ from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
-from callscore.suites.calls.text.form import FORM
+from callscore.suites.calls.text.form import EMOTION, FIELDS, FORM
 from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
@@ -67,17 +75,34 @@ class TextTask:
 
     name = "text"
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, emotions: EmotionsOfData = no_data_set) -> None:
         self.settings = settings
         self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=FORM)
+        self._emotions = emotions
 
     def reference(self, case: Case) -> TextReference:
         """The expected sentences, summary and emotion, checked (C-20)."""
-        return read_reference(case, self._sources)
+        return read_reference(case, self._sources, partial(self._asked_names, case))
+
+    def _asked_names(self, case: Case) -> Mapping[str, Sequence[str]]:
+        """The names that are content: emotions and fields        C-25, C-130"""
+        return {
+            EMOTION: asked_emotions(case.config, self._emotions),
+            FIELDS: asked_fields(case),
+        }
 
     def prompt(self, case: Case) -> Prompt:
-        """The sentences, the wanted fields and the transcript."""
-        return build_prompt("text", case)
+        """The sentences, the wanted fields and emotions, and the transcript."""
+        structure = structure_of(case, self._sources, partial(self._asked_names, case))
+        asked: dict[str, Any] = {}
+        if not case.is_absent("sentiment"):
+            sentences = asked_sentences(case, "sentiment", "sentence_id", "text")
+            asked["sentences"] = UNASKED if sentences is None else sentences
+        if not case.is_absent("summary"):
+            asked["required_fields"] = structure.asked[FIELDS]
+        if not case.is_absent("emotion"):
+            asked["emotions"] = structure.asked[EMOTION]
+        return build_prompt(case, asked, structure)
 
     def read(self, reference: TextReference, reply: Reply) -> TextOutput | Malformed:
         """The model's answer in its parts, or why it cannot be scored."""
@@ -93,7 +118,7 @@ class TextTask:
         return TextOutput(
             matched.by_id,
             {} if reference.case.is_absent("summary") else value.get("summary", {}),
-            value.get("emotion", {}) if reference.emotions else {},
+            _emotions_of(reference, value),
             parsed.flags + matched.flags,
         )
 
@@ -107,7 +132,11 @@ class TextTask:
         return [
             *_ask_intent(reference, output),
             *_ask_about(
-                HIGHLIGHT_RECALL, reference.highlights, summary.captured(reference, given), told
+                HIGHLIGHT_RECALL,
+                reference.highlights,
+                summary.captured(reference, given),
+                told,
+                "model_output.summary.highlights",
             ),
             *_ask_about(
                 HIGHLIGHT_CORRECTNESS,
@@ -148,6 +177,16 @@ class TextTask:
         }
 
 
+def _emotions_of(reference: TextReference, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The emotions of an answer; those that the case leaves out hold anything        C-127"""
+    if not reference.emotions:
+        return {}
+    given: Mapping[str, Any] = value.get("emotion", {})
+    if not reference.case.expected_parts:
+        return given
+    return {name: share for name, share in given.items() if not reference.case.is_absent(name)}
+
+
 def _malformed(reference: TextReference, output: Malformed) -> Measured:
     measures = dict.fromkeys(names().of_task["text"], MALFORMED)
     measures.update(dict.fromkeys(reference.absent, ABSENT))
@@ -163,11 +202,15 @@ def highlights_of(reference: TextReference, output: TextOutput, flags: set[str])
 
 
 def _ask_about(
-    metric: str, statements: Sequence[Claim], found: Sequence[bool | None], beside: str = ""
+    metric: str,
+    statements: Sequence[Claim],
+    found: Sequence[bool | None],
+    beside: str = "",
+    place: str = "",
 ) -> list[Question]:
     """A question for every statement that code left open."""
     return [
-        Question(metric, statement.item, statement.text, beside, OFFERED[metric])
+        Question(metric, statement.item, statement.text, beside, OFFERED[metric], place)
         for statement, stands in zip(statements, found, strict=True)
         if stands is None
     ]
@@ -206,9 +249,12 @@ def _supported(
     reference: TextReference, output: TextOutput, verdicts: Verdicts, flags: set[str]
 ) -> Sequence[bool | None]:
     known = reference.claim_forms
+    found: Sequence[bool | None]
     if verdicts:
-        return fabrication.supported(claims(output.summary), known, verdicts, flags)
-    return [True if form in known else None for form in claim_forms(output.summary)]
+        found = fabrication.supported(claims(output.summary), known, verdicts, flags)
+    else:
+        found = [True if form in known else None for form in claim_forms(output.summary)]
+    return fabrication.without_padding(found, len(known), flags)
 
 
 def _highlight_measures(
@@ -253,8 +299,8 @@ def _emotion(reference: TextReference, output: TextOutput, flags: set[str]) -> M
     if DOMINANT_EMOTION in reference.absent:
         return ABSENT
     shares: dict[str, float] = {}
-    for name in reference.emotions:
-        share = number(output.emotion.get(name))
+    for name, given in output.emotion.items():
+        share = number(given)
         if share is None or share < 0:
             flags.add("bad_scalar")
         else:

@@ -5,7 +5,7 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from callscore.suites.calls.documented import CONTAINERS, Form, Scalar
+from callscore.suites.calls.documented import CONTAINERS, Allows, Form, Scalar
 
 
 class Sentence(TypedDict):
@@ -46,7 +46,7 @@ _WIDTHS = (
 )
 
 
-def members(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> int:
+def members(expected: Mapping[str, Any], answer: Mapping[str, Any], allows: Allows) -> int:
     """4 + 3 × sentences + 2 × (terms + nouns); 0 where keys of its own are expected"""
     found = len(answer)
     if len(expected) != found or type(expected["full_translation"]) in CONTAINERS:

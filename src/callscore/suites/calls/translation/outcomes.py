@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from callscore.core.judging import Item, Question, Verdicts
+from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.suites.calls.translation.judged import (
     CRITICAL_FACTS,
     FINDING_OUTCOMES,
@@ -64,6 +64,15 @@ def questions_of_case(reference: TranslationReference) -> list[Question]:
         Question(CRITICAL_FACTS, OUTCOME + name, piece.text, "", FINDING_OUTCOMES)
         for name, piece in reference.may_state_outcomes.items()
     ]
+
+
+def supposed(questions: Sequence[Question]) -> Verdicts:
+    """Verdicts as if every sentence that is asked about stated an outcome."""
+    return {
+        Item(question.metric, question.item): [Verdict(question.metric, question.item, STATES[0])]
+        for question in questions
+        if is_frozen(Item(question.metric, question.item))
+    }
 
 
 def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> Outcomes:

@@ -8,8 +8,14 @@ from functools import cached_property
 
 import msgspec
 
+from callscore.core.rating import TOLERANCE, holds
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.emptiness import PLACEHOLDERS, is_empty
+
+NEARLY_EQUAL, CLEARLY_MORE, FEWEST_LETTERS = 0.9, 0.1, 12
+"""What makes a text the source again, though not letter for letter (C-66)."""
+ALMOST = NEARLY_EQUAL - 2 * TOLERANCE
+_COMMON = "zqxjkvbpgwyfmucdlhrsniotae "
 
 _PLACEHOLDER_STARTS = PLACEHOLDERS | {form.partition(" ")[0] for form in PLACEHOLDERS}
 
@@ -89,7 +95,8 @@ def render(sentence: Sentence, text: str) -> Rendering:
 
 def _state(sentence: Sentence, written: str) -> State:
     start = n2(written.partition(" ")[0])
-    if (not start or start in _PLACEHOLDER_STARTS) and _says_nothing(sentence, written):
+    may_be_empty = not start[:1].isalnum() or start in _PLACEHOLDER_STARTS
+    if may_be_empty and _says_nothing(sentence, written):
         return State.NONE
     return State.COPIED if _is_copied(sentence, written, start) else State.OTHER
 
@@ -100,10 +107,18 @@ def _says_nothing(sentence: Sentence, written: str) -> bool:
 
 
 def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
-    """The source again (N2), though it has letters and the human changed it        C-66
+    """The source again (N2), or nearly, though it has letters and the human changed it        C-66
 
-    The first words are compared before the whole: two texts that differ there differ.
+    Where the human's translation is nearly the source, too, the source is in the target language
+    already, and may be copied.
     """
+    if _is_exact_copy(sentence, written, start):
+        return not is_near(sentence.source, sentence.translation)
+    return _is_near_copy(sentence, written)
+
+
+def _is_exact_copy(sentence: Sentence, written: str, start: str) -> bool:
+    """The first words are compared before the whole: two texts that differ there differ."""
     words = sentence.source.split(None, 1)
     source_start = n2(words[0]) if words else ""
     if not (start.startswith(source_start) or source_start.startswith(start)):
@@ -114,3 +129,61 @@ def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
         and n2(sentence.translation) != form
         and any(map(str.isalpha, sentence.source))
     )
+
+
+def _is_near_copy(sentence: Sentence, written: str) -> bool:
+    """Likeness to the source ≥ 0.9, and the human's ≥ 0.1 below, of 12 letters or more      C-66"""
+    copied = near_likeness(sentence.source, written)
+    if not copied:
+        return False
+    human = likeness(sentence.source, sentence.translation)
+    return human < NEARLY_EQUAL and holds(copied - human, ">=", CLEARLY_MORE)
+
+
+def is_near(source: str, text: str) -> bool:
+    """Whether a text is nearly a source of 12 letters or more        C-66"""
+    return near_likeness(source, text) > 0
+
+
+def near_likeness(source: str, text: str) -> float:
+    """The likeness of a text to a source of 12 letters or more where it is 0.9 or more, else 0.
+
+    Nearly every text is told apart by its letters alone: two texts have no more in common than
+    the letters that both of them have.
+    """
+    if len(source) < FEWEST_LETTERS or _is_in_other_letters(source, text):
+        return 0.0
+    one, other = n2(source), n2(text)
+    both = len(one) + len(other)
+    if 2 * min(len(one), len(other)) < ALMOST * both or _lacks_letters(one, other, ALMOST * both):
+        return 0.0
+    if sum(map(str.isalpha, source)) < FEWEST_LETTERS:
+        return 0.0
+    found = likeness(source, text)
+    return found if holds(found, ">=", NEARLY_EQUAL) else 0.0
+
+
+def _is_in_other_letters(source: str, text: str) -> bool:
+    """Whether most letters of a text are none of an ASCII source: another script, at a glance."""
+    if text.isascii() or not source.isascii():
+        return False
+    return 2 * sum(map(source.lower().__contains__, text.casefold())) < len(text)
+
+
+def _lacks_letters(one: str, other: str, least: float) -> bool:
+    """Whether 2 × letters in common < least, counting the commonest letters first"""
+    most = 2 * len(one)
+    for char in sorted(set(one), key=_COMMON.find, reverse=True):
+        missing = one.count(char) - other.count(char)
+        if missing > 0:
+            most -= 2 * missing
+            if most < least:
+                return True
+    return False
+
+
+def likeness(one: str, other: str) -> float:
+    """1 − insertions and deletions / letters of both, under N2        C-66"""
+    from rapidfuzz.fuzz import ratio  # takes a tenth of the start, and few texts need it
+
+    return ratio(n2(one), n2(other)) / 100

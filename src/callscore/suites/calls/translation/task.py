@@ -12,8 +12,10 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
+from callscore.suites.calls.asked import asked_sentences
+from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.items import match
-from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.prompting import UNASKED, build_prompt
 from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
@@ -77,8 +79,12 @@ class TranslationTask:
         return read_reference(case, self._sources)
 
     def prompt(self, case: Case) -> Prompt:
-        """The config and the transcript."""
-        return build_prompt("translation", case)
+        """The sentences, the config and the transcript."""
+        asked: dict[str, Any] = {}
+        if not any(map(case.is_absent, (SENTENCES, "translated_text"))):
+            sentences = asked_sentences(case, SENTENCES, "source_id", "source_text")
+            asked["sentences"] = UNASKED if sentences is None else sentences
+        return build_prompt(case, asked, structure_of(case, self._sources))
 
     def read(self, reference: TranslationReference, reply: Reply) -> TranslationOutput | Malformed:
         """The model's translation, or why it cannot be scored."""

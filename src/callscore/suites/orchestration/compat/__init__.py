@@ -2,5 +2,6 @@
 
 NOTE = (
     "compat reproduces the public evaluator's arithmetic; never rank it with standard results. "
-    "Where its graph library undercounts self-loops, the exact cost is used instead"
+    "Its graph library puts the cost of plans with self-loops too low: the exact plan scores "
+    "stand in x_extension.plan"
 )

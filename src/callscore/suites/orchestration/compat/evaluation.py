@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.suites.orchestration.call.questions import Answers
 from callscore.suites.orchestration.choice.confusion import (
@@ -34,38 +38,75 @@ def _over(total: float, number: int) -> Measure:
     return ratio(total, number) if number else ZERO
 
 
+def decode_public(raw: bytes) -> Any:
+    """A file as the public evaluator loads it: JSON in UTF-8, no mark before it; else None  Q42"""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
 def evaluate_file(
     data: Any, file_path: str, tools: ToolSchemas, answers: Answers, case_prefix: str
 ) -> Row:
-    """One decoded `*_out.json`."""
+    """One decoded `*_out.json`; raises DataError where the public evaluator leaves it out (Q42)."""
+    if not data:
+        raise DataError(f"Failed to load data from {file_path}")
     if isinstance(data, Mapping) and data.get("callscore") == OUR_FORM:
         data = public_form(read_recording(data, case_prefix))
-    history = data.get("history", {}) if isinstance(data, Mapping) else {}
-    runs = plan.score_runs(history) if isinstance(history, Mapping) else []
-    called = calls.score_runs(history, tools, answers, case_prefix)
-    if isinstance(called, str) or not called:
-        crash = called if isinstance(called, str) else "float division by zero"
-        return Row(file_path, _plan_row(runs), _NO_CALLS, Confusion(), 0, 0, crash)
-    return Row(
+    planned = plan.score_runs(data)
+    called = calls.score_runs(data, tools, answers, case_prefix)
+    runs: Sequence[plan.PlanRun] = () if isinstance(planned, str) else planned
+    row = Row(
         file_path,
-        _plan_row(runs),
-        _call_row(called),
-        sum((run.confusion for run in called), Confusion()),
+        _plan_row(runs, _public),
+        _NO_CALLS,
+        Confusion(),
+        0,
+        0,
+        plan_crash=planned if isinstance(planned, str) else "",
+        exact_plan=_plan_row(runs, _exact),
+        approximate_plans=sum(
+            step.structural.approximate or step.component.approximate
+            for run in runs
+            for step in run.steps
+        ),
+    )
+    if isinstance(called, str):
+        return msgspec.structs.replace(row, crash=called)
+    return msgspec.structs.replace(
+        row,
+        call=_call_row(called),
+        confusion=sum((run.confusion for run in called), Confusion()),
         call_cases=sum(run.call_cases for run in called),
         rejection_cases=sum(run.rejection_cases for run in called),
     )
 
 
-def _plan_row(runs: Sequence[plan.PlanRun]) -> PlanRow:
+def _public(found: plan.Similarity) -> float:
+    return found.public
+
+
+def _exact(found: plan.Similarity) -> float:
+    return found.exact
+
+
+def _plan_row(runs: Sequence[plan.PlanRun], value: Callable[[plan.Similarity], float]) -> PlanRow:
     """Σ/(n+f), Σ/n over all rows, zero rows included (Q2 … Q4)        §4.5"""
     steps = [step for run in runs for step in run.steps]
     failures = sum(run.failures for run in runs)
-    total = math.fsum(step_score(step.structural, step.component) for step in steps)
+    structural = [value(step.structural) for step in steps]
+    component = [value(step.component) for step in steps]
+    total = math.fsum(map(step_score, structural, component))
     return PlanRow(
         with_failure=_over(total, len(steps) + failures),
         without_failure=_over(total, len(steps)),
-        structural=_over(math.fsum(step.structural for step in steps), len(steps)),
-        component=_over(math.fsum(step.component for step in steps), len(steps)),
+        structural=_over(math.fsum(structural), len(steps)),
+        component=_over(math.fsum(component), len(steps)),
         failed=failures,
         evaluated=len(steps),
     )
@@ -98,8 +139,8 @@ def overall(rows: Sequence[Row], total_files: int) -> Overall:
         total_files=total_files,
         evaluated_files=len(rows),
         key_metrics=_key_metrics(plan_row, call_row, confusion),
-        plan=plan_row,
-        call=call_row,
+        plan=_rounded_plan(plan_row),
+        call=_rounded_call(call_row),
         confusion=confusion,
         call_cases=cases,
         rejection_cases=sum(row.rejection_cases for row in rows),
@@ -108,8 +149,17 @@ def overall(rows: Sequence[Row], total_files: int) -> Overall:
         reject_decision=reject_decision(confusion),
         call_decision=call_decision(confusion),
         error_patterns=error_patterns(confusion),
-        type_accuracy=rejection_type_accuracy(confusion),
+        type_accuracy=_rounded(rejection_type_accuracy(confusion)),
     )
+
+
+def exact_plan(rows: Sequence[Row]) -> PlanRow:
+    """The plan means of the same rows with the exact edit cost        C-128"""
+    exact = [
+        row if row.exact_plan is None else msgspec.structs.replace(row, plan=row.exact_plan)
+        for row in rows
+    ]
+    return _rounded_plan(mean_plan(exact, _mean))
 
 
 def _without_types(confusion: Confusion) -> Confusion:
@@ -123,6 +173,24 @@ def _without_types(confusion: Confusion) -> Confusion:
 
 def _rounded(measure: Measure) -> Measure:
     return Measure(round(or_zero(measure), spec().compat.decimals))
+
+
+def _rounded_plan(row: PlanRow) -> PlanRow:
+    """The means as the public file shows them (Q44)        §7"""
+    return msgspec.structs.replace(
+        row,
+        with_failure=_rounded(row.with_failure),
+        without_failure=_rounded(row.without_failure),
+        structural=_rounded(row.structural),
+        component=_rounded(row.component),
+    )
+
+
+def _rounded_call(row: CallRow) -> CallRow:
+    """The means as the public file shows them (Q44)        §7"""
+    return msgspec.structs.replace(
+        row, name=_rounded(row.name), key=_rounded(row.key), value=_rounded(row.value)
+    )
 
 
 def _key_metrics(plan_row: PlanRow, call_row: CallRow, confusion: Confusion) -> KeyMetrics:

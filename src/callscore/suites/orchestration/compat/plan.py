@@ -6,22 +6,41 @@ error that drops the whole run, Q5) is part of what is reproduced.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from callscore.metrics.graphs import Graph
+from callscore.metrics.graphs import Graph, Substitution, similarity, size
+from callscore.suites.orchestration.compat.edit_cost import TOLERANCE, has_loop, public_cost
 from callscore.suites.orchestration.compat.plan_text import extract
-from callscore.suites.orchestration.plan.similarity import component_distance, structural_distance
+from callscore.suites.orchestration.plan.similarity import (
+    Nearness,
+    component_cost,
+    component_distance,
+    free_cost,
+    structural_distance,
+)
+from callscore.suites.orchestration.spec import spec
 
 CRASHES = (TypeError, AttributeError, KeyError, ValueError, IndexError, RecursionError)
 """Errors of the public code that end a run (plans) or a file (calls)."""
 
 
+class Similarity(NamedTuple):
+    """What the public evaluator finds, what is true, and whether either search was cut off."""
+
+    public: float
+    exact: float
+    approximate: bool = False
+
+
 class StepScore(NamedTuple):
     """Both similarities of one gold plan step; zeros where there was no prediction."""
 
-    structural: float
-    component: float
+    structural: Similarity
+    component: Similarity
+
+
+NO_PREDICTION = StepScore(Similarity(0.0, 0.0), Similarity(0.0, 0.0))
 
 
 class PlanRun(NamedTuple):
@@ -31,10 +50,21 @@ class PlanRun(NamedTuple):
     failures: int = 0
 
 
-def score_runs(history: Mapping[str, Any]) -> list[PlanRun]:
-    """Every run named `run #1` … `run #n`; one that the public code stumbles over is left out."""
+def score_runs(data: Any) -> list[PlanRun] | str:
+    """Every run named `run #1` … `run #n`; one that the public code stumbles over is left out.
+
+    The error itself where there are no runs to go through.
+    """
+    try:
+        history = data.get("history", {})
+        return _score_runs(history, len(history))
+    except CRASHES as error:
+        return str(error)
+
+
+def _score_runs(history: Any, number_of_runs: int) -> list[PlanRun]:
     runs = []
-    for number in range(1, len(history) + 1):
+    for number in range(1, number_of_runs + 1):
         try:
             runs.append(_score_run(history[f"run #{number}"]))
         except CRASHES:
@@ -51,14 +81,14 @@ def _score_run(run: Mapping[str, Any]) -> PlanRun:
         plan = predicted.get(step_id)
         if plan is None:
             failures += 1
-            steps.append(StepScore(0.0, 0.0))
+            steps.append(NO_PREDICTION)
         else:
             steps.append(_compare(plan, gold[step_id]))
     return PlanRun(tuple(steps), failures)
 
 
-def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, dict[Any, Any]], int]:
-    plans: dict[Any, dict[Any, Any]] = {}
+def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, Mapping[Any, Any]], int]:
+    plans: dict[Any, Mapping[Any, Any]] = {}
     failures = 0
     for entry in entries:
         step_id = entry.get("step_id")
@@ -73,7 +103,7 @@ def _predicted(entries: Iterable[Mapping[str, Any]]) -> tuple[dict[Any, dict[Any
     return plans, failures
 
 
-def _gold(label: Mapping[str, Any]) -> dict[int, dict[Any, Any]]:
+def _gold(label: Mapping[str, Any]) -> dict[int, Mapping[Any, Any]]:
     plans = {}
     for key, entry in label.items():
         try:
@@ -87,11 +117,24 @@ def _gold(label: Mapping[str, Any]) -> dict[int, dict[Any, Any]]:
     return plans
 
 
-def _compare(predicted: dict[Any, Any], gold: dict[Any, Any]) -> StepScore:
+def _compare(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> StepScore:
     plans = [{k: v for k, v in plan.items() if "workflow" in k} for plan in (predicted, gold)]
-    structural = structural_distance(*(structural_graph(plan) for plan in plans))
-    component = component_distance(*(component_graph(plan) for plan in plans))
-    return StepScore(structural.similarity, component.similarity)
+    workflows = [structural_graph(plan) for plan in plans]
+    structural = _similarity(workflows, structural_distance(*workflows), free_cost)
+    agents = [component_graph(plan) for plan in plans]
+    return StepScore(structural, _similarity(agents, component_distance(*agents), component_cost))
+
+
+def _similarity(graphs: Sequence[Graph], exact: Nearness, cost: Substitution) -> Similarity:
+    """1 - cost / max_cost with the cost that the public graph library finds        §4.4, Q6"""
+    first, second = graphs
+    true = exact.similarity
+    if true == 1.0 or not (has_loop(first) or has_loop(second)):
+        return Similarity(true, true, not exact.exact)
+    most = (1 - true) * (size(first) + size(second))
+    found = public_cost(first, second, cost, most, spec().compat.loop_budget)
+    public = similarity(found.cost, first, second) if found.cost < most - TOLERANCE else true
+    return Similarity(public, true, not (exact.exact and found.complete))
 
 
 class _Drawing:

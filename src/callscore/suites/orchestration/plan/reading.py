@@ -1,4 +1,7 @@
-"""Model text or gold text → Plan: fenced, bare, YAML, after a think block (C-118, Q5, Q9, Q12)."""
+"""Model text or gold text → Plan: fenced, bare, YAML, after a think block (C-118, Q5, Q9, Q12).
+
+What is almost JSON or YAML is read leniently, and the plan says so (C-128).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from callscore.core.case import Malformed
+from callscore.suites.orchestration.plan import lenient
+from callscore.suites.orchestration.plan.lenient import read_leniently
 from callscore.suites.orchestration.plan.values import Plan, PlannedStep, Workflow
 from callscore.suites.orchestration.think import without_think
 from callscore.suites.orchestration.yaml_text import read_strict
 
 UNKNOWN_STATUS = "UNK"
 MAX_FENCES = 8
+TAB_WIDTH = 2
+UNESCAPED_QUOTE, TABS = "unescaped_quote", "tabs"
+READING_REPAIRS = (*lenient.KINDS, UNESCAPED_QUOTE, TABS)
+"""What a text had to be forgiven before it was a plan (C-128)."""
 
 _FIRST_WORKFLOW_LINE = re.compile(r"^(?:(?!workflow_)\w)*+workflow_[\w-]*+\s*+:", re.MULTILINE)
 _UNESCAPED_QUOTE = re.compile(r'^([^\S\n]*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
@@ -28,33 +37,46 @@ def read_plan(text: str) -> Plan | Malformed:
     if "workflow_" not in answer:
         return Malformed("no_plan", "the text names no workflow")
     why = Malformed("unreadable_plan", "no reading of the text is a plan")
-    for read, candidate, repair in _candidates(answer):
+    for read, candidate in _candidates(answer):
         try:
-            value = read(candidate)
+            value, repairs = read(candidate)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, Mapping) and any("workflow_" in str(key) for key in value):
-            plan = plan_of(value, repair)
+            plan = plan_of(value, repairs)
             if isinstance(plan, Plan):
                 return plan
             why = plan
     return why
 
 
-def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str, tuple[str, ...]]]:
-    for body in _fenced(text):
-        yield (_leading_json if body.startswith("{") else read_strict), body, ()
-    if "{" in text:
-        first = text.find("{")
-        yield _leading_json, text[first:], ()
-        nearest = text.rfind("{", 0, text.find("workflow_"))
-        if nearest > first:
-            yield _leading_json, text[nearest:], ()
+Read = Callable[[str], tuple[Any, tuple[str, ...]]]
+"""A reading of a text, and what had to be repaired for it."""
+
+
+def _candidates(text: str) -> Iterator[tuple[Read, str]]:
+    """Readings as written first, then lenient ones of the same places."""
+    fenced = list(_fenced(text))
+    braced = _braced(text)
     bare = _FIRST_WORKFLOW_LINE.search(text)
+    for body in fenced:
+        yield (_json if body.startswith("{") else _yaml), body
+    for body in braced:
+        yield _json, body
     if bare is not None:
-        yaml_text = text[bare.start() :]
-        yield read_strict, yaml_text, ()
-        yield read_strict, _UNESCAPED_QUOTE.sub(_escape_quotes, yaml_text), ("unescaped_quote",)
+        yield _yaml, text[bare.start() :]
+        yield _quoted_yaml, text[bare.start() :]
+    for body in (*(body for body in fenced if body.startswith("{")), *braced):
+        yield read_leniently, body
+    for body in (*fenced, *([text[bare.start() :]] if bare is not None else ())):
+        if "\t" in body:
+            yield _untabbed_yaml, body
+
+
+def _braced(text: str) -> list[str]:
+    """From the first brace, and from the brace nearest before the first workflow."""
+    first, nearest = text.find("{"), text.rfind("{", 0, text.find("workflow_"))
+    return [text[place:] for place in dict.fromkeys((first, max(first, nearest))) if place >= 0]
 
 
 def _fenced(text: str) -> Iterator[str]:
@@ -64,8 +86,20 @@ def _fenced(text: str) -> Iterator[str]:
         yield (body if "{" not in tag and ":" not in tag else part.removeprefix("json")).strip()
 
 
-def _leading_json(text: str) -> Any:
-    return _DECODER.raw_decode(text)[0]
+def _json(text: str) -> tuple[Any, tuple[str, ...]]:
+    return _DECODER.raw_decode(text)[0], ()
+
+
+def _yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+    return read_strict(text), ()
+
+
+def _quoted_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+    return read_strict(_UNESCAPED_QUOTE.sub(_escape_quotes, text)), (UNESCAPED_QUOTE,)
+
+
+def _untabbed_yaml(text: str) -> tuple[Any, tuple[str, ...]]:
+    return read_strict(text.expandtabs(TAB_WIDTH)), (TABS,)
 
 
 def _escape_quotes(line: re.Match[str]) -> str:

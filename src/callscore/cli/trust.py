@@ -1,0 +1,41 @@
+"""Whether a config may send a key to a host that it has never been sent to (S-14)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+
+import click
+
+from callscore.core.consent import answered_by, yes
+
+VARIABLE = "CALLSCORE_TRUST_CONFIG"
+
+
+def asked_at_the_terminal(question: str) -> bool | None:
+    """What the user types; None where there is no terminal on both sides."""
+    if os.environ.get(VARIABLE) == "1":
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    from callscore.report.safe_text import harmless
+
+    return click.confirm(harmless(question), err=True)
+
+
+def _trust(context: click.Context, parameter: click.Parameter, given: bool) -> None:
+    if given:
+        stack = ExitStack()
+        stack.enter_context(answered_by(yes))
+        context.call_on_close(stack.close)
+
+
+trust_option = click.option(
+    "--trust-config",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_trust,
+    help="Let the file send keys to hosts that they were never sent to.",
+)

@@ -1,0 +1,65 @@
+"""The framework's own judge: its system prompt and the metrics that need judgement, word for word.
+
+Used by `style: document` and by whoever gives five-key records as verdicts (C-100).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+
+import msgspec
+
+WHOLE = "*"
+"""The item of a verdict that scores a metric as a whole."""
+DOCUMENT = "document"
+"""Who such scores are by: they stand so in the signature, and are never mixed with others."""
+RECORD_KEYS = ("metric", "score", "expected_outcome_reference", "model_output_observed", "reason")
+SAME_SCORE = 1e-9
+
+
+class JudgedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A metric as the framework describes it to a judge."""
+
+    name: str
+    layer: int
+    definition: str
+    steps: Sequence[float] = ()
+    """The only scores that it may get; any from 0 to 1 where none are named (C-17, C-69)."""
+
+    def fault(self, score: float) -> str:
+        """Why a score cannot be; empty where it can."""
+        if not 0 <= score <= 1:
+            return "is not between 0 and 1"
+        if self.steps and not any(abs(score - step) <= SAME_SCORE for step in self.steps):
+            return f"is none of {', '.join(f'{step:g}' for step in self.steps)}"
+        return ""
+
+
+class _File(msgspec.Struct, frozen=True):
+    metrics: Mapping[str, JudgedMetric]
+
+
+@lru_cache(maxsize=1)
+def judged_metrics() -> Mapping[str, JudgedMetric]:
+    """The metrics that a judge may score, by slug."""
+    return msgspec.toml.decode(_read("metrics.toml"), type=_File).metrics
+
+
+@lru_cache(maxsize=1)
+def judge_prompt() -> str:
+    """The framework's judge system prompt."""
+    return _read("judge_prompt.txt").decode().rstrip("\n")
+
+
+@lru_cache(maxsize=1)
+def framework_digest() -> str:
+    """A hash of every word that a judge is told."""
+    told = _read("judge_prompt.txt") + b"\0" + _read("metrics.toml")
+    return hashlib.blake2b(told, digest_size=16).hexdigest()
+
+
+def _read(name: str) -> bytes:
+    return (resources.files(__package__) / name).read_bytes()

@@ -1,0 +1,206 @@
+"""The framework's own judge (`style: document`): its system prompt, a metric a request, five keys.
+
+The judge gives a number. It is believed only within its range and steps, and where both values
+that it cites stand in the reference and in the answer. There are no items, no known answers among
+them and no second judge: this is the framework as it is written, for comparison with others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.core.calling import AttemptFailed
+from callscore.core.case import Failed, JsonObject, Message, Prompt
+from callscore.core.framework import (
+    DOCUMENT,
+    RECORD_KEYS,
+    WHOLE,
+    JudgedMetric,
+    framework_digest,
+    judge_prompt,
+    judged_metrics,
+)
+from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
+from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
+from callscore.judges.evidence import leaves_of, sources_of
+from callscore.judges.framing import block, encoded_lines, nonce
+from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
+from callscore.judges.llm import PROBE, Sender, Spent, text_of
+from callscore.judges.reading import LONGEST_ANSWER, bare
+from callscore.judges.rubric import shipped
+from callscore.metrics.text import contains, n2
+
+SHORTEST_CITED = 8
+"""Characters; a shorter value is cited only if it is all that is cited."""
+TOGETHER: Mapping[str, Sequence[str]] = {
+    "bench.contextual_precision": (
+        "bench.faithfulness",
+        "bench.hallucination_rate",
+        "bench.contextual_precision",
+        "bench.contextual_recall",
+        "bench.contextual_relevancy",
+    )
+}
+"""Criteria without questions of their own, which the framework scores beside another one."""
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {key: {"type": "number" if key == "score" else "string"} for key in RECORD_KEYS},
+    "required": list(RECORD_KEYS),
+    "additionalProperties": False,
+}
+
+
+class DocumentJudge:
+    """Scores the open metrics of an answer, one request each; the next model where one fails."""
+
+    judges_whole = True
+
+    def __init__(self, senders: Sequence[Sender]) -> None:
+        self._senders = senders
+        providers = [sender.provider for sender in senders]
+        self.name = "+".join(provider.name for provider in providers)
+        named = [f"{p.name}@{p.call(PROBE, 0).key.hex()[:12]}" for p in providers]
+        digest = f"{framework_digest()[:12]}.{shipped().digest[:12]}"
+        self.signature = f"{DOCUMENT}({'+'.join(named)}+{digest})"
+
+    async def judge(self, dossier: Dossier) -> Judged | Failed:
+        """A valid score of every metric that is open, or why there is none (C-102)."""
+        slugs = metrics_asked(dossier)
+        if dossier.model_output is None or not slugs:
+            return Judged(())
+        scored = await asyncio.gather(*(self._scored(dossier, slug) for slug in slugs))
+        spent = sum((more for _, more in scored), Spent())
+        given = [found for found, _ in scored if isinstance(found, Verdict)]
+        void = [found for found, _ in scored if isinstance(found, Void)]
+        if void and not given:
+            return spent.failed(void[0].why)
+        flags = [INJECTION_SUSPECTED] if suspicions(dossier, sources_of(dossier)) else []
+        return Judged(
+            given,
+            flags,
+            spent.requests,
+            spent.input_tokens,
+            spent.output_tokens,
+            spent.cost_usd,
+            void,
+        )
+
+    async def _scored(self, dossier: Dossier, slug: str) -> tuple[Verdict | Void, Spent]:
+        """One metric: asked once, once more with what was wrong, then the next model."""
+        prompt = prompt_of(dossier, slug)
+        spent, why = Spent(), "no judge is configured"
+        for sender in self._senders:
+            again = prompt
+            for _ in range(2):
+                reply, more = await sender.send(again, dossier.repeat)
+                spent += more
+                if isinstance(reply, AttemptFailed):
+                    why = f"{reply.kind}: {reply.message}"
+                    break
+                found = read_record(text_of(reply), dossier, slug)
+                if isinstance(found, Verdict):
+                    return msgspec.structs.replace(found, by=self.signature), spent
+                why = found
+                again = _told_again(prompt, why)
+        return Void(Item(slug, WHOLE), why), spent
+
+
+def metrics_asked(dossier: Dossier) -> Sequence[str]:
+    """The metrics of a dossier's questions that the framework has a judge score."""
+    slugs: dict[str, None] = {}
+    for question in dossier.questions:
+        for slug in TOGETHER.get(question.metric, (question.metric,)):
+            if question.offered and slug in judged_metrics():
+                slugs[slug] = None
+    return list(slugs)
+
+
+def prompt_of(dossier: Dossier, slug: str) -> Prompt:
+    """The framework's system prompt, and its five inputs; what is the same for all comes first."""
+    metric = judged_metrics()[slug]
+    parts = {
+        "transcript": list(turn_lines(dossier.turns)),
+        "expected_outcome": json_lines(dossier.expected_outcome),
+        "config": json_lines(dossier.config),
+        "model_output": shortened_lines(dossier.model_output),
+    }
+    mark = nonce(*(encoded_lines(lines) for lines in parts.values()))
+    blocks = [block(name, mark, lines) for name, lines in parts.items()]
+    blocks += [block("metric", mark, [metric.name, "", *metric.definition.strip().split("\n")])]
+    user = "\n\n".join((*blocks, shipped().prompts["closing_document"].strip()))
+    return Prompt((Message("system", judge_prompt()), Message("user", user)), SCHEMA)
+
+
+def _told_again(prompt: Prompt, why: str) -> Prompt:
+    told = shipped().prompts["again_document"].strip().replace("{problem}", why)
+    system, user = prompt.messages
+    return Prompt((system, Message("user", f"{user.content}\n\n{told}")), prompt.schema)
+
+
+def read_record(text: str, dossier: Dossier, slug: str) -> Verdict | str:
+    """The score of a five-key answer, or what is wrong with it, in none of its own words."""
+    try:
+        value = strict_json.decode(bare(text).encode(), max_bytes=LONGEST_ANSWER).value
+    except (strict_json.JsonFault, UnicodeEncodeError):
+        return "it is not one JSON object"
+    if not isinstance(value, dict) or value.keys() != set(RECORD_KEYS):
+        return f"expected one object with the keys {', '.join(RECORD_KEYS)}, and no others"
+    metric = judged_metrics()[slug]
+    problem = _score_fault(value["score"], metric) or _metric_fault(value["metric"], metric, slug)
+    if problem:
+        return problem
+    expected, observed, reason = (_as_text(value[key]) for key in RECORD_KEYS[2:])
+    if not is_cited(expected, dossier.expected_outcome):
+        return "expected_outcome_reference is no value of expected_outcome"
+    if not is_cited(observed, dossier.model_output):
+        return "model_output_observed is no value of model_output"
+    if not reason.strip():
+        return "the reason is empty"
+    return Verdict(
+        slug, WHOLE, value=float(value["score"]), text=expected, quote=observed, note=reason
+    )
+
+
+def _score_fault(score: Any, metric: JudgedMetric) -> str:
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        return "the score is no number"
+    fault = metric.fault(score)
+    return f"the score {fault}" if fault else ""
+
+
+def _metric_fault(named: Any, metric: JudgedMetric, slug: str) -> str:
+    if isinstance(named, str) and n2(named) in (n2(metric.name), n2(slug)):
+        return ""
+    return f"the metric is {metric.name}"
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def is_cited(cited: str, value: Any) -> bool:
+    """Whether a citation is a value of a JSON document, a part of one, or tells one among words."""
+    sought = n2(cited)
+    if not any(char.isalnum() for char in sought):
+        return cited.strip() in _written(value)
+    for leaf in map(n2, leaves_of(value)):
+        if contains(leaf, sought) or (len(leaf) >= SHORTEST_CITED and contains(sought, leaf)):
+            return True
+    return any(sought == n2(text) for text in _written(value))
+
+
+def _written(value: Any) -> Iterable[str]:
+    """A JSON value and everything in it, as JSON."""
+    yield json.dumps(value, ensure_ascii=False)
+    yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    inner = value.values() if isinstance(value, Mapping) else value
+    if isinstance(value, (Mapping, list, tuple)):
+        for one in inner:
+            yield from _written(one)

@@ -1,0 +1,26 @@
+"""Whether a model runs nearby: on this machine or in a private network, with nobody's limits."""
+
+from __future__ import annotations
+
+from callscore.core.run_words import ModelSpec
+
+_PRIVATE_NAMES = (".local", ".internal", ".lan", ".home.arpa", ".localhost")
+
+
+def is_nearby(spec: ModelSpec) -> bool:
+    """Whether a base URL names a loopback or private address, or a host of no public domain."""
+    if spec.base_url is None:
+        return False
+    # here, because it loads what reads URLs, and most models are far away
+    from yarl import URL
+
+    from callscore.providers.addresses import literal_address
+
+    try:
+        host = (URL(spec.base_url).host or "").rstrip(".").lower()
+    except ValueError:
+        return False
+    literal = literal_address(host)
+    if literal is not None:
+        return literal.is_private
+    return bool(host) and ("." not in host or host.endswith(_PRIVATE_NAMES))

@@ -1,0 +1,184 @@
+"""Requests under way, seen by every process with the same store: locks on bytes of one file.
+
+The kernel drops the locks of a process when it ends, however it ends, so a killed one blocks
+nobody. A lock costs a system call, not a transaction. What the requests of a process may cost at
+most stands in the file, too: of one that was killed it may have to be paid.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # no such locks on this system: then nobody is waited for
+    fcntl = None  # type: ignore[assignment]
+
+_HAS_LOCKS = fcntl is not None and hasattr(fcntl, "F_OFD_SETLK")
+_COUNTER = struct.Struct("<Q")
+_OPENING, _PRESENT = 0, 1
+"""Bytes that are locked: while a process enters, and as long as it is there."""
+_SLOTS_AT = 4_096
+_SLOT = struct.Struct("<qd")
+"""Of every process: the run that it works for, and what its requests under way may cost."""
+_MOST_SLOTS = 1_024
+_FIRST_KEY = 1 << 20
+_KEY_BYTES = 7
+_FLOCK = struct.Struct("hhqqi4x")
+"""`struct flock` of 64-bit Linux: type, whence, start, length, process."""
+
+
+class Leases:
+    """The requests that this process has under way, and whether another has one of them."""
+
+    def __init__(self, store: Path, run_id: int = 0) -> None:
+        """Enter; where the system has no such locks, every request is free."""
+        self._held: dict[bytes, float] = {}
+        self._run_id = run_id
+        self._slot: int | None = None
+        self._handle: int | None = None
+        self._number = b""
+        self._alone = True
+        if _HAS_LOCKS:
+            with suppress(OSError):  # a file system without locks
+                self._enter(_file_of(store))
+
+    def _enter(self, path: Path) -> None:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _lock(handle, _OPENING, wait=True)
+            self._alone = not _is_locked_by_others(handle, _PRESENT)
+            raw = os.pread(handle, _COUNTER.size, 0).ljust(_COUNTER.size, b"\0")
+            self._number = _COUNTER.pack((_COUNTER.unpack(raw)[0] + 1) % 2**64)
+            os.pwrite(handle, self._number, 0)
+            _share(handle, _PRESENT)
+            self._slot = _free_slot(handle)
+            _unlock(handle, _OPENING)
+        except OSError:
+            os.close(handle)
+            raise
+        self._handle = handle
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other process can have written to the store since this one entered."""
+        if self._alone and self._handle is not None:
+            self._alone = os.pread(self._handle, _COUNTER.size, 0) == self._number
+        return self._alone
+
+    def take(self, key: bytes, most_usd: float = 0.0) -> bool:
+        """Hold a request that may cost so much; False where another process holds it."""
+        if self._handle is not None and not _lock(self._handle, _place(key)):
+            return False
+        self._held[key] = most_usd
+        self._note()
+        return True
+
+    def release(self, key: bytes) -> None:
+        """Let a request go; one that is not held stays as it is."""
+        if key in self._held:
+            del self._held[key]
+            self._note()
+            if self._handle is not None:
+                _unlock(self._handle, _place(key))
+
+    def close(self) -> None:
+        """Let everything go."""
+        self._held.clear()
+        self._note()
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def _note(self) -> None:
+        """Write down what is under way; it need not outlast the machine, only the process."""
+        if self._handle is not None and self._slot is not None and self._run_id:
+            slot = _SLOT.pack(self._run_id, math.fsum(self._held.values()))
+            os.pwrite(self._handle, slot, self._slot)
+
+
+@contextmanager
+def left_behind(store: Path) -> Iterator[Sequence[tuple[float, int]]]:
+    """What requests of killed processes may cost, each with its run; forgotten after the block."""
+    handle = None
+    if _HAS_LOCKS:
+        with suppress(OSError):
+            handle = os.open(_file_of(store), os.O_RDWR | os.O_CLOEXEC)
+    if handle is None:
+        yield ()
+        return
+    try:
+        _lock(handle, _OPENING, wait=True)
+        found = _dead_slots(handle)
+        yield list(found.values())
+        for slot in found:
+            os.pwrite(handle, bytes(_SLOT.size), slot)
+    finally:
+        os.close(handle)
+
+
+def _dead_slots(handle: int) -> dict[int, tuple[float, int]]:
+    """Slots that nobody holds, and that are not empty."""
+    found = {}
+    for slot in _slots(os.fstat(handle).st_size):
+        run_id, usd = _read_slot(handle, slot)
+        if run_id > 0 and 0 < usd < math.inf and _lock(handle, slot):
+            found[slot] = (usd, run_id)
+    return found
+
+
+def _free_slot(handle: int) -> int | None:
+    """A slot for this process; None where there is none left."""
+    for slot in _slots(_SLOTS_AT + _MOST_SLOTS * _SLOT.size):
+        if _read_slot(handle, slot)[1] == 0 and _lock(handle, slot):
+            return slot
+    return None
+
+
+def _slots(end: int) -> range:
+    return range(_SLOTS_AT, min(end, _SLOTS_AT + _MOST_SLOTS * _SLOT.size), _SLOT.size)
+
+
+def _read_slot(handle: int, slot: int) -> tuple[int, float]:
+    run_id, usd = _SLOT.unpack(os.pread(handle, _SLOT.size, slot).ljust(_SLOT.size, b"\0"))
+    return run_id, usd
+
+
+def _file_of(store: Path) -> Path:
+    return store.with_name(f"{store.name}-leases")
+
+
+def _place(key: bytes) -> int:
+    """The byte that stands for a request; two may share one, and then wait for each other."""
+    return _FIRST_KEY + int.from_bytes(key[:_KEY_BYTES], "big")
+
+
+def _lock(handle: int, byte: int, *, wait: bool = False) -> bool:
+    command = fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK
+    try:
+        fcntl.fcntl(handle, command, _flock(fcntl.F_WRLCK, byte))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _share(handle: int, byte: int) -> None:
+    fcntl.fcntl(handle, fcntl.F_OFD_SETLK, _flock(fcntl.F_RDLCK, byte))
+
+
+def _unlock(handle: int, byte: int) -> None:
+    fcntl.fcntl(handle, fcntl.F_OFD_SETLK, _flock(fcntl.F_UNLCK, byte))
+
+
+def _is_locked_by_others(handle: int, byte: int) -> bool:
+    found = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, _flock(fcntl.F_WRLCK, byte))
+    return bool(_FLOCK.unpack(found)[0] != fcntl.F_UNLCK)
+
+
+def _flock(kind: int, byte: int) -> bytes:
+    return _FLOCK.pack(kind, os.SEEK_SET, byte, 1, 0)

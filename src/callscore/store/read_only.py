@@ -1,0 +1,68 @@
+"""Journals that cannot be written: read as they are, or from a copy where SQLite has to write."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from callscore.core.errors import StoreError
+from callscore.store.connecting import connect_for_reading, told_plainly
+from callscore.store.migrations import MIGRATIONS
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+
+class ReadOnly(NamedTuple):
+    """A journal to read: the file itself, or a copy that is removed afterwards."""
+
+    path: Path
+    folder: TemporaryDirectory[str] | None = None
+
+    @property
+    def is_original(self) -> bool:
+        """Whether it is the file itself."""
+        return self.folder is None
+
+    def remove(self) -> None:
+        """Take the copy away."""
+        if self.folder is not None:
+            self.folder.cleanup()
+
+
+def unwritable_copy(path: Path) -> ReadOnly:
+    """The journal as it is; a copy where its log is not yet in it, or its schema is older."""
+    if not _has_log(path) and _is_of_this_version(path):
+        return ReadOnly(path)
+    import shutil
+    import tempfile
+
+    folder = tempfile.TemporaryDirectory(prefix="callscore-")
+    copy = Path(folder.name) / path.name
+    try:
+        shutil.copyfile(path, copy)
+        if _has_log(path):
+            shutil.copyfile(_log(path), _log(copy))
+    except OSError as error:
+        folder.cleanup()
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from None
+    return ReadOnly(copy, folder)
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return _log(path).stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _is_of_this_version(path: Path) -> bool:
+    with told_plainly(path), closing(connect_for_reading(path, sqlite3.Connection)) as connection:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    return version >= len(MIGRATIONS)

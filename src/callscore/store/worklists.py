@@ -1,0 +1,231 @@
+"""Worklists: open items in a file for people, which is a verdict file once it is filled in.
+
+A file is CSV or JSON Lines, by its extension. A cell that a spreadsheet would take for a formula is
+written behind an apostrophe, which reading takes off again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.core.errors import DataError, UsageError
+from callscore.store.files import (
+    MAX_LINE_BYTES,
+    Line,
+    LinesByKey,
+    lines_of,
+    open_for_reading,
+    written_whole,
+)
+from callscore.store.records import is_five_key
+
+CSV, JSONL = ".csv", ".jsonl"
+ACTING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+"""How a cell begins that a spreadsheet may carry out, or that only looks as if we had marked it."""
+WORDS_APART = " | "
+NEEDED = ("case_id", "metric", "item")
+SEPARATORS = (",", ";", "\t")
+
+
+class OpenItem(msgspec.Struct, frozen=True):
+    """An item that awaits a verdict: whose it is, what is asked, and room for the answer."""
+
+    case_id: str
+    model: str | None
+    """None where it is about the case itself, whatever the models answer."""
+    run: int
+    metric: str
+    item: str
+    text: str
+    compare_with: str
+    question: str
+    words: Sequence[str]
+    """Those to choose from."""
+    quote_from: str
+    """Which words need a quote, and where from."""
+    verdict: str | None = None
+    quote: str = ""
+    source: str = ""
+    by: str = ""
+
+
+OnOpen = Callable[[OpenItem], None]
+COLUMNS = OpenItem.__struct_fields__
+
+
+@contextmanager
+def worklist_writer(path: Path) -> Iterator[OnOpen]:
+    """Something that writes open items; the file appears whole or not at all."""
+    check_worklist(path)
+    with written_whole(path) as file:
+        if path.suffix.lower() == CSV:
+            yield from _csv_writer(file)
+            return
+        encode = msgspec.json.Encoder().encode
+
+        def write(item: OpenItem) -> None:
+            file.write(encode(item) + b"\n")
+
+        yield write
+
+
+def check_worklist(path: Path) -> None:
+    """Refuse a file whose extension names no format."""
+    if path.suffix.lower() not in (CSV, JSONL):
+        raise UsageError(f"{path}: of which form? expected a file that ends in {JSONL} or {CSV}")
+
+
+def _csv_writer(file: BinaryIO) -> Iterator[OnOpen]:
+    """Cells with a byte order mark before them, without which spreadsheets garble the text."""
+    import csv  # imported where a table is wanted: most commands read and write none
+    import io
+
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="", errors="replace")
+    rows = csv.writer(text)
+    rows.writerow(COLUMNS)
+
+    def write(item: OpenItem) -> None:
+        cells = {**msgspec.structs.asdict(item), "words": WORDS_APART.join(item.words)}
+        rows.writerow([harmless(cells[name]) for name in COLUMNS])
+
+    yield write
+    text.flush()
+    text.detach()
+
+
+def harmless(value: object) -> str:
+    """A cell that no spreadsheet carries out as a formula."""
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(ACTING) else text
+
+
+class VerdictLines:
+    """The verdicts of some files, JSON Lines and CSV, and which of them belong to which case.
+
+    Items of a worklist that nobody has filled in are passed over: they stay open.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = paths
+        self._lines = LinesByKey([path for path in paths if not _is_csv(path)])
+        self._rows: dict[int, list[Line]] = {}
+
+    def __iter__(self) -> Iterator[Line]:
+        return verdict_lines(self._paths)
+
+    def add(self, key: int, line: Line) -> None:
+        """Note that this line belongs to this case."""
+        if _is_csv(line.path):
+            self._rows.setdefault(key, []).append(line)
+        else:
+            self._lines.add(key, line)
+
+    def lines(self, key: int) -> list[Line]:
+        """The lines of a case."""
+        return [*self._lines.lines(key), *self._rows.get(key, ())]
+
+    def close(self) -> None:
+        """Give back the files."""
+        self._lines.close()
+
+
+def verdict_lines(paths: Sequence[Path]) -> Iterator[Line]:
+    """Every verdict of the files, a row of a CSV file as the JSON object that it stands for."""
+    for path in paths:
+        if _is_csv(path):
+            yield from _csv_lines(path)
+        else:
+            yield from (line for line in lines_of([path]) if not _is_unfilled(line))
+
+
+def _is_csv(path: Path) -> bool:
+    return path.suffix.lower() == CSV
+
+
+def _is_unfilled(line: Line) -> bool:
+    """Whether a line is an open item as we wrote it, without an answer; or a score of nothing."""
+    if b'"question"' not in line.raw and b'"score"' not in line.raw:
+        return False
+    try:
+        record = strict_json.decode(line.raw, max_bytes=len(line.raw)).value
+    except strict_json.JsonFault:
+        return False  # whoever reads it says what is wrong
+    if is_five_key(record):
+        return record["score"] is None
+    return (
+        isinstance(record, dict)
+        and "question" in record
+        and not record.get("verdict")
+        and record.get("value") is None
+    )
+
+
+def _csv_lines(path: Path) -> Iterator[Line]:
+    import csv
+    import io
+
+    csv.field_size_limit(MAX_LINE_BYTES)
+    with open_for_reading(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+        try:
+            head = text.readline()
+            separator = max(SEPARATORS, key=head.count)
+            names = [name.strip() for name in next(csv.reader([head], delimiter=separator), [])]
+            _check_header(path, names)
+            rows = csv.reader(text, delimiter=separator, strict=True)
+            for cells in rows:
+                if record := _record(names, cells):
+                    raw = msgspec.json.encode(record)
+                    yield Line(path, rows.line_num + 1, 0, raw)
+        except UnicodeDecodeError:
+            raise DataError("is not UTF-8; expected a CSV file in UTF-8", place=str(path)) from None
+        except csv.Error as error:
+            place = f"{path}:{rows.line_num + 1}"
+            raise DataError(f"is no CSV: {error}; expected a CSV file", place=place) from None
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    missing = [name for name in NEEDED if name not in names]
+    if missing or not {"verdict", "value"} & set(names):
+        raise DataError(
+            f"has no column {', '.join(missing) or 'verdict'}; expected a first row with "
+            "case_id, model, run, metric, item and verdict",
+            place=f"{path}:1",
+        )
+
+
+def _record(names: Sequence[str], cells: Sequence[str]) -> Mapping[str, Any]:
+    """The verdict of a row; nothing where the row is empty or has no answer."""
+    told = {
+        name: cell.removeprefix("'") if cell.startswith("'") else cell
+        for name, cell in zip(names, cells, strict=False)
+        if cell.strip()
+    }
+    if "verdict" not in told and "value" not in told:
+        return {}
+    record: dict[str, Any] = {
+        name: text.strip() if name in _SHORT else text
+        for name, text in told.items()
+        if name in _READ
+    }
+    for name, kind in (("run", int), ("value", float)):
+        if name in record:
+            record[name] = _number(record[name], kind)
+    return record
+
+
+_SHORT = frozenset({"case_id", "metric", "item", "verdict", "run", "value"})
+_READ = frozenset({*_SHORT, "model", "text", "quote", "source", "by", "judge"})
+
+
+def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
+    """The number that a cell holds; what is none stays text, and is refused as such later."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text

@@ -1,0 +1,71 @@
+"""The JSON schema of an answer, made of the same shape that its structure is checked by (C-130)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.core.case import JsonObject
+from callscore.suites.calls.structure import Shape
+
+ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
+"""What may stand under a name that the framework does not document."""
+
+Asked = Mapping[str, Sequence[str]]
+
+
+def schema_of(shape: Shape, documented: JsonObject, asked: Asked, path: str = "") -> JsonObject:
+    """What a shape demands, in the types of the documented schema where that has the name.
+
+    Where names are content (`asked`, by path) they are those asked for and no others.
+    """
+    if shape.kind == "array":
+        assert shape.item is not None  # every array shape has one
+        items = schema_of(shape.item, documented.get("items", ANY_SCALAR), asked, f"{path}[]")
+        return {"type": "array", "items": items}
+    if shape.kind == "scalar":
+        return ANY_SCALAR if documented.get("type") in ("object", "array") else documented
+    names = asked.get(path) or _in_order(shape, documented)
+    wanted = [name for name in names if name not in shape.unchecked]
+    properties = {name: _member(name, shape, documented, asked, path) for name in wanted}
+    optional = frozenset() if path in asked else shape.allowed - shape.required
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [name for name in wanted if name not in optional],
+        "properties": properties,
+    }
+
+
+def _in_order(shape: Shape, documented: JsonObject) -> Sequence[str]:
+    known = documented.get("properties", {})
+    return [*(name for name in known if name in shape.allowed), *sorted(shape.allowed - {*known})]
+
+
+def _member(name: str, shape: Shape, documented: JsonObject, asked: Asked, path: str) -> JsonObject:
+    inner = documented.get("properties", {}).get(name) or documented.get("additionalProperties")
+    inner = inner if isinstance(inner, Mapping) else ANY_SCALAR
+    below = f"{path}.{name}" if path else name
+    return schema_of(shape.containers.get(name, _SCALAR), inner, asked, below)
+
+
+_SCALAR = Shape("scalar")
+
+
+def form_of(schema: JsonObject) -> Any:
+    """The answer's form as an example: every name, and `...` for what stands there."""
+    if schema["type"] == "object":
+        return {name: form_of(inner) for name, inner in schema["properties"].items()}
+    return [form_of(schema["items"])] if schema["type"] == "array" else "..."
+
+
+def is_documented(schema: JsonObject, documented: JsonObject) -> bool:
+    """Whether an answer has the documented names; those that are content are anybody's."""
+    if documented.get("type") == "array":
+        return is_documented(schema.get("items", {}), documented["items"])
+    if "properties" not in documented:
+        return documented.get("type") == "object" or "properties" not in schema
+    members = schema.get("properties", {})
+    return members.keys() == documented["properties"].keys() and all(
+        is_documented(members[name], inner) for name, inner in documented["properties"].items()
+    )

@@ -1,0 +1,100 @@
+"""What a model is asked for in one case: exactly what its answer is scored against (C-130).
+
+The reference says which items there are, the config how they read. Of the reference only names are
+taken: ids, source texts, scales, fields, emotions and the list of entities; never a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from callscore.core.case import Case, JsonObject
+from callscore.core.transcript import turns
+from callscore.suites.calls.items import item_id
+
+SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
+"""Those of the framework's own sample, where neither config nor data set names any (C-25)."""
+
+EmotionsOfData = Callable[[], Sequence[str]]
+"""The emotions that any reference of the data set names."""
+
+
+def no_data_set() -> Sequence[str]:
+    """Where a case stands alone."""
+    return ()
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """The strings of a list, each once; nothing where it is no list."""
+    items = value if isinstance(value, list) else ()
+    return tuple(dict.fromkeys(item for item in items if isinstance(item, str) and item.strip()))
+
+
+def asked_emotions(config: JsonObject, of_data: EmotionsOfData) -> Sequence[str]:
+    """config.emotions, else those of the data set, else those of the sample        C-25, C-130"""
+    given = texts(config.get("emotions"))
+    return given or in_known_order(of_data()) or SAMPLE_EMOTIONS
+
+
+def in_known_order(emotions: Sequence[str]) -> Sequence[str]:
+    """As the sample has them, the others behind: the order of the cases does not matter."""
+    others = sorted(set(emotions) - set(SAMPLE_EMOTIONS))
+    return (*(name for name in SAMPLE_EMOTIONS if name in emotions), *others)
+
+
+def asked_fields(case: Case) -> Sequence[str]:
+    """config.required_fields, and the fields of the expected summary that it leaves out    C-130"""
+    summary = case.expected_outcome.get("summary")
+    known = summary.get("call_extracted_info") if isinstance(summary, dict) else None
+    known = known if isinstance(known, dict) else {}
+    return tuple(dict.fromkeys((*texts(case.config.get("required_fields")), *known)))
+
+
+def asked_sentences(
+    case: Case, part: str, id_key: str, text_key: str
+) -> Sequence[JsonObject] | None:
+    """The sentences of the reference by id and source text; None where they are just the turns.
+
+    One that the config has under the same id is asked as it stands there.
+    """
+    given = _by_id(case.config.get("sentences"), (id_key, "id"))
+    spoken = {item_id(turn.id): turn.text for turn in turns(case.transcript)}
+    asked: list[JsonObject] = []
+    for item in objects(case.expected_outcome.get(part)):
+        key = item_id(item.get(id_key))
+        own = given.get(key, {})
+        read = (own.get("text"), own.get(text_key), item.get(text_key), spoken.get(key))
+        text = next((one for one in read if isinstance(one, str) and one.strip()), "")
+        others = {name: own[name] for name in own if name not in ("id", "text")}
+        asked.append({**others, id_key: item.get(id_key), text_key: text})
+    as_turns = [(item_id(item[id_key]), item[text_key]) for item in asked]
+    return None if as_turns == list(spoken.items()) else asked
+
+
+def asked_questions(case: Case) -> Sequence[JsonObject]:
+    """The questions of the expected form, as the config words them, on the expected scale  C-130"""
+    given = _by_id(case.config.get("questions"), ("question_id",))
+    asked: list[JsonObject] = []
+    for item in objects(case.expected_outcome.get("questions")):
+        names = {key: item[key] for key in _OF_QUESTION if key in item}
+        asked.append({**given.get(item_id(item.get("question_id")), {}), **names})
+    return asked
+
+
+_OF_QUESTION = ("question_id", "question", "max_score", "type")
+"""What of an expected question is no answer to it."""
+
+
+def _by_id(items: object, keys: Sequence[str]) -> Mapping[str, JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for item in objects(items):
+        key = next((item[key] for key in keys if key in item), None)
+        if key is not None:
+            found.setdefault(item_id(key), item)
+    return found
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; nothing where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,190 @@
+"""A reference must survive itself: given as an answer it is perfect, or the case says why not.
+
+Checks in closed form what scoring the reference would find (C-131). What would block a perfect
+answer is a dataset error (C-20), all else worth a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from callscore.core.case import Case, JsonObject
+from callscore.core.errors import DataError
+from callscore.metrics.text import n1
+from callscore.suites.calls.asked import texts
+from callscore.suites.calls.emptiness import LONGEST_PLACEHOLDER, is_empty
+from callscore.suites.calls.entity.reference import (
+    ADHERENCE,
+    KEYWORDS,
+    NOT_CONFIGURED,
+    TOPICS,
+    EntityReference,
+)
+from callscore.suites.calls.spec import load
+from callscore.suites.calls.text.reference import TextReference
+from callscore.suites.calls.translation.facts import drift
+from callscore.suites.calls.translation.reference import (
+    NAME_KEYS,
+    NOUNS,
+    SENTENCES,
+    TranslationReference,
+)
+
+CONFIG_KEYS = frozenset(
+    (
+        "questions",
+        "keywords",
+        "topics",
+        "entities",
+        "aliases",
+        "entity_language",
+        "sentences",
+        "required_fields",
+        "emotions",
+        "domain_terms",
+        "named_entities",
+        "critical_facts",
+        "instructions",
+        "source_language",
+        "target_language",
+    )
+)
+"""The keys of a config that are understood (C-123)."""
+ALIKE = 0.8
+"""How alike another key must be to be taken for a misspelt one."""
+MOST_NAMED = 10
+
+
+def contradictions(case: Case, reference: object) -> Iterator[DataError]:
+    """What in a reference, or between it and its config, cannot all be met        C-131"""
+    if not case.config.keys() <= CONFIG_KEYS:
+        yield from _misspelt(case.config)
+    if isinstance(reference, EntityReference):
+        yield from _unlisted(reference)
+    elif isinstance(reference, TextReference):
+        yield from _unfilled(case, reference)
+    elif isinstance(reference, TranslationReference):
+        yield from _of_translation(reference)
+
+
+def refuse_contradiction(reference: object) -> None:
+    """Raise where a perfect answer would be blocked: for entities that its list lacks     C-131"""
+    if not isinstance(reference, EntityReference) or NOT_CONFIGURED not in reference.flags:
+        return
+    configured = reference.configured
+    total = len(reference.keywords) + len(reference.topics)
+    outside = {
+        KEYWORDS: sorted(reference.keywords - configured),
+        TOPICS: sorted(reference.topics - configured),
+    }
+    gate = load().metrics[ADHERENCE].gate
+    assert gate is not None  # the framework makes it a blocker
+    if ADHERENCE in reference.absent or not gate.breached(
+        1 - sum(map(len, outside.values())) / total
+    ):
+        return
+    part = KEYWORDS if outside[KEYWORDS] else TOPICS
+    raise DataError(
+        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which holds"
+        f" {_some(configured)}: a perfect answer would be blocked; expected entities of the list",
+        field=f"expected_outcome.{part}",
+    )
+
+
+def _some(names: frozenset[str]) -> str:
+    named = ", ".join(map(repr, sorted(names)[:MOST_NAMED]))
+    return f"{named}, …" if len(names) > MOST_NAMED else named or "nothing"
+
+
+def _misspelt(config: JsonObject) -> Iterator[DataError]:
+    for key in config:
+        if key not in CONFIG_KEYS and (known := nearest_key(key)) and known not in config:
+            yield DataError(
+                f"is not a key that is understood; expected {known!r}?", field=f"config.{key}"
+            )
+
+
+@lru_cache(maxsize=1024)
+def nearest_key(key: str) -> str | None:
+    """The known key that one is likely to be meant for; None where it is nothing like any."""
+    from difflib import SequenceMatcher  # seldom: configs have the same few keys in every case
+
+    form = _plain(key)
+    likeness = {
+        known: SequenceMatcher(None, form, _plain(known), autojunk=False).ratio()
+        for known in sorted(CONFIG_KEYS)
+    }
+    known = max(likeness, key=likeness.__getitem__)
+    return known if likeness[known] >= ALIKE else None
+
+
+def _plain(key: str) -> str:
+    return "".join(filter(str.isalnum, key[:64])).casefold()
+
+
+def _unlisted(reference: EntityReference) -> Iterator[DataError]:
+    """Expected entities outside the configured list, too few for a perfect answer to be blocked."""
+    if NOT_CONFIGURED in reference.flags:
+        outside = sorted((reference.keywords | reference.topics) - reference.configured)
+        yield DataError(
+            f"{', '.join(map(repr, outside))}: expected, and not in the configured list",
+            field="expected_outcome",
+        )
+
+
+def _unfilled(case: Case, reference: TextReference) -> Iterator[DataError]:
+    given = case.config.get("required_fields")
+    if not given or given == reference.required_fields:
+        return
+    empty = [name for name in texts(given) if name not in reference.required_fields]
+    if empty and "text.field_presence" not in reference.absent:
+        yield DataError(
+            f"{', '.join(map(repr, empty))}: required, and left empty in the expected summary",
+            field="config.required_fields",
+        )
+
+
+def _of_translation(reference: TranslationReference) -> Iterator[DataError]:
+    for key, sentence in reference.sentences.items():
+        is_short = len(sentence.translation) <= LONGEST_PLACEHOLDER  # longer ones say something
+        if is_short and is_empty(sentence.translation) and not is_empty(sentence.source):
+            yield DataError(
+                f"the sentence {key!r} has none; expected its translation",
+                field=f"expected_outcome.{SENTENCES}.translated_text",
+            )
+    for part, wordings in reference.wordings.items():
+        for index, wording in enumerate(wordings):
+            if not _is_said(wording.form, reference, ignore_case=part == NOUNS):
+                yield DataError(
+                    f"{wording.form!r} stands in no expected translation, as the form of the"
+                    f" {NAME_KEYS[part]} {wording.name!r}",
+                    field=f"expected_outcome.{part}[{index}].handled_as",
+                )
+    yield from _lost_facts(reference)
+
+
+def _is_said(form: str, reference: TranslationReference, *, ignore_case: bool) -> bool:
+    sentences = reference.sentences.values()
+    for sentence in sentences:
+        if form in sentence.translation:
+            return True
+    form = n1(form)
+    if not ignore_case:
+        return any(form in sentence.written for sentence in sentences)
+    form = form.casefold()
+    return any(form in sentence.written.casefold() for sentence in sentences)
+
+
+def _lost_facts(reference: TranslationReference) -> Iterator[DataError]:
+    """Listed facts that the expected translation itself does not hold."""
+    given = reference.given_facts
+    if not given or all(_is_said(fact.expected, reference, ignore_case=True) for fact in given):
+        return
+    said = "\n".join(sentence.translation for sentence in reference.sentences.values())
+    found = drift(reference.facts, said)
+    lost = [*found.lost, *(given[place].expected for place in found.undecided)]
+    for form in lost:
+        yield DataError(
+            f"{form!r} is listed, and stands in no expected translation", field="critical_facts"
+        )

@@ -1,0 +1,134 @@
+"""Entities reported without understanding: the whole list, nothing, and what is said literally."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from callscore.core.transcript import spoken_text
+from callscore.metrics.text import contains
+from callscore.suites.calls.entity.configured import configured_keys
+from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct
+from callscore.suites.calls.entity.reference import (
+    ADHERENCE,
+    KEYWORD_F1,
+    TOPIC_F1,
+    EntityReference,
+)
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.formula import TaskFormula
+
+WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
+
+
+class _Reported(NamedTuple):
+    """What a strategy reports in one call."""
+
+    keywords: frozenset[str]
+    topics: frozenset[str]
+
+
+class _Way:
+    """The counts of one strategy."""
+
+    def __init__(self) -> None:
+        self.f1: dict[str, Counter[tuple[int, int]]] = {KEYWORD_F1: Counter(), TOPIC_F1: Counter()}
+        self.configured = self.reported = 0
+        self.silent = self.calls = 0
+
+    def add(self, reference: EntityReference, given: _Reported) -> None:
+        """Count one call."""
+        absent = reference.absent
+        for slug, expected, found in (
+            (KEYWORD_F1, reference.keywords, given.keywords),
+            (TOPIC_F1, reference.topics, given.topics),
+        ):
+            if slug not in absent:
+                self.f1[slug][_f1(expected, found)] += 1
+        if ADHERENCE in absent:
+            return
+        self.calls += 1
+        self.configured += len(given.keywords & reference.configured)
+        self.configured += len(given.topics & reference.configured)
+        number = len(given.keywords) + len(given.topics)
+        self.reported += number
+        self.silent += not number and bool(reference.keywords or reference.topics)
+
+    def strategy(self, name: str) -> Strategy:
+        """The rows over all calls."""
+        rows = {slug: _mean(counts) for slug, counts in self.f1.items()}
+        adherence = share(self.configured, self.reported)
+        if adherence is None and self.calls:
+            rows[ADHERENCE] = 0.0 if self.silent else 1.0
+        else:
+            rows[ADHERENCE] = adherence
+        return Strategy(name, rows, {ADHERENCE: adherence})
+
+
+class EntityFloor(FloorTally):
+    """Counts what each strategy would find."""
+
+    def __init__(self) -> None:
+        self._ways = {name: _Way() for name in (WHOLE, NOTHING, LITERAL)}
+
+    def add(self, reference: EntityReference) -> None:
+        """Count the entities of one call."""
+        listed = _listed(reference)
+        self._ways[WHOLE].add(reference, listed)
+        self._ways[NOTHING].add(reference, _Reported(NO_ENTITIES, NO_ENTITIES))
+        spoken = _spoken(reference, listed.keywords | listed.topics)
+        self._ways[LITERAL].add(
+            reference, _Reported(listed.keywords & spoken, listed.topics & spoken)
+        )
+
+    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+        """The rows of each way."""
+        return [way.strategy(name) for name, way in self._ways.items()]
+
+
+def _listed(reference: EntityReference) -> _Reported:
+    """The configured keywords and topics; one list stands for both."""
+    config = reference.case.config
+    keywords, topics = config.get("keywords"), config.get("topics")
+    if keywords is None and topics is None:
+        both = reference.configured
+        found = _Reported(both, both)
+    else:
+        found = _Reported(_keys(keywords, reference), _keys(topics, reference))
+    is_absent = reference.case.is_absent
+    return _Reported(
+        NO_ENTITIES if is_absent("detected_keywords") else found.keywords,
+        NO_ENTITIES if is_absent("detected_topics") else found.topics,
+    )
+
+
+def _spoken(reference: EntityReference, entities: frozenset[str]) -> frozenset[str]:
+    """The entities that a search for their forms finds in the transcript, in any case.
+
+    Whoever reads nothing does not normalise either, which would take longer than all the rest.
+    """
+    said = spoken_text(reference.case.transcript).casefold()
+    found = [key for key in entities if contains(said, key)]
+    found += [key for form, key in reference.aliases.items() if contains(said, form)]
+    return entities.intersection(found)
+
+
+def _keys(forms: list[str] | None, reference: EntityReference) -> frozenset[str]:
+    if not forms:
+        return NO_ENTITIES
+    if not reference.aliases:
+        return configured_keys(forms)
+    return distinct(forms, reference.aliases).keys
+
+
+def _f1(expected: frozenset[str], found: frozenset[str]) -> tuple[int, int]:
+    """2 TP / (|expected| + |found|) as a fraction; 1 where both are empty        C-13"""
+    both = len(expected) + len(found)
+    return (2 * len(expected & found), both) if both else (1, 1)
+
+
+def _mean(counts: Counter[tuple[int, int]]) -> float | None:
+    values = (count * part / whole for (part, whole), count in counts.items())
+    return share(math.fsum(values), counts.total())

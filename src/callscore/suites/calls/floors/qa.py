@@ -1,0 +1,122 @@
+"""Forms filled in without reading: always full marks, always zero, the question's usual mark."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.formula import TaskFormula
+from callscore.suites.calls.qa.evidence import EVIDENCE
+from callscore.suites.calls.qa.measures import Mark, is_correct, normalised_gap
+from callscore.suites.calls.qa.reference import FormQuestion, QAReference
+
+MOST_COUNTED = 20_000
+"""So many kinds of marks are told apart by question; beyond, questions are one, in flat memory."""
+FALSE_PASS = "qa.false_pass_rate"
+
+
+class _Asked(NamedTuple):
+    """A question as every call asks it."""
+
+    id: str
+    max_score: float
+    pass_fail: bool
+
+
+class _Expected(NamedTuple):
+    """A question with the mark that a person gave, in a call of so many questions."""
+
+    asked: _Asked
+    score: float
+    questions: int
+
+
+class QAFloor(FloorTally):
+    """Counts the marks that people gave, by question."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, float, bool, float | None, int]] = Counter()
+        """By question, scale, kind, mark, and the number of questions in the call."""
+        self._calls = 0
+        self._margin = 0.0
+        self._any_reason = False
+
+    def add(self, reference: QAReference) -> None:
+        """Count the marks of one form."""
+        applicable = [q for q in reference.questions.values() if q.score is not None]
+        if not applicable:
+            return
+        self._calls += 1
+        self._margin = reference.settings.score_margin_fraction
+        self._any_reason = self._any_reason or not reference.case.is_absent("reason")
+        counts, number = self._counts, len(applicable)
+        is_full = len(counts) >= MOST_COUNTED
+        for q in applicable:
+            counts["" if is_full else q.id, q.max_score, q.pass_fail, q.score, number] += 1
+
+    def _expected(self) -> Iterable[tuple[_Expected, int]]:
+        for (name, scale, kind, score, number), count in self._counts.items():
+            assert score is not None  # only applicable questions are counted
+            yield _Expected(_Asked(name, scale, kind), score, number), count
+
+    @property
+    def failures(self) -> tuple[int, int]:
+        """PASS_FAIL questions that people failed, of all        C-35, C-135"""
+        pass_fail = [
+            (expected, count) for expected, count in self._expected() if expected.asked.pass_fail
+        ]
+        failed = sum(count for expected, count in pass_fail if expected.score == 0)
+        return failed, sum(count for _, count in pass_fail)
+
+    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+        """Each way to mark, with reasons that say nothing and with a line quoted for each."""
+        usual = self._usual()
+        ways: Mapping[str, Callable[[_Asked], float]] = {
+            "always full marks": lambda asked: asked.max_score,
+            "always zero": lambda asked: 0.0,
+            "the question's usual mark": usual.__getitem__,
+        }
+        for name, mark in ways.items():
+            for reasons, evidence in ((", a quoted line as reason", 1.0), (", no reasons", 0.0)):
+                yield self._strategy(name + reasons, mark, evidence)
+
+    def _usual(self) -> Mapping[_Asked, float]:
+        """The mark that people gave most often to each question, the lowest of several."""
+        given: dict[_Asked, Counter[float]] = {}
+        for expected, count in self._expected():
+            given.setdefault(expected.asked, Counter())[expected.score] += count
+        return {
+            asked: min(marks, key=lambda mark: (-marks[mark], mark))
+            for asked, marks in given.items()
+        }
+
+    def _strategy(self, name: str, mark: Callable[[_Asked], float], evidence: float) -> Strategy:
+        right: list[float] = []
+        close: list[float] = []
+        asked = passed = 0
+        for expected, count in self._expected():
+            given = _marked(expected, mark(expected.asked))
+            right.append(count * is_correct(given, self._margin) / expected.questions)
+            close.append(count * (1 - normalised_gap(given)) / expected.questions)
+            if expected.asked.pass_fail:
+                asked += count
+                is_full = given.given == expected.asked.max_score
+                passed += count * (expected.score == 0 and is_full)
+        rows = {
+            "qa.question_score_accuracy": share(math.fsum(right), self._calls),
+            "qa.score_gap_accuracy": share(math.fsum(close), self._calls),
+            EVIDENCE: evidence if self._any_reason else None,
+        }
+        return Strategy(name, rows, {FALSE_PASS: share(100 * passed, asked)})
+
+
+def _marked(expected: _Expected, mark: float) -> Mark:
+    asked = expected.asked
+    kind = "PASS_FAIL" if asked.pass_fail else "SCORE"
+    question = FormQuestion(
+        asked.id, expected.score, asked.max_score, asked.pass_fail, kind, reason=""
+    )
+    return Mark(question, mark)

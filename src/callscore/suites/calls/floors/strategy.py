@@ -1,0 +1,64 @@
+"""A trivial answer by its rows, and the best of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from callscore.suites.calls.formula import TaskFormula, task_score
+
+
+class Strategy(NamedTuple):
+    """A way to answer every case without reading any: its rows, as a model's would be."""
+
+    name: str
+    rows: Mapping[str, float | None]
+    """Every weighted metric; None where no case has it."""
+    gated: Mapping[str, float | None] = {}
+    """The values that gates look at; nothing to count is no value."""
+
+
+class Floor(NamedTuple):
+    """The best score of all strategies that no gate blocks; none where each is blocked."""
+
+    score: float | None
+    strategy: str | None
+
+
+class FloorTally:
+    """Adds up what the references of a task's cases say, one after the other."""
+
+    @property
+    def failures(self) -> tuple[int, int]:
+        """PASS_FAIL questions that people failed, of all; only QA has any."""
+        return 0, 0
+
+    def add(self, reference: Any) -> None:
+        """Count one case by the reference of its task."""
+        raise NotImplementedError
+
+    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+        """The rows of every strategy over all cases so far."""
+        raise NotImplementedError
+
+
+def best(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:
+    """max over unblocked strategies of the task's formula        C-135"""
+    found = Floor(None, None)
+    for strategy in strategies:
+        score = task_score(formula.score, strategy.rows)
+        if score is None or _is_blocked(strategy, formula):
+            continue
+        if found.score is None or score > found.score:
+            found = Floor(score, strategy.name)
+    return found
+
+
+def _is_blocked(strategy: Strategy, formula: TaskFormula) -> bool:
+    values = ((gate, strategy.gated.get(gate.slug)) for gate in formula.gates)
+    return any(value is not None and gate.rule.breached(value) for gate, value in values)
+
+
+def share(part: float, whole: float) -> float | None:
+    """part / whole; None where there is nothing to share"""
+    return part / whole if whole else None

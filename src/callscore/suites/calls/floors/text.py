@@ -1,0 +1,85 @@
+"""Calls labelled without reading: everywhere the usual label and emotion, every field empty.
+
+What a judge would decide (purpose, highlights, claims) is taken at its most lenient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.formula import TaskFormula
+from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.text.measures import CLASSES
+from callscore.suites.calls.text.reference import TextReference
+
+ACCURACY, MACRO_F1 = "text.sentiment_accuracy", "text.sentiment_macro_f1"
+FIELDS, EMOTION = "text.field_presence", "text.dominant_emotion"
+LENIENT = (
+    "text.call_intent",
+    "text.highlight_recall",
+    "text.highlight_correctness",
+    "text.fabrication_free",
+)
+
+
+class TextFloor(FloorTally):
+    """Counts labels, emotions and fields that people gave."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._divide_by_three = settings.macro_f1 == "divide_by_3"
+        self._labels: Counter[tuple[int, ...]] = Counter()
+        """Calls by how many sentences of each class they have."""
+        self._emotions: Counter[frozenset[str]] = Counter()
+        self._fields: Counter[bool] = Counter()
+        """Calls by whether a field is required."""
+        self._judged: Counter[str] = Counter()
+
+    def add(self, reference: TextReference) -> None:
+        """Count one call."""
+        absent = reference.absent
+        if reference.sentences:
+            given = [sentence.label for sentence in reference.sentences.values()]
+            labels = tuple([given.count(name) for name in CLASSES])
+            if any(labels):
+                self._labels[labels] += 1
+        if EMOTION not in absent:
+            self._emotions[reference.top_emotions] += 1
+        if FIELDS not in absent:
+            self._fields[bool(reference.required_fields)] += 1
+        for slug in LENIENT:
+            self._judged[slug] += slug not in absent
+
+    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+        """The one way, which is the best of its kind."""
+        rows: dict[str, float | None] = {
+            slug: 1.0 if self._judged[slug] else None for slug in LENIENT
+        }
+        rows |= self._sentiment()
+        rows[FIELDS] = share(self._fields[False], self._fields.total())
+        named = {name for top in self._emotions for name in top}
+        usual = max((self._named(name) for name in named), default=0)
+        rows[EMOTION] = share(usual, self._emotions.total())
+        return [Strategy("the usual label and emotion, every field empty", rows)]
+
+    def _named(self, emotion: str) -> int:
+        """The calls in which people name this emotion first, or no other before it."""
+        return sum(count for top, count in self._emotions.items() if emotion in top)
+
+    def _sentiment(self) -> dict[str, float | None]:
+        totals = [
+            sum(count * labels[at] for labels, count in self._labels.items())
+            for at in range(len(CLASSES))
+        ]
+        usual, calls = totals.index(max(totals)), self._labels.total()
+        right = (count * labels[usual] / sum(labels) for labels, count in self._labels.items())
+        f1 = (count * self._f1(labels, usual) for labels, count in self._labels.items())
+        return {ACCURACY: share(math.fsum(right), calls), MACRO_F1: share(math.fsum(f1), calls)}
+
+    def _f1(self, labels: Sequence[int], usual: int) -> float:
+        """(2 n / (n + N)) / classes that occur, where one label stands everywhere        C-52"""
+        classes = sum(map(bool, labels)) + (not labels[usual])
+        divisor = len(CLASSES) if self._divide_by_three else classes
+        return 2 * labels[usual] / (labels[usual] + sum(labels)) / divisor

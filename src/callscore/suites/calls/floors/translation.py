@@ -1,0 +1,114 @@
+"""A call handed back untranslated; facts and what a judge decides are taken at their most lenient.
+
+The source holds the facts of the call, however a rule would read them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from callscore.metrics.text import comparable, contains, n2
+from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.formula import TaskFormula
+from callscore.suites.calls.translation.handling import Wording
+from callscore.suites.calls.translation.judged import (
+    CRITICAL_FACTS,
+    FLUENCY,
+    MEANING,
+    PROPER_NOUNS,
+)
+from callscore.suites.calls.translation.reference import NOUNS, TERMS, TranslationReference
+from callscore.suites.calls.translation.rendering import Sentence, is_near
+
+LONGEST_SHORT = 64
+"""Longer sources that equal their translation are near it, too, unless they are hardly letters."""
+COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
+
+
+class TranslationFloor(FloorTally):
+    """Counts what is right in a copy of the source."""
+
+    def __init__(self) -> None:
+        self._sentences: Counter[tuple[int, int]] = Counter()
+        """Calls by how many of how many sentences may be copied."""
+        self._terms: list[int] = [0, 0]
+        self._calls_with_terms = 0
+        self._nouns: Counter[tuple[int, int]] = Counter()
+
+    def add(self, reference: TranslationReference) -> None:
+        """Count one call."""
+        if not reference.sentences:
+            return
+        translated = sum(map(may_copy, reference.sentences.values()))
+        self._sentences[translated, len(reference.sentences)] += 1
+        if TERMS in reference.wordings:
+            kept, total = _kept(TERMS, reference)
+            self._calls_with_terms += 1
+            self._terms[0] += kept
+            self._terms[1] += total
+        if NOUNS in reference.wordings:
+            kept, total = _kept(NOUNS, reference)
+            self._nouns[(kept, total) if total else (1, 1)] += 1
+
+    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+        """The one way."""
+        calls = self._sentences.total()
+        terms = share(*self._terms)
+        rows = {
+            COMPLETENESS: _mean(self._sentences),
+            MEANING: _mean(self._sentences),
+            FLUENCY: share(sum(n for (done, _), n in self._sentences.items() if done), calls),
+            DOMAIN_TERMS: terms if terms is not None else 1.0 if self._calls_with_terms else None,
+            PROPER_NOUNS: _mean(self._nouns),
+            CRITICAL_FACTS: 1.0 if calls else None,
+        }
+        return [Strategy("the source copied", rows, {DOMAIN_TERMS: terms})]
+
+
+def may_copy(sentence: Sentence) -> bool:
+    """Whether the source counts as a translation of itself        C-66"""
+    source, human = sentence.source, sentence.translation
+    if source == human or is_near(source, human):
+        return True
+    if is_empty(source):
+        return False
+    is_long = len(source) > LONGEST_SHORT
+    return not any(map(str.isalpha, source)) or (not is_long and n2(source) == n2(human))
+
+
+def _kept(part: str, reference: TranslationReference) -> tuple[int, int]:
+    """The terms, or names, that a copy renders as people did, of how many        C-70, C-72"""
+    wordings: Sequence[Wording] = reference.wordings[part]
+    if not wordings:
+        return 0, 0
+    sentences = [(one.source, one.translation) for one in reference.sentences.values()]
+    is_noun = part == NOUNS
+    if is_noun:
+        sentences = [(source.casefold(), human.casefold()) for source, human in sentences]
+    lost = {
+        wording.name
+        for wording in wordings
+        if not _is_kept(comparable(wording.form, ignore_case=is_noun), sentences)
+    }
+    total = len({wording.name for wording in wordings})
+    return total - len(lost), total
+
+
+def _is_kept(form: str, sentences: Sequence[tuple[str, str]]) -> bool:
+    """Whether every sentence in which people have the form has it in the source, too."""
+    holding = [pair for pair in sentences if form in pair[1]]
+    if not holding:
+        is_copied = all(source == human for source, human in sentences)
+        return is_copied or any(contains(source, form) for source, _ in sentences)
+    as_words = [source for source, human in holding if contains(human, form)]
+    if as_words:
+        return all(contains(source, form) for source in as_words)
+    return all(form in source for source, _ in holding)
+
+
+def _mean(counts: Counter[tuple[int, int]]) -> float | None:
+    values = (count * part / whole for (part, whole), count in counts.items())
+    return share(math.fsum(values), counts.total())

@@ -1,0 +1,74 @@
+"""One line a step, model, run and metric (`--records`), scored by code        C-100"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.scenario.recording import Answer
+
+LONGEST_SHOWN = 1000
+DIFFERENCES_SHOWN = 5
+
+
+class MetricRecord(msgspec.Struct, frozen=True):
+    """One metric of one step: whose answer it is, and the five keys of the framework."""
+
+    case_id: str
+    model: str
+    run: int
+    metric: str
+    score: float
+    expected_outcome_reference: str
+    model_output_observed: str
+    reason: str
+
+
+def metric_records(step: StepRecord, model: str) -> Iterator[MetricRecord]:
+    """A record for every measure of a step; a plan that failed scores 0        C-118"""
+    against = "; ".join(
+        f"{difference.kind.replace('_', ' ')}: {difference.detail}"
+        for difference in step.differences[:DIFFERENCES_SHOWN]
+    )
+    for metric, score in step_metrics(step).items():
+        yield MetricRecord(
+            step.case_id,
+            model,
+            step.run,
+            metric,
+            score,
+            _cut(step.expected),
+            _cut(_observed(step.answer)),
+            _cut(against),
+        )
+
+
+def step_metrics(step: StepRecord) -> Mapping[str, float]:
+    """What is measured on a step, by metric."""
+    metrics = {"orchestration.success": float(step.success)}
+    if step.kind == "plan":
+        metrics["orchestration.plan"] = step.plan.score if step.plan is not None else 0.0
+    if step.call is not None:
+        metrics |= {
+            "orchestration.name": step.call.name,
+            "orchestration.key": step.call.key,
+            "orchestration.value": step.call.value,
+        }
+    return metrics
+
+
+def _observed(answer: Answer | None) -> str:
+    """The answer as it came: its text, or text and calls as JSON; empty without one."""
+    if answer is None:
+        return ""
+    if isinstance(answer.content, str) and not answer.tool_calls:
+        return answer.content
+    given = {"content": answer.content, "tool_calls": answer.tool_calls}
+    return json.dumps(given, ensure_ascii=False, default=str)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

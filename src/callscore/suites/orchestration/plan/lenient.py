@@ -1,0 +1,184 @@
+"""JSON as models write it when they slip: what a reasonable reader recovers, each slip named.
+
+Accepted beside JSON: a comma before a closing bracket, Python's quotes and literals, keys and
+words without quotes, line breaks inside a string, comments (C-128). Text after the value is left
+alone. Anything else is refused, so that nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from callscore.suites.orchestration.spec import spec
+
+TRAILING_COMMA = "trailing_comma"
+PYTHON_QUOTES = "python_quotes"
+PYTHON_LITERAL = "python_literal"
+UNQUOTED_KEY = "unquoted_key"
+UNQUOTED_WORD = "unquoted_word"
+RAW_NEWLINE = "raw_newline"
+COMMENT = "comment"
+KINDS = (
+    TRAILING_COMMA,
+    PYTHON_QUOTES,
+    PYTHON_LITERAL,
+    UNQUOTED_KEY,
+    UNQUOTED_WORD,
+    RAW_NEWLINE,
+    COMMENT,
+)
+
+_SPACE = re.compile(r"\s*+")
+_COMMENT = re.compile(r"(?://|#)[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"|\'(?:[^\'\\]|\\.)*+\'', re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_][\w-]*+")
+_NUMBER = re.compile(
+    r"-?(?:0|[1-9]\d{0,300})(?:\.\d{1,300})?(?:[eE][-+]?\d{1,4})?(?![\w.])", re.ASCII
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": ""}
+_LITERALS = {"true": True, "false": False, "null": None}
+_PYTHON_LITERALS = {"True": True, "False": False, "None": None}
+
+
+class NotReadable(ValueError):
+    """Where the text is no value even to a lenient reader."""
+
+
+def read_leniently(text: str) -> tuple[Any, tuple[str, ...]]:
+    """The value at the start of `text`, and the kinds of slips that were passed over."""
+    reader = _Reader(text)
+    value = reader.value(0)
+    return value, tuple(kind for kind in KINDS if kind in reader.slips)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self.slips: set[str] = set()
+
+    def value(self, depth: int) -> Any:
+        """One value, with the space before it."""
+        if depth > spec().limits.nesting:
+            raise NotReadable(f"nested deeper than {spec().limits.nesting} levels")
+        first = self._next()
+        if first == "{":
+            return self._mapping(depth)
+        if first == "[":
+            return self._list(depth)
+        if first in "\"'":
+            return self._string()
+        return self._scalar()
+
+    def _next(self) -> str:
+        """The next character that is neither space nor comment."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space is not None else self._at
+            comment = _COMMENT.match(self._text, self._at)
+            if comment is None:
+                break
+            self._at = comment.end()
+            self.slips.add(COMMENT)
+        if self._at == len(self._text):
+            raise NotReadable("the text ends too early")
+        return self._text[self._at]
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        self._at += 1
+        while not self._closes("}"):
+            key = self._key()
+            self._expect(":")
+            found[key] = self.value(depth + 1)
+            if not self._goes_on("}"):
+                break
+        return found
+
+    def _list(self, depth: int) -> list[Any]:
+        found: list[Any] = []
+        self._at += 1
+        while not self._closes("]"):
+            found.append(self.value(depth + 1))
+            if not self._goes_on("]"):
+                break
+        return found
+
+    def _closes(self, bracket: str) -> bool:
+        if self._next() != bracket:
+            return False
+        self._at += 1
+        return True
+
+    def _goes_on(self, bracket: str) -> bool:
+        """Whether another item follows; a comma before the bracket is passed over."""
+        if self._closes(bracket):
+            return False
+        self._expect(",")
+        if self._next() != bracket:
+            return True
+        self.slips.add(TRAILING_COMMA)
+        self._at += 1
+        return False
+
+    def _expect(self, character: str) -> None:
+        if self._next() != character:
+            raise NotReadable(f"expected {character} at {self._at}")
+        self._at += 1
+
+    def _key(self) -> str:
+        if self._next() in "\"'":
+            return self._string()
+        word = self._taken(_WORD)
+        if word is None:
+            raise NotReadable(f"expected a key at {self._at}")
+        self.slips.add(UNQUOTED_KEY)
+        return word
+
+    def _string(self) -> str:
+        quoted = self._taken(_STRING)
+        if quoted is None:
+            raise NotReadable("a string is never closed")
+        if quoted[0] == "'":
+            self.slips.add(PYTHON_QUOTES)
+        if _CONTROL.search(quoted):
+            self.slips.add(RAW_NEWLINE)
+        return _unescaped(quoted[1:-1])
+
+    def _scalar(self) -> Any:
+        number = self._taken(_NUMBER)
+        if number is not None:
+            return float(number) if set(number) & set(".eE") else int(number)
+        word = self._taken(_WORD)
+        if word is None:
+            raise NotReadable(f"expected a value at {self._at}")
+        if word in _LITERALS:
+            return _LITERALS[word]
+        if word in _PYTHON_LITERALS:
+            self.slips.add(PYTHON_LITERAL)
+            return _PYTHON_LITERALS[word]
+        self.slips.add(UNQUOTED_WORD)
+        return word
+
+    def _taken(self, pattern: re.Pattern[str]) -> str | None:
+        found = pattern.match(self._text, self._at)
+        if found is None:
+            return None
+        self._at = found.end()
+        return found.group()
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    plain = _ESCAPE.sub(_character, text)
+    # A pair of halves is one character; a half without its other stays.
+    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = escape.group(1) or escape.group(2)
+    return chr(int(code, 16)) if code else _ESCAPED.get(escape.group(3), escape.group(3))

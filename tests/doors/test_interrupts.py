@@ -1,0 +1,106 @@
+"""Ctrl-C at every moment: answered at once, nothing paid is lost, no traceback (R-03)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commands import run, start, wait_for
+from eval_files import cases_file, eval_file, remote, right_answer
+from stub_servers import Answer, Behaviour, Hang, Request, always, chat_completion, serving
+
+LATE_S = 6.0
+"""Longer than the grace of a process that is about to be killed."""
+
+
+def line_of(process: subprocess.Popen[str], words: str) -> str:
+    """The first line of errors that holds these words."""
+    assert process.stderr is not None
+    return next(line for line in process.stderr if words in line)
+
+
+def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_way(
+    tmp_path: Path,
+) -> None:
+    cases_file(tmp_path, 20)
+
+    def respond(request: Request) -> Behaviour:
+        slow = len(stub.requests) > 6
+        return Answer(chat_completion(right_answer(request)), delay_s=LATE_S if slow else 0.0)
+
+    with serving(respond) as stub:
+        path = eval_file(tmp_path, [remote(stub.url, limits={"concurrency": 2})])
+        process = start("run", path, "--no-preflight")
+        wait_for(lambda: len(stub.requests), 8)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        assert "m: 6 of 20 answered and kept, $0.00015" in line_of(process, "kept")
+        assert "waiting for 2 calls under way" in line_of(process, "stopping")
+        assert time.monotonic() - asked < LATE_S / 2
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert "8/20" in err, "what was under way has been waited for"
+        assert "--resume" in err
+        assert len(stub.requests) == 8
+    assert "8/20" in run("runs", path).stdout
+
+
+def test_r03_a_second_interrupt_drops_what_is_under_way(tmp_path: Path) -> None:
+    cases_file(tmp_path, 2)
+    with serving(always(Hang())) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)])
+        process = start("run", path, "--no-preflight")
+        wait_for(lambda: len(stub.requests), 2)
+        process.send_signal(signal.SIGINT)
+        assert line_of(process, "waiting for 2 calls")
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 5
+    assert process.returncode == 130
+    assert "more may be billed for attempts that never came back" in err
+    assert "Traceback" not in err
+
+
+SLOWLY = """
+import sys, time
+where = sys.argv.pop(1)
+def wait(*_, **__):
+    print(where, flush=True)
+    time.sleep(3)
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == where:
+            wait()
+sys.meta_path.insert(0, Slow())
+if where == "the message":
+    import click
+    click.echo = wait
+from callscore.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("where", ["click", "callscore.cli.validate", "the message"])
+def test_r03_an_interrupt_during_imports_or_while_it_ends_leaves_no_traceback(
+    tmp_path: Path, where: str
+) -> None:
+    words = [where, "validate", str(tmp_path / "none.jsonl")]
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == where
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 3
+    assert (process.returncode, err.strip()) == (130, "error: interrupted")

@@ -1,0 +1,46 @@
+"""A local server that answers one request at a time, through the door (times a hundredth)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+from commands import run
+from eval_files import cases_file, eval_file, read_lines, remote, right_answer
+from stub_servers import Answer, Behaviour, Held, Request, chat_completion, serving
+
+CASES = 24
+ANSWER_S = 0.2
+TIMEOUT_S = 10 * ANSWER_S
+
+
+class OneAtATime:
+    """Requests wait in line; each takes its time, whether or not anybody still waits for it."""
+
+    def __init__(self, answer_s: float) -> None:
+        self.asked: Counter[bytes] = Counter()
+        self._answer_s = answer_s
+        self._free_at = 0.0
+
+    def __call__(self, request: Request) -> Behaviour:
+        self.asked[request.body] += 1
+        ready = self._free_at = max(self._free_at, time.monotonic()) + self._answer_s
+        answer = Answer(chat_completion(right_answer(request)))
+        return Held(answer, lambda: time.monotonic() >= ready)
+
+
+def test_r09_every_case_is_answered_and_none_is_asked_twice(tmp_path: Path) -> None:
+    """At the default concurrency of 16 the last of a volley would wait for 16 answers: too late."""
+    cases_file(tmp_path, CASES)
+    server = OneAtATime(ANSWER_S)
+    with serving(server) as stub:
+        model = {**remote(stub.url), "limits": {}}
+        attempts = {"timeout_s": TIMEOUT_S, "most": 1}
+        path = eval_file(tmp_path, [model], attempts=attempts)
+        results = tmp_path / "results.jsonl"
+        done = run("run", path, "--results", results, env={"STUB_KEY": "k" * 12})
+    assert done.returncode == 0, done.stderr
+    assert [line["status"] for line in read_lines(results)] == ["valid"] * CASES
+    assert set(server.asked.values()) == {1}
+    assert len(server.asked) == CASES + 1  # and the preflight

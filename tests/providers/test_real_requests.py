@@ -1,0 +1,56 @@
+"""Requests of real scenarios and calls: roles as every protocol wants them, schemas closed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+
+from callscore.core.case import Prompt
+from callscore.evalfile.scenarios import ScenarioData
+from callscore.providers.anthropic import Messages
+from callscore.providers.bedrock import Converse
+from callscore.providers.dialect import Dialect
+from callscore.providers.gemini import GenerateContent
+from callscore.running.scenarios import ScenarioSet, ScenarioSubjects
+from orchestration_data import SCENARIOS
+
+needs_scenarios = pytest.mark.skipif(
+    not SCENARIOS.is_dir(), reason="the scenarios (../shared/data) are not here"
+)
+DIALECTS: dict[str, tuple[Dialect, str]] = {
+    "anthropic": (Messages("m", {}), "messages"),
+    "bedrock": (Converse({}), "messages"),
+    "gemini": (GenerateContent({}), "contents"),
+}
+
+
+@cache
+def scenario_prompts() -> list[Prompt]:
+    sets = [
+        ScenarioSet(
+            ScenarioData(SCENARIOS / lang / "scenario_data", SCENARIOS / lang / "multiagent_cards")
+        )
+        for lang in ("EN", "KO")
+    ]
+    return [asked.prompt for asked in ScenarioSubjects(sets).stream()]
+
+
+def _role(turn: Any) -> str:
+    role: str = turn["role"] if isinstance(turn, dict) else turn.role
+    return role
+
+
+@needs_scenarios
+@pytest.mark.parametrize("provider", DIALECTS)
+def test_the_roles_of_every_real_request_alternate(provider: str) -> None:
+    dialect, name = DIALECTS[provider]
+    wrong: Counter[str] = Counter()
+    for prompt in scenario_prompts():
+        roles = [_role(turn) for turn in dialect.body(prompt)[name]]
+        wrong["alternate"] += any(a == b for a, b in zip(roles, roles[1:], strict=False))
+        wrong["first"] += roles[0] != "user"
+        wrong["last"] += roles[-1] != "user"
+    assert (wrong.total(), len(scenario_prompts())) == (0, 2_502)

@@ -1,0 +1,386 @@
+"""C-135: what a trivial answer would score; the closed form is what the full scorer finds."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+import callscore
+from builders import (
+    Json,
+    entity_case,
+    entity_output,
+    evidence,
+    form,
+    output,
+    qa_case,
+    question,
+    score,
+)
+from callscore.app import check_cases
+from callscore.core.case import Case
+from callscore.core.judging import Question, Verdict
+from callscore.core.transcript import spoken_text
+from callscore.metrics.text import contains, n2
+from callscore.suites.calls import spec
+from callscore.suites.calls.entity.task import EntityTask
+from callscore.suites.calls.floors.card import is_distinguishable
+from callscore.suites.calls.floors.entity import LITERAL, NOTHING, WHOLE
+from callscore.suites.calls.floors.qa import QAFloor
+from callscore.suites.calls.floors.strategy import Strategy
+from callscore.suites.calls.floors.tally import Floors
+from callscore.suites.calls.formula import formula_for
+from callscore.suites.calls.model_score import score_task
+from callscore.suites.calls.tally import TaskTally
+from properties.trial import TASKS, answered, kindest, tallied
+from random_calls.tasks import TASKS as RANDOM
+from shared_cases import BUNDLED
+from test_real_data import FILES, path_of
+
+FACTS = "translation.critical_facts"
+Answering = Callable[[Case], Json]
+
+
+def judge(asked: Question) -> Verdict:
+    """Most lenient, but no name is another one: the floor knows names by code alone."""
+    if asked.metric == "translation.proper_nouns":
+        return Verdict(asked.metric, asked.item, "different_name", text=asked.text)
+    return kindest(asked)
+
+
+def cases_of(name: str) -> list[Case]:
+    if name == "random":
+        dice = Random(135)
+        made = [RANDOM[task].make(dice, f"{task}{n}") for task in RANDOM for n in range(60)]
+        cases = [msgspec.convert(case, Case) for case in made]
+    else:
+        path = BUNDLED if name == "sample" else path_of(name)
+        cases = [msgspec.json.decode(line, type=Case) for line in path.read_bytes().splitlines()]
+    return cases
+
+
+def by_full_scorer(task: str, cases: list[Case], answer: Answering) -> Mapping[str, float | None]:
+    """The rows of a model that answers every case in this way."""
+    answers = [
+        (case.id, answered(TASKS[task], msgspec.to_builtins(case), answer(case), judge))
+        for case in cases
+    ]
+    formula = formula_for(task, spec.settings())
+    rows = score_task(formula, tallied(task, answers), spec.settings()).score.metrics
+    return {slug: row.value for slug, row in rows.items()}
+
+
+def in_closed_form(task: str, cases: list[Case]) -> dict[str, Strategy]:
+    floors = Floors(spec.settings())
+    for case in cases:
+        floors.add(task, TASKS[task].reference(case))
+    formula = formula_for(task, spec.settings())
+    tally = floors._tallies[task]
+    assert tally is not None
+    return {s.name: s for s in tally.strategies(formula)}
+
+
+def qa_answer(mark: Callable[[Json], float], reason: str) -> Answering:
+    def answer(case: Case) -> Json:
+        return form(
+            *(
+                {**item, "score": mark(item), **({"reason": reason} if "reason" in item else {})}
+                for item in case.expected_outcome["questions"]
+            )
+        )
+
+    return answer
+
+
+def usual_marks(cases: list[Case]) -> Callable[[Json], float]:
+    def key(item: Json) -> tuple[Any, ...]:
+        return str(item["question_id"]), item["max_score"], item["type"]
+
+    given: dict[tuple[Any, ...], Counter[float]] = {}
+    for case in cases:
+        for item in case.expected_outcome["questions"]:
+            if item["score"] is not None:
+                given.setdefault(key(item), Counter())[item["score"]] += 1
+
+    def mark(item: Json) -> float:
+        marks = given.get(key(item), Counter({0: 1}))
+        return min(marks, key=lambda one: (-marks[one], one))
+
+    return mark
+
+
+def qa_ways(cases: list[Case]) -> dict[str, Answering]:
+    marks: dict[str, Callable[[Json], float]] = {
+        "always full marks": lambda item: item["max_score"],
+        "always zero": lambda item: 0,
+        "the question's usual mark": usual_marks(cases),
+    }
+    reasons = {", a quoted line as reason": 'The line "thank you for calling"', ", no reasons": ""}
+    return {
+        way + how: qa_answer(mark, reason)
+        for way, mark in marks.items()
+        for how, reason in reasons.items()
+    }
+
+
+def reported(case: Case, kind: str, is_wanted: Callable[[str], bool]) -> list[str]:
+    config = case.config
+    if "keywords" in config or "topics" in config:
+        listed = config.get(kind) or []
+    else:
+        listed = config.get("entities", case.expected_outcome.get("valid_entity_set", []))
+    return [name for name in listed if is_wanted(name)]
+
+
+def entity_way(is_wanted: Callable[[Case, str], bool]) -> Answering:
+    def answer(case: Case) -> Json:
+        found = {
+            f"detected_{kind}": reported(case, kind, lambda name: is_wanted(case, name))
+            for kind in ("keywords", "topics")
+        }
+        return {
+            key: found.get(key, [])
+            for key in ("detected_keywords", "detected_topics", "valid_entity_set")
+        }
+
+    return answer
+
+
+def is_literal(case: Case, name: str) -> bool:
+    said = spoken_text(case.transcript).casefold()
+    aliases = EntityTask(spec.settings()).reference(case).aliases
+    key = aliases.get(n2(name), n2(name))
+    return any(contains(said, form) for form in (key, *(f for f, e in aliases.items() if e == key)))
+
+
+ENTITY_WAYS = {
+    WHOLE: entity_way(lambda case, name: True),
+    NOTHING: entity_way(lambda case, name: False),
+    LITERAL: entity_way(is_literal),
+}
+
+
+def text_ways(cases: list[Case]) -> dict[str, Answering]:
+    labels: Counter[str] = Counter()
+    tops: Counter[str] = Counter()
+    for case in cases:
+        reference = TASKS["text"].reference(case)
+        labels.update(s.label for s in reference.sentences.values() if s.label)
+        tops.update(reference.top_emotions)
+    label = max(("positive", "neutral", "negative"), key=labels.__getitem__)
+
+    def answer(case: Case) -> Json:
+        expected = case.expected_outcome
+        given: Json = {}
+        if "sentiment" in expected:
+            given["sentiment"] = [{**s, "label": label} for s in expected["sentiment"]]
+        if "summary" in expected:
+            given["summary"] = {
+                key: value
+                for key, value in {
+                    "call_purpose": "Something",
+                    "highlights": ["Something else"],
+                    "call_extracted_info": dict.fromkeys(
+                        expected["summary"].get("call_extracted_info", {}), ""
+                    ),
+                }.items()
+                if key in expected["summary"]
+            }
+        if "emotion" in expected:
+            best = max(tops, key=lambda name: (tops[name], name))
+            given["emotion"] = {**dict.fromkeys(expected["emotion"], 0)}
+            if best in given["emotion"]:
+                given["emotion"][best] = 100
+        return given
+
+    return {"the usual label and emotion, every field empty": answer}
+
+
+def copied(case: Case) -> Json:
+    return {
+        **case.expected_outcome,
+        "sentence_translations": [
+            {**item, "translated_text": item["source_text"]}
+            for item in case.expected_outcome.get("sentence_translations", ())
+        ],
+    }
+
+
+WAYS: Mapping[str, Callable[[list[Case]], Mapping[str, Answering]]] = {
+    "qa": qa_ways,
+    "entity": lambda cases: ENTITY_WAYS,
+    "text": text_ways,
+    "translation": lambda cases: {"the source copied": copied},
+}
+
+
+@pytest.mark.parametrize("task", WAYS)
+@pytest.mark.parametrize("name", ["random", "sample", *FILES])
+def test_c135_the_closed_form_is_what_the_full_scorer_finds(task: str, name: str) -> None:
+    cases = [case for case in cases_of(name) if case.task == task]
+    if not cases:
+        return
+    strategies = in_closed_form(task, cases)
+    ways = WAYS[task](cases)
+    assert list(strategies) == list(ways)
+    for way, answer in ways.items():
+        rows = by_full_scorer(task, cases, answer)
+        for slug, value in {**strategies[way].rows, **strategies[way].gated}.items():
+            if slug == FACTS:
+                continue  # taken at its most lenient
+            if value is None and slug in strategies[way].gated:
+                continue  # nothing to gate
+            wanted = rows[slug]
+            assert value == (None if wanted is None else pytest.approx(wanted)), (way, slug)
+
+
+def passed_all(passed: int = 2) -> tuple[Json, Json]:
+    """220 questions, of which people failed two; the model passes all, or all but some."""
+    expected = [question(f"Q{n}", 0 if n < 2 else 5) for n in range(220)]
+    given = [question(f"Q{n}", 0 if passed <= n < 2 else 5) for n in range(220)]
+    return qa_case(expected), output("c1", form(*given))
+
+
+def test_c135_two_failures_of_220_questions_demonstrate_nothing(tmp_path: Path) -> None:
+    case, answer = passed_all()
+    scored = score([case], [answer], tmp_path)
+    rate = scored.task().metrics["qa.false_pass_rate"]
+    assert rate.value == pytest.approx(100 * 2 / 220)
+    assert rate.rating == "Good"
+    assert rate.secondary is not None
+    assert rate.secondary["false_pass_rate_of_failures"] == 100
+    notes = [note for note in scored.card.notes if "people failed" in note]
+    assert notes == [
+        "m, QA: people failed 2 of 220 questions, the model passed both"
+        " (false_pass_rate_of_failures 100.00 %): the false pass rate cannot be demonstrated with"
+        " this data"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("passed", "words"), [(0, "the model passed none"), (1, "the model passed 1 of them")]
+)
+def test_c135_the_warning_says_what_the_model_did(tmp_path: Path, passed: int, words: str) -> None:
+    case, answer = passed_all(passed)
+    assert any(words in note for note in score([case], [answer], tmp_path).card.notes)
+
+
+def test_c135_full_marks_score_nearly_one_where_nearly_everybody_passed(tmp_path: Path) -> None:
+    case, answer = passed_all()
+    task = score([case], [answer], tmp_path, evidence("c1", *(f"Q{n}" for n in range(220)))).task()
+    assert task.trivial_strategy == "the question's usual mark, a quoted line as reason"
+    assert task.trivial_floor == 1.0
+    floors = Floors(spec.settings())
+    floors.add("qa", TASKS["qa"].reference(msgspec.convert(case, Case)))
+    full = in_closed_form("qa", [msgspec.convert(case, Case)])[
+        "always full marks, a quoted line as reason"
+    ]
+    accuracy = full.rows["qa.question_score_accuracy"]
+    assert accuracy == pytest.approx(218 / 220)
+
+
+def test_c135_failures_that_a_blocker_would_show_are_not_warned_of(tmp_path: Path) -> None:
+    case = qa_case([question(f"Q{n}", 0 if n < 2 else 5) for n in range(20)])
+    answer = output("c1", form(*(question(f"Q{n}", 0 if n < 2 else 5) for n in range(20))))
+    assert not any("people failed" in n for n in score([case], [answer], tmp_path).card.notes)
+
+
+def test_c135_the_card_says_where_a_model_is_no_better_than_reading_nothing(
+    tmp_path: Path,
+) -> None:
+    listed = ["refund", "loan", "card", "fees"]
+    cases = [entity_case(listed[:3], [], listed, f"c{n}", transcript="-") for n in range(40)]
+    whole = [output(f"c{n}", entity_output(listed, listed), "lazy") for n in range(40)]
+    right = [output(f"c{n}", entity_output(listed[:3]), "right") for n in range(40)]
+    card = callscore.score(cases, [*whole, *right])
+    lazy, good = card.models
+    floor = lazy.tasks["entity"].trivial_floor
+    assert floor == good.tasks["entity"].trivial_floor
+    assert floor == pytest.approx(lazy.tasks["entity"].score)
+    assert good.tasks["entity"].score == 1
+    told = [note for note in card.notes if "reads nothing" in note]
+    assert len(told) == 1 and told[0].startswith("lazy, Entity: ")
+    assert "(the whole list)" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "floor", "error", "found"),
+    [
+        (0.95, 0.9, 0.03, False),
+        (0.95, 0.9, 0.02, True),
+        (0.9, 0.9, 0.0, False),
+        (1.0, 0.9, 0.0, True),
+        (1.0, 0.1, None, False),
+    ],
+)
+def test_c135_a_score_must_differ_by_more_than_chance(
+    value: float, floor: float, error: float | None, found: bool
+) -> None:
+    assert is_distinguishable(value, floor, error) is found
+
+
+def test_c135_the_spread_of_the_answers_is_that_of_their_scores() -> None:
+    scores = [0.5, 1.0, 1.0, 0.25]
+    tally = TaskTally(
+        scored=4, score_total=sum(scores), score_squares=sum(score**2 for score in scores)
+    )
+    assert tally.standard_error == pytest.approx(statistics.stdev(scores) / 2)
+    assert TaskTally(scored=1, score_total=1, score_squares=1).standard_error is None
+
+
+def test_c135_a_floor_is_never_a_gate(tmp_path: Path) -> None:
+    case = qa_case([question()])
+    verdict = evidence("c1", "Q1", verdict="as_described")
+    task = score([case], [output("c1", form(question()))], tmp_path, verdict).task()
+    assert (task.status, task.score, task.trivial_floor) == ("valid", 1, 1)
+
+
+def test_c135_where_every_trivial_answer_is_blocked_there_is_no_floor() -> None:
+    cases = [case for case in cases_of("sample") if case.task == "translation"]
+    floors = Floors(spec.settings())
+    for case in cases:
+        floors.add("translation", TASKS["translation"].reference(case))
+    assert floors.found()["translation"] == (None, None)
+
+
+def test_c135_validate_prints_the_floors_of_a_data_set(tmp_path: Path) -> None:
+    notes = check_cases([BUNDLED]).notes
+    assert [note.split(":")[0] for note in notes] == [
+        "an answer that reads nothing scores qa 0.344",
+        "an answer that reads nothing scores entity 0.829",
+        "an answer that reads nothing scores text 0.597",
+    ]
+    path = tmp_path / "c.jsonl"
+    path.write_text(json.dumps(passed_all()[0]), encoding="utf-8")
+    assert check_cases([path]).notes[-1] == (
+        "QA: people failed 2 of 220 questions: the false pass rate cannot be demonstrated with"
+        " this data"
+    )
+
+
+def test_c135_the_floor_of_a_large_data_set_is_that_of_every_kth_case() -> None:
+    floors, every = Floors(spec.settings(), 3_000), Floors(spec.settings())
+    for number in range(3_000):
+        case: Any = qa_case([question("Q1", 5 * (number % 2))], f"c{number}")
+        reference = TASKS["qa"].reference(msgspec.convert(case, Case))
+        floors.add("qa", reference)
+        every.add("qa", reference)
+    assert floors.failures == (500, 1_000) and every.failures == (1_500, 3_000)
+    assert floors.found() == every.found()
+
+
+def test_c135_memory_stays_flat_where_every_call_has_questions_of_its_own() -> None:
+    tally = QAFloor()
+    for number in range(25_000):
+        case = qa_case([question(f"Q{number}", 5 * (number % 2))])
+        tally.add(TASKS["qa"].reference(msgspec.convert(case, Case)))
+    assert len(tally._counts) < 20_100
+    assert tally.failures == (12_500, 25_000)
