@@ -18,6 +18,7 @@ from callscore.evalfile.config import ScenarioData
 from callscore.providers.degrading import SCENARIO
 from callscore.running.asked import Asked, Survey
 from callscore.scoring.answered_by import AnsweredBy
+from callscore.scoring.casework import OnRecord
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
@@ -189,7 +190,10 @@ def _open_steps(part: ScenarioSet, answers: _Answers, given: StepVerdicts) -> It
 
 
 def score_scenarios(
-    given: ScenarioAnswers, judged: Judged, on_result: OnResult
+    given: ScenarioAnswers,
+    judged: Judged,
+    on_result: OnResult,
+    on_record: OnRecord | None = None,
 ) -> dict[str, ScenarioScore]:
     """The result of every model, from what was stored."""
     found = {}
@@ -201,9 +205,21 @@ def score_scenarios(
             )
             for part in given.sets
         ]
+        if on_record is not None:
+            _record(scored, on_record)
         named = [_named(outcome, given.answered_by) for outcome in scored]
         found[model] = ScenarioScore(result_document(named), outcomes.headline(scored))
     return found
+
+
+def _record(scored: Sequence[Outcome], on_record: OnRecord) -> None:
+    """One record a step, run and metric (`--records`)."""
+    from callscore.suites.orchestration.metric_records import metric_records
+
+    for outcome in scored:
+        for step in outcome.records:
+            for record in metric_records(step, outcome.about.model):
+                on_record(record)
 
 
 def _named(outcome: Outcome, answered_by: AnsweredBy) -> Outcome:

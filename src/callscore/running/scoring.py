@@ -255,7 +255,7 @@ class RunScoring:
         if self._outlets.on_open is not None:
             for item in open_values(self._scenario_answers(self._source.of_model), self._judged):
                 self._outlets.on_open(item)
-        return score_scenarios(answers, self._judged, on_result)
+        return score_scenarios(answers, self._judged, on_result, self._outlets.on_record)
 
     def _scenario_answers(self, of_model: StoredAnswers) -> ScenarioAnswers:
         from callscore.running.scenarios import ScenarioAnswers
