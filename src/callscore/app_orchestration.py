@@ -31,7 +31,6 @@ from callscore.suites.orchestration.identity import (
     recorded_steps,
     scenarios_hash,
 )
-from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.outcome import About, Mode, Outcome
 from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.rows import FailedRow
@@ -115,6 +114,7 @@ def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
 
 def _save_records(path: Path, scored: Sequence[Outcome]) -> None:
     from callscore.app import line_writer
+    from callscore.suites.orchestration.metric_records import metric_records
 
     with line_writer(path) as write:
         for outcome in scored:

@@ -232,3 +232,24 @@ def test_bad_data_is_named_before_anything_is_asked(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cases\.jsonl:3"):
         callscore.run(eval_file(tmp_path, [PERFECT]))
     assert not (tmp_path / ".callscore").exists()
+
+
+def test_a_run_over_scenarios_writes_records_and_one_result_file_a_model(tmp_path: Path) -> None:
+    path = eval_file(tmp_path, data=SCENARIOS, models=[PERFECT, RULES])
+    records, target = tmp_path / "records.jsonl", tmp_path / "all.json"
+    done = run("run", path, "--json", target, "--records", records)
+    assert done.returncode == 0, done.stderr
+    joint = read_json(target)["orchestration"]
+    for model in ("p", "r"):
+        single = read_json(tmp_path / f"all.{model}.EN.json")
+        assert single == joint[model]
+        for row in single["detailed_results"]:
+            assert Path(row["file_path"]).name.endswith(".yaml")
+    lines = read_lines(records)
+    assert {line["model"] for line in lines} == {"p", "r"}
+    perfect = [line for line in lines if line["model"] == "p"]
+    assert perfect
+    assert all(line["score"] == 1.0 for line in perfect)
+    wrong = [line for line in lines if line["metric"].endswith("success") and not line["score"]]
+    assert wrong
+    assert all(line["reason"] for line in wrong)

@@ -129,6 +129,17 @@ def _remarks(result: Json) -> Iterator[str]:
         shown = list(extension["errors"].items())[:ERRORS_SHOWN]
         kinds = ", ".join(f"{kind.replace('_', ' ')} {e['count']}" for kind, e in shown)
         yield f"{language} errors       {kinds}"
+    undercounted = extension["plan"].get("undercounted") if "plan" in extension else None
+    if undercounted:
+        exact = _number(extension["plan"]["exact"]["workflow_evaluation_with_failure"])
+        yield (
+            f"{language} exact plan   {exact}: self-loops are charged too little in "
+            + show_count(len(undercounted), "scenario")
+        )
+    lenient = extension["plan"].get("read_leniently") if "plan" in extension else None
+    if lenient:
+        kinds = ", ".join(f"{kind.replace('_', ' ')} {len(c)}" for kind, c in lenient.items())
+        yield f"{language} leniently    {kinds} (x_extension.plan.read_leniently)"
     report = Counter(finding["action"] for finding in extension.get("data_report", ()))
     if report:
         actions = ", ".join(f"{n} {action.replace('_', ' ')}" for action, n in report.items())

@@ -28,6 +28,7 @@ from callscore.running.scenario_replies import (
 )
 from callscore.running.step_gold import gold_of
 from callscore.scoring.answered_by import AnsweredBy
+from callscore.scoring.casework import OnRecord
 from callscore.scoring.examining import Examiner
 from callscore.scoring.step_judging import JudgedSteps, judge_steps
 from callscore.scoring.step_verdicts import StepVerdicts, with_unused
@@ -182,6 +183,7 @@ class Listeners(NamedTuple):
     on_scenario: OnScenario | None = None
     on_free: OnScenario | None = None
     """Of scenarios in the pass with the model's own history."""
+    on_record: OnRecord | None = None
 
 
 Judged = Mapping[tuple[str, Path], JudgedSteps]
@@ -232,9 +234,21 @@ def score_scenarios(
             _Scoring(given, model, part, judged.get((model, part.folder))).outcome(listeners)
             for part in given.sets
         ]
+        if listeners.on_record is not None:
+            _record(scored, listeners.on_record)
         named = [_named(outcome, given) for outcome in scored]
         found[model] = ScenarioScore(result_document(named), outcomes.headline(scored))
     return found
+
+
+def _record(scored: Sequence[Outcome], on_record: OnRecord) -> None:
+    """One record a step, run and metric (`--records`)."""
+    from callscore.suites.orchestration.metric_records import metric_records
+
+    for outcome in scored:
+        for step in outcome.records:
+            for record in metric_records(step, outcome.about.model):
+                on_record(record)
 
 
 def _named(outcome: Outcome, given: ScenarioAnswers) -> Outcome:

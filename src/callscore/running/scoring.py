@@ -276,7 +276,7 @@ class RunScoring:
         if self._outlets.on_open is not None:
             for item in open_values(self._scenario_answers(self._source.of_model), self._judged):
                 self._outlets.on_open(item)
-        listeners = Listeners(on_result, self._on_scenario, self._on_free)
+        listeners = Listeners(on_result, self._on_scenario, self._on_free, self._outlets.on_record)
         return score_scenarios(answers, self._judged, listeners)
 
     def _on_scenario(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:

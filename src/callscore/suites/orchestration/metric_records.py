@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-import msgspec
-
+from callscore.suites.calls.records import Record
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.scenario.recording import Answer
 
@@ -14,27 +13,14 @@ LONGEST_SHOWN = 1000
 DIFFERENCES_SHOWN = 5
 
 
-class MetricRecord(msgspec.Struct, frozen=True):
-    """One metric of one step: whose answer it is, and the five keys of the framework."""
-
-    case_id: str
-    model: str
-    run: int
-    metric: str
-    score: float
-    expected_outcome_reference: str
-    model_output_observed: str
-    reason: str
-
-
-def metric_records(step: StepRecord, model: str) -> Iterator[MetricRecord]:
+def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
     """A record for every measure of a step; a plan that failed scores 0        C-118"""
     against = "; ".join(
         f"{difference.kind.replace('_', ' ')}: {difference.detail}"
         for difference in step.differences[:DIFFERENCES_SHOWN]
     )
     for metric, score in step_metrics(step).items():
-        yield MetricRecord(
+        yield Record(
             step.case_id,
             model,
             step.run,

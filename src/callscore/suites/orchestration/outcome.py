@@ -66,7 +66,9 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def has_unfinished_plans(self) -> bool:
         """Whether a search for the distance of two plans was cut off (C-117)."""
-        return any(record.plan is not None and record.plan.approximate for record in self.records)
+        return any(
+            record.plan is not None and record.plan.approximate for record in self.records
+        ) or any(isinstance(row, Row) and row.approximate_plans for row in self.rows)
 
     @property
     def signature(self) -> str:
