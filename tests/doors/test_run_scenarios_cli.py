@@ -11,7 +11,7 @@ import pytest
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from scenario_runs import PERFECT, SAMPLES, SCENARIOS, STEPS, scenarios, tool_calling
-from stub_servers import Answer, Behaviour, Request, chat_completion, serving
+from stub_servers import Answer, Behaviour, Request, chat, chat_completion, serving
 
 CARDS = str(SAMPLES / "orchestration" / "cards" / "EN")
 HASTY = {
@@ -309,6 +309,19 @@ def test_nothing_in_a_markdown_trajectory_is_markup(tmp_path: Path) -> None:
     assert "not a heading" not in outside
     assert "javascript" not in outside
     assert text.count("# not a heading") == STEPS
+
+
+@pytest.mark.parametrize("name", ["t.md", "t.jsonl"])
+def test_s19_a_trajectory_speaks_to_no_terminal(tmp_path: Path, name: str) -> None:
+    said = "\x1b[2J\x9b31m\u202eend"
+    with serving(chat(said)) as stub:
+        path = eval_file(tmp_path, [remote(stub.url)], data=SCENARIOS)
+        told("run", path, "--trajectories", tmp_path / name)
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    assert text.count("end") >= STEPS
+    assert not set(said[:-3]) - set("[2J31m") & set(text)
+    if name == "t.jsonl":
+        assert json.loads(text.splitlines()[0])["reply"]["text"] == said
 
 
 def text_outside_fences(text: str) -> str:

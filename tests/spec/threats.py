@@ -193,6 +193,7 @@ PROOFS: Mapping[str, Proof] = {
             ),
             "report/test_numbers.py": ("test_text_from_outside_is_one_harmless_line",),
             _SOURCES: ("test_s19_commands_print_through_one_filter",),
+            "doors/test_run_scenarios_cli.py": ("test_s19_a_trajectory_speaks_to_no_terminal",),
             "threats/test_terminal.py": (
                 "test_s19_no_field_of_a_file_or_a_server_reaches_the_terminal",
                 "test_s19_no_word_that_was_typed_reaches_the_terminal",

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from callscore.core.case import Failed, Prompt, Reply
+from callscore.report.safe_text import escaped
 from callscore.report.trajectory_markdown import heading, step_markdown
 from callscore.running.scenario_replies import (
     NOT_RUN,
@@ -50,7 +51,7 @@ class Trajectories:
             record = found.get((step.case.id, step.run))
             line = _line(replies.model, step, record, history)
             if not self._is_markdown:
-                self._file.write(msgspec.json.encode(line) + b"\n")
+                self._file.write(escaped(msgspec.json.encode(line)) + b"\n")
                 continue
             if step.run != run:
                 run, seen = step.run, ()
