@@ -25,7 +25,8 @@ from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
 from callscore.scoring.scorecards import scorecard
 from callscore.store.files import check_targets, lines_of, written_whole
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import as_written, near_misses, read_case_id
+from callscore.store.records import near_misses, read_case_id
+from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog
 from callscore.suites.calls import spec

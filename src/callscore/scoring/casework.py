@@ -23,7 +23,7 @@ from callscore.scoring.cases import Opened
 from callscore.scoring.citations import uncited_scores
 from callscore.scoring.examining import NOTHING_FOUND, Examined
 from callscore.scoring.results import error_of, result_of, verdict_record
-from callscore.store.records import VerdictRecord
+from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites import catalog
 from callscore.suites.calls.approximation import mark_approximate, with_failures

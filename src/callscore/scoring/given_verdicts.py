@@ -8,7 +8,7 @@ from callscore.core.framework import WHOLE
 from callscore.core.judging import Item, Verdict
 from callscore.scoring.casework import GivenVerdicts
 from callscore.store.files import Line
-from callscore.store.records import VerdictRecord, read_verdict
+from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.suites import catalog
 from callscore.suites.calls.whole_scores import checked_whole
 

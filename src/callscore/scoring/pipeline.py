@@ -41,11 +41,8 @@ from callscore.scoring.casework import (
 from callscore.scoring.examining import Examiner
 from callscore.scoring.given_verdicts import checked_metric, given_on
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.records import (
-    read_output_head,
-    read_output_heads,
-    read_verdict,
-)
+from callscore.store.records import read_output_head, read_output_heads
+from callscore.store.verdict_records import read_verdict
 from callscore.store.worklists import OnOpen, VerdictLines
 from callscore.suites.calls.floors.strategy import Floor
 from callscore.suites.calls.floors.tally import Floors

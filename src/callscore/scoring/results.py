@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from callscore.core.case import Case, Failed
 from callscore.core.judging import Verdict
 from callscore.core.scorecard import CaseResult
-from callscore.store.records import VerdictRecord
+from callscore.store.verdict_records import VerdictRecord
 from callscore.suites.calls.tally import Answer
 
 

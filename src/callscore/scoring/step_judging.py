@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.judging import Verdict
 from callscore.scoring.examining import Examiner
 from callscore.scoring.scorecards import judging_of
-from callscore.store.records import VerdictRecord
+from callscore.store.verdict_records import VerdictRecord
 from callscore.suites.orchestration.call.questions import Answers, InTurn, Recorded
 from callscore.suites.orchestration.outcome import About
 from callscore.suites.orchestration.scenario.cases import judged_case

@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.errors import DataError
 from callscore.core.judging import Verdict
-from callscore.store.records import VerdictRecord, read_verdict
+from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED, Recorded
 from callscore.suites.orchestration.outcome import Outcome

@@ -17,7 +17,7 @@ from callscore.judges.reliability import Reliability, check
 from callscore.judges.rubric import Rubric, shipped
 from callscore.scoring.examiners import opened_examiner
 from callscore.scoring.examining import Examiner
-from callscore.store.records import VerdictRecord, read_verdict
+from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
 from callscore.suites import catalog
 from callscore.suites.calls.catalog import offered_for

@@ -1,4 +1,4 @@
-"""The three records that enter from files: cases, outputs, verdicts (strict, with clear errors)."""
+"""Cases and outputs as they enter from files: strict, with clear errors."""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 import math
@@ -11,7 +11,6 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.case import Case, Failed, Reply, Turn
 from callscore.core.errors import DataError
-from callscore.core.framework import DOCUMENT, WHOLE
 from callscore.core.nearest import instead_of, nearest
 from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, numbered
@@ -75,46 +74,6 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Calls of tools beside or instead of `output`: steps of scenarios."""
 
 
-class VerdictRecord(msgspec.Struct, frozen=True):
-    """One line of a verdicts file."""
-
-    case_id: str
-    metric: str
-    item: str | int
-    model: str | None = None
-    run: int = 1
-    verdict: str | None = None
-    value: float | None = None
-    text: str = ""
-    quote: str = ""
-    source: str = ""
-    by: str = ""
-    approximate: bool = False
-    """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
-    expected_outcome_field: str = ""
-    """The field of the reference that the verdict rests on, where it names one."""
-    model_output_field: str = ""
-    """The same of the answer."""
-    note: str = ""
-    """Why, in words."""
-    judge: str | None = None
-    """Labels only: the word that a judge gave on the same item."""
-
-
-class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A score of a whole metric in the five keys of the framework, and whose it is (C-100)."""
-
-    case_id: str
-    metric: str
-    score: float
-    expected_outcome_reference: Any
-    model_output_observed: Any
-    reason: str
-    model: str | None = None
-    run: int = 1
-    by: str = DOCUMENT
-
-
 _ENCODE = msgspec.json.Encoder().encode
 _SORTED = msgspec.json.Encoder(order="sorted")
 _ANY = msgspec.json.Decoder()
@@ -166,7 +125,7 @@ def read_case(line: Line) -> Case:
         # Keys that no case has are not encoded again, and make the careful reader look.
         if strict_json.is_whole(line.raw, encoded) and not strict_json.may_be_deep(encoded):
             return case
-    return _converted(_strict(line), Case, line)
+    return converted(strict_value(line), Case, line)
 
 
 def canonical_case(case: Case, line: Line) -> bytes:
@@ -177,7 +136,7 @@ def canonical_case(case: Case, line: Line) -> bytes:
     known = _SORTED.encode(case)
     if strict_json.is_whole(line.raw, known):
         return known
-    unread = _unread(_as_it_is(line) or _strict(line))
+    unread = _unread(_as_it_is(line) or strict_value(line))
     return known + _SORTED.encode(unread) if unread else known
 
 
@@ -228,19 +187,19 @@ def read_output(line: Line) -> OutputRecord:
         record = _typed(_OUTPUT, line)
     # What the model said stands in both as it is: its faults are its own, not the file's.
     if not strict_json.is_whole(line.raw, _ENCODE(record)):
-        _strict(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
+        strict_value(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run is not msgspec.UNSET and record.run < 1:
-        raise _at(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
+        raise at_line(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     cost = record.cost_usd
     if cost is not None and not 0 <= COSTS_ADDED_UP * cost < math.inf:
         what = "negative" if cost < 0 else "beyond what can be added up"
-        raise _at(
+        raise at_line(
             line, DataError(f"{cost} is {what}; expected 0 or more dollars", field="cost_usd")
         )
     if not isinstance(record.tool_calls, list | None):
-        raise _at(line, DataError("expected a list of calls", field="tool_calls"))
+        raise at_line(line, DataError("expected a list of calls", field="tool_calls"))
     if not record.output and not record.error and record.tool_calls is None:
-        raise _at(line, DataError("missing; expected `output`, or `error`", field="output"))
+        raise at_line(line, DataError("missing; expected `output`, or `error`", field="output"))
     return record
 
 
@@ -255,58 +214,6 @@ def _envelope(raw: bytes, record: OutputRecord) -> bytes:
     if not raw.startswith(said, at):
         return raw.replace(said, b"0", 1)
     return raw[:at] + b"0" + raw[at + len(said) :]
-
-
-def read_verdict(line: Line) -> VerdictRecord:
-    """The verdict on a line: a word or a value, never both, never neither; or a five-key record."""
-    value = _strict(line)
-    if is_five_key(value):
-        return _of_whole(_converted(value, FiveKeyRecord, line))
-    record = _converted(value, VerdictRecord, line)
-    if (record.verdict is None) == (record.value is None):
-        raise _at(line, DataError("expected either a word here or a `value`", field="verdict"))
-    return record
-
-
-def is_five_key(value: Any) -> bool:
-    """Whether a line scores a metric as a whole, in the keys of the framework."""
-    return isinstance(value, dict) and "score" in value and "item" not in value
-
-
-def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
-    return VerdictRecord(
-        case_id=record.case_id,
-        metric=record.metric,
-        item=WHOLE,
-        model=record.model,
-        run=record.run,
-        value=record.score,
-        text=_as_text(record.expected_outcome_reference),
-        quote=_as_text(record.model_output_observed),
-        by=record.by,
-        note=record.reason,
-    )
-
-
-def as_written(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
-    """A verdict in the form in which it is kept in a file."""
-    if record.item != WHOLE or record.value is None:
-        return record
-    return FiveKeyRecord(
-        case_id=record.case_id,
-        metric=record.metric,
-        score=record.value,
-        expected_outcome_reference=record.text,
-        model_output_observed=record.quote,
-        reason=record.note,
-        model=record.model,
-        run=record.run,
-        by=record.by,
-    )
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def run_of(record: OutputRecord) -> int:
@@ -339,11 +246,12 @@ def _text(raw: bytes) -> str | bytes:
         return raw
 
 
-def _strict(line: Line) -> Any:
+def strict_value(line: Line) -> Any:
+    """The JSON of a line, read strictly; raises DataError."""
     try:
         return strict_json.decode(line.raw, max_bytes=len(line.raw)).value
     except strict_json.JsonFault as fault:
-        raise _at(line, _json_error(fault)) from None
+        raise at_line(line, _json_error(fault)) from None
 
 
 def _json_error(fault: strict_json.JsonFault) -> DataError:
@@ -355,11 +263,11 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
     try:
         return decoder.decode(line.raw)
     except msgspec.ValidationError as error:
-        raise _at(line, _type_error(error, _as_it_is(line))) from None
+        raise at_line(line, _type_error(error, _as_it_is(line))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Only lone surrogates get past the strict reader here; it has replaced them.
         return _typed(
-            decoder, msgspec.structs.replace(line, raw=msgspec.json.encode(_strict(line)))
+            decoder, msgspec.structs.replace(line, raw=msgspec.json.encode(strict_value(line)))
         )
 
 
@@ -371,12 +279,13 @@ def _as_it_is(line: Line) -> Any:
         return None
 
 
-def _converted(value: Any, kind: type[T], line: Line) -> T:
+def converted(value: Any, kind: type[T], line: Line) -> T:
+    """A value as a record of this type; raises DataError."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         problem = _type_error(error, value).located("", _case_named_in(value))
-        raise _at(line, problem) from None
+        raise at_line(line, problem) from None
 
 
 def _case_named_in(record: Any) -> str:
@@ -409,7 +318,7 @@ def _keys_at(record: Any, path: str) -> Iterable[str]:
 
 def near_misses(line: Line) -> list[DataError]:
     """Keys of a case that are nearly documented ones, and say nothing as they are."""
-    record = _strict(line)
+    record = strict_value(line)
     known = Case.__struct_fields__
     return [
         DataError(f"is read by nobody; did you mean {near}?", field=key, place=line.place)
@@ -418,6 +327,7 @@ def near_misses(line: Line) -> list[DataError]:
     ]
 
 
-def _at(line: Line, error: DataError) -> DataError:
+def at_line(line: Line, error: DataError) -> DataError:
+    """The error with the file and line that it is about."""
     placed = line if line.number else numbered(line)
     return error.located(placed.place)

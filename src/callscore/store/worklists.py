@@ -23,7 +23,7 @@ from callscore.store.files import (
     open_for_reading,
     written_whole,
 )
-from callscore.store.records import is_five_key
+from callscore.store.verdict_records import is_five_key
 
 CSV, JSONL = ".csv", ".jsonl"
 ACTING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")

@@ -1,0 +1,103 @@
+"""Verdicts of people and judges: one line each, or in the five keys of the framework."""
+
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import DataError
+from callscore.core.framework import DOCUMENT, WHOLE
+from callscore.store.files import Line
+from callscore.store.records import at_line, converted, strict_value
+
+
+class VerdictRecord(msgspec.Struct, frozen=True):
+    """One line of a verdicts file."""
+
+    case_id: str
+    metric: str
+    item: str | int
+    model: str | None = None
+    run: int = 1
+    verdict: str | None = None
+    value: float | None = None
+    text: str = ""
+    quote: str = ""
+    source: str = ""
+    by: str = ""
+    approximate: bool = False
+    """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
+    expected_outcome_field: str = ""
+    """The field of the reference that the verdict rests on, where it names one."""
+    model_output_field: str = ""
+    """The same of the answer."""
+    note: str = ""
+    """Why, in words."""
+    judge: str | None = None
+    """Labels only: the word that a judge gave on the same item."""
+
+
+class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A score of a whole metric in the five keys of the framework, and whose it is (C-100)."""
+
+    case_id: str
+    metric: str
+    score: float
+    expected_outcome_reference: Any
+    model_output_observed: Any
+    reason: str
+    model: str | None = None
+    run: int = 1
+    by: str = DOCUMENT
+
+
+def read_verdict(line: Line) -> VerdictRecord:
+    """The verdict on a line: a word or a value, never both, never neither; or a five-key record."""
+    value = strict_value(line)
+    if is_five_key(value):
+        return _of_whole(converted(value, FiveKeyRecord, line))
+    record = converted(value, VerdictRecord, line)
+    if (record.verdict is None) == (record.value is None):
+        raise at_line(line, DataError("expected either a word here or a `value`", field="verdict"))
+    return record
+
+
+def is_five_key(value: Any) -> bool:
+    """Whether a line scores a metric as a whole, in the keys of the framework."""
+    return isinstance(value, dict) and "score" in value and "item" not in value
+
+
+def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
+    return VerdictRecord(
+        case_id=record.case_id,
+        metric=record.metric,
+        item=WHOLE,
+        model=record.model,
+        run=record.run,
+        value=record.score,
+        text=_as_text(record.expected_outcome_reference),
+        quote=_as_text(record.model_output_observed),
+        by=record.by,
+        note=record.reason,
+    )
+
+
+def as_written(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
+    """A verdict in the form in which it is kept in a file."""
+    if record.item != WHOLE or record.value is None:
+        return record
+    return FiveKeyRecord(
+        case_id=record.case_id,
+        metric=record.metric,
+        score=record.value,
+        expected_outcome_reference=record.text,
+        model_output_observed=record.quote,
+        reason=record.note,
+        model=record.model,
+        run=record.run,
+        by=record.by,
+    )
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
