@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
+from callscore.core.nearest import nearest
 from callscore.metrics.text import n1
 from callscore.suites.calls.asked import texts
 from callscore.suites.calls.emptiness import LONGEST_PLACEHOLDER, is_empty
@@ -53,7 +54,7 @@ CONFIG_KEYS = frozenset(
 """The keys of a config that are understood (C-123)."""
 ALIKE = 0.8
 """How alike another key must be to be taken for a misspelt one."""
-MOST_NAMED = 10
+MOST_NAMED, LONGEST_KEY = 10, 64
 
 
 def contradictions(case: Case, reference: object) -> Iterator[DataError]:
@@ -107,20 +108,8 @@ def _misspelt(config: JsonObject) -> Iterator[DataError]:
 
 @lru_cache(maxsize=1024)
 def nearest_key(key: str) -> str | None:
-    """The known key that one is likely to be meant for; None where it is nothing like any."""
-    from difflib import SequenceMatcher  # seldom: configs have the same few keys in every case
-
-    form = _plain(key)
-    likeness = {
-        known: SequenceMatcher(None, form, _plain(known), autojunk=False).ratio()
-        for known in sorted(CONFIG_KEYS)
-    }
-    known = max(likeness, key=likeness.__getitem__)
-    return known if likeness[known] >= ALIKE else None
-
-
-def _plain(key: str) -> str:
-    return "".join(filter(str.isalnum, key[:64])).casefold()
+    """The known key that one is likely to be meant for; remembered, as all cases have the same."""
+    return nearest(key[:LONGEST_KEY], sorted(CONFIG_KEYS), ALIKE)
 
 
 def _unlisted(reference: EntityReference) -> Iterator[DataError]:
