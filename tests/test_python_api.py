@@ -198,7 +198,8 @@ class TestOptions:
         ours = set(inspect.signature(callscore.score).parameters)
         assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
         ours = set(inspect.signature(callscore.run).parameters)
-        assert set(RunOptions.__struct_fields__) - ours == {"card", "log"}
+        of_commands, of_scenarios = {"card", "log"}, {"mode", "export", "trajectories"}
+        assert set(RunOptions.__struct_fields__) - ours == of_commands | of_scenarios
 
     def test_a_judge_that_is_none_is_named(self) -> None:
         with pytest.raises(UsageError, match="^judge 'ofline'; expected none, offline, or a YAML"):

@@ -64,6 +64,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     results: str | os.PathLike[str] | None = None,
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
+    open_items: str | os.PathLike[str] | None = None,
     progress: Progress = no_progress,
 ) -> Scorecard:
     """Score stored outputs against their cases (the calls suite), as `callscore score` does.
@@ -90,6 +91,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         results: Write one JSON line a case, model and run.
         records: Write one JSON line a case, model, run and metric.
         save_verdicts: Write what judge and embedder said, as a verdicts file.
+        open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
         progress: Is told how many cases of how many are scored.
     """
     who = judge_choice(os.fspath(judge)) if isinstance(judge, (str, os.PathLike)) else judge
@@ -107,7 +109,12 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    targets = Targets(as_path(results), as_path(records), as_path(save_verdicts))
+    targets = Targets(
+        as_path(results),
+        as_path(records),
+        as_path(save_verdicts),
+        open_items=as_path(open_items),
+    )
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
     return off_loop(lambda: _score_given(given, config, targets, progress))
 

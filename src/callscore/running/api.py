@@ -34,6 +34,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     results: str | os.PathLike[str] | None = None,
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
+    open_items: str | os.PathLike[str] | None = None,
+    accept_changed: bool = False,
     on_event: OnEvent = unwatched,
     trust_config: bool = False,
 ) -> Scorecard:
@@ -49,6 +51,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         results: Write one JSON line a case, model and run.
         records: Write one JSON line a case, model, run and metric.
         save_verdicts: Write what judge and embedder said, as a verdicts file.
+        open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
+        accept_changed: With `resume`, begin a new run where the file or its data have changed.
         on_event: Is told what happens, in the thread that asks.
         trust_config: Let the file send keys to hosts that they were never sent to.
 
@@ -63,6 +67,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         results=as_path(results),
         records=as_path(records),
         save_verdicts=as_path(save_verdicts),
+        open_items=as_path(open_items),
+        accept_changed=accept_changed,
     )
     loaded = load_eval(Path(config), as_path(store))
     return off_loop(lambda: _run(loaded, options, on_event, trust_config=trust_config))
