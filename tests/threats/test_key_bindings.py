@@ -131,7 +131,8 @@ def test_s14_no_file_outside_of_home_and_project_is_sent_as_a_key(
 
 
 def hosts_file(folder: Path) -> list[str]:
-    return ["run", str(eval_file(folder, [remote("https://nobody.invalid/v1")])), "--no-preflight"]
+    path = eval_file(folder, [remote("https://nobody.invalid/v1")], attempts={"most": 1})
+    return ["run", str(path), "--no-preflight"]
 
 
 def test_s14_in_ci_a_run_is_refused_before_anything_is_sent_and_an_option_lets_it_go(
