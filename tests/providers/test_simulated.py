@@ -26,7 +26,7 @@ PROMPT = Prompt(())
 
 
 def sample_cases() -> list[Case]:
-    return [read_case(line) for line in lines_of([CASES])]
+    return [read_case(line)[0] for line in lines_of([CASES])]
 
 
 def simulated(**params: Any) -> SimulatedProvider:

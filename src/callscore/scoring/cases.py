@@ -24,7 +24,11 @@ from callscore.store.records import (
 )
 from callscore.suites import catalog
 from callscore.suites.calls.asked import EmotionsOfData
-from callscore.suites.calls.contradictions import contradictions, refuse_contradiction
+from callscore.suites.calls.contradictions import (
+    contradictions,
+    may_contradict,
+    refuse_contradiction,
+)
 
 
 class Opened(msgspec.Struct, frozen=True, gc=False):
@@ -33,6 +37,8 @@ class Opened(msgspec.Struct, frozen=True, gc=False):
     case: Case
     task: Task[Any, Any]
     reference: Any
+    content: bytes = b""
+    """The case as canonical JSON, where it was read to be scored (C-132)."""
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
@@ -44,7 +50,8 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 
     def add_to(self, digest: Digest) -> None:
         """Take the case into the hash of its data set: its content, not its bytes        C-132"""
-        digest.update(canonical_case(self.opened.case, self.line) + b"\n")
+        opened = self.opened
+        digest.update((opened.content or canonical_case(opened.case, self.line)) + b"\n")
 
 
 class Digest(Protocol):
@@ -61,12 +68,12 @@ def open_case(
 
     Asking needs no reference: `for_scoring=False` saves reading it where it was checked before.
     """
-    case = read_case(line) if for_scoring else read_checked_case(line)
+    case, content = read_case(line) if for_scoring else (read_checked_case(line), b"")
     try:
         task = tasks[case.task]
         reference = task.reference(case) if for_scoring else None
         refuse_contradiction(reference)
-        return Opened(case, task, reference)
+        return Opened(case, task, reference, content)
     except KeyError:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
@@ -143,6 +150,8 @@ class Contradicted:
 
     def look(self, opened: Opened, line: Line) -> None:
         """Check the reference of one case."""
+        if not may_contradict(opened.case, opened.reference):
+            return
         found = next(contradictions(opened.case, opened.reference), None)
         if found is not None:
             self._cases += 1

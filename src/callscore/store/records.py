@@ -117,15 +117,19 @@ def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence
         return ()
 
 
-def read_case(line: Line) -> Case:
-    """The case on a line: strict JSON, no duplicate keys, documented types."""
+def read_case(line: Line) -> tuple[Case, bytes]:
+    """The case on a line: strict JSON, no duplicate keys, documented types; and its content
+
+    The content is canonical JSON (C-132): what tells whether every key was read serves as that.
+    """
     case = _decoded(line)
     if case is not None:
-        encoded = _ENCODE(case)
+        content = _SORTED.encode(case)
         # Keys that no case has are not encoded again, and make the careful reader look.
-        if strict_json.is_whole(line.raw, encoded) and not strict_json.may_be_deep(encoded):
-            return case
-    return converted(strict_value(line), Case, line)
+        if strict_json.is_whole(line.raw, content) and not strict_json.may_be_deep(content):
+            return case, content
+    case = converted(strict_value(line), Case, line)
+    return case, canonical_case(case, line)
 
 
 def canonical_case(case: Case, line: Line) -> bytes:
@@ -154,7 +158,7 @@ def _unread(record: dict[str, Any]) -> list[Any]:
 
 def read_checked_case(line: Line) -> Case:
     """The case on a line that `read_case` has accepted before: the same value, read faster."""
-    return _decoded(line) or read_case(line)
+    return _decoded(line) or read_case(line)[0]
 
 
 def _decoded(line: Line) -> Case | None:

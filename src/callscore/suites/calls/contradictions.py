@@ -57,6 +57,19 @@ ALIKE = 0.8
 MOST_NAMED, LONGEST_KEY = 10, 64
 
 
+def may_contradict(case: Case, reference: object) -> bool:
+    """A quick look that spares most cases the careful one: whether there is anything to check."""
+    config = case.config
+    if config and not config.keys() <= CONFIG_KEYS:
+        return True
+    kind = type(reference)
+    if kind is EntityReference:
+        return NOT_CONFIGURED in reference.flags  # type: ignore[attr-defined]  # of this kind
+    if kind is TextReference:
+        return bool(config.get("required_fields"))
+    return kind is TranslationReference
+
+
 def contradictions(case: Case, reference: object) -> Iterator[DataError]:
     """What in a reference, or between it and its config, cannot all be met        C-131"""
     if not case.config.keys() <= CONFIG_KEYS:

@@ -24,6 +24,8 @@ LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 """So many characters are looked at before a text is normalised to be sure."""
 
+LONGEST_OPENING = 4
+_BEGINNINGS = tuple(sorted({word[:LONGEST_OPENING] for word in PLACEHOLDERS}))
 _OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
     char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
@@ -40,6 +42,11 @@ def is_empty(value: Any) -> bool:
         return value is None or value == [] or value == {}
     if not value or value[0] in _FILLED:
         return not value
+    opening = value[:LONGEST_OPENING]
+    if opening[1:2].isdigit():  # no placeholder has one
+        return False
+    if opening[0].isalnum() and opening.isascii() and not opening.lower().startswith(_BEGINNINGS):
+        return False
     if sum(map(str.isalnum, value[:LONGEST_LOOK])) > LONGEST_PLACEHOLDER:
         return False
     return not any(map(str.isalnum, value)) or n2(value) in PLACEHOLDERS
