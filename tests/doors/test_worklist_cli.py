@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 import callscore
-from builders import Json, form, output, qa_case, question
+from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.judges.rubric import CANNOT_TELL
 from callscore.store.worklists import COLUMNS, harmless
 from callscore.suites.calls.catalog import OFFERED
 from commands import run
 from eval_files import eval_file, read_json, read_lines
+from scripted import ScriptedJudge
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
 ORCHESTRATION = Path(callscore.__file__).parent / "demo" / "orchestration"
@@ -178,8 +179,25 @@ def test_a_list_of_another_form_is_refused_before_any_work(tmp_path: Path) -> No
 
 def test_a_judge_leaves_open_only_what_it_could_not_decide(tmp_path: Path) -> None:
     listed = tmp_path / "list.jsonl"
-    score(*small(tmp_path), "--judge", "offline", "--open-items", listed)
+    cases, _, outputs = small(tmp_path)
+    callscore.score(
+        str(cases), str(outputs), judge=ScriptedJudge(), embedder="none", open_items=listed
+    )
     assert rows_of(listed) == []
+
+
+def test_an_estimate_is_no_verdict_and_stays_on_the_list(tmp_path: Path) -> None:
+    cases, outputs = tmp_path / "cases.jsonl", tmp_path / "outputs.jsonl"
+    answer = text_outcome()
+    answer["summary"] = {**answer["summary"], "call_purpose": "Refund of a double charge"}
+    cases.write_text(json.dumps(text_case()), encoding="utf-8")
+    outputs.write_text(json.dumps(output("c1", answer)), encoding="utf-8")
+    args = ("score", cases, "--outputs", outputs, "--embedder", "none", "--open-items")
+    alone, estimated = tmp_path / "alone.jsonl", tmp_path / "estimated.jsonl"
+    assert run(*args, alone).returncode == 0
+    assert run(*args, estimated, "--judge", "offline").returncode == 0
+    assert read_lines(estimated) == read_lines(alone) != []
+    assert all(line["words"][-1] == "cannot_tell" for line in read_lines(alone))
 
 
 def test_a_run_lists_what_is_open_in_both_suites(tmp_path: Path) -> None:

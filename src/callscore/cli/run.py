@@ -60,6 +60,7 @@ FILE = click.Path(path_type=Path)
     type=FILE,
     help="Write every step of scenarios: JSON lines, or Markdown (.md).",
 )
+@click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
@@ -82,6 +83,7 @@ def run(
     mode: Mode | None,
     export: Path | None,
     trajectories: Path | None,
+    all_rows: bool,
     store: Path | None,
     log: Path | None,
     no_preflight: bool,
@@ -132,7 +134,7 @@ def run(
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
         with whoever_listens():
-            _show(prepared, ran, json_file)
+            _show(prepared, ran, json_file, all_rows=all_rows)
         _decide(prepared, ran, require_complete)
 
 
@@ -217,7 +219,7 @@ def _show_estimate(prepared: Prepared) -> None:
         say("Before that, one small request each shows whether models and judges answer.")
 
 
-def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
+def _show(prepared: Prepared, ran: Ran, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
     from callscore.report.free_running_terminal import free_running_lines
     from callscore.report.orchestration_models import side_by_side
@@ -234,7 +236,8 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None) -> None:
         sys.stdout.buffer.write(run_document(ran))
         return
     if ran.card is not None:
-        output.print_card(ran.card, f"{prepared.config.name} · {ran.card.framework}")
+        title = f"{prepared.config.name} · {ran.card.framework}"
+        output.print_card(ran.card, title, all_rows=all_rows)
     for score in ran.orchestration.values():
         say(render(score.document))
         for line in free_running_lines(score.document):

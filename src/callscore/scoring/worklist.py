@@ -10,15 +10,13 @@ from callscore.judges.evidence import PLACES
 from callscore.judges.rubric import CANNOT_TELL, shipped
 from callscore.scoring.case_steps import MeasuredAnswer, ReadCase, ask_after
 from callscore.store.worklists import OpenItem
+from callscore.suites.calls.text.summary import PURPOSE
 from callscore.suites.calls.translation import outcomes
 from callscore.suites.calls.translation.judged import FLUENCY
 
 
 def still_open(questions: Iterable[Question], verdicts: Verdicts) -> list[Question]:
-    """The questions with words to choose from that no verdict answers.
-
-    An abstention on fluency is no answer: the sentence still awaits its anchor (C-69).
-    """
+    """The questions with words to choose from that no verdict answers; an estimate is none."""
     return [
         question
         for question in questions
@@ -28,9 +26,11 @@ def still_open(questions: Iterable[Question], verdicts: Verdicts) -> list[Questi
 
 
 def _answers(question: Question, given: Sequence[Verdict]) -> bool:
-    if question.metric == FLUENCY:
-        return any(verdict.verdict != CANNOT_TELL for verdict in given)
-    return bool(given)
+    """Whether verdicts decide a question; abstaining decides neither purpose nor fluency (C-69)."""
+    exact = [verdict for verdict in given if not verdict.approximate]
+    if question.metric == FLUENCY or question.item == PURPOSE:
+        return any(verdict.verdict != CANNOT_TELL for verdict in exact)
+    return bool(exact)
 
 
 def waiting_items(
@@ -74,6 +74,6 @@ def open_items(
             text=question.text,
             compare_with=rubric.compared(question.reference if rubric.against_from else ""),
             question=rubric.question,
-            words=tuple(rubric.words),
+            words=tuple(sorted(rubric.words, key=CANNOT_TELL.__eq__)),
             quote_from="; ".join(quoting),
         )

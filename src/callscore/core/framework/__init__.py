@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 
 import msgspec
 
@@ -62,4 +62,4 @@ def framework_digest() -> str:
 
 
 def _read(name: str) -> bytes:
-    return (resources.files(__package__) / name).read_bytes()
+    return Path(__file__).with_name(name).read_bytes()

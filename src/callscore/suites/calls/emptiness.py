@@ -25,7 +25,7 @@ LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
 """So many characters are looked at before a text is normalised to be sure."""
 
 LONGEST_OPENING = 4
-_BEGINNINGS = tuple(sorted({word[:LONGEST_OPENING] for word in PLACEHOLDERS}))
+_BEGINNINGS = tuple(sorted({word[:LONGEST_OPENING].split()[0] for word in PLACEHOLDERS}))
 _OPENINGS = frozenset(word[0] for word in PLACEHOLDERS)
 _FILLED = frozenset(
     char for char in map(chr, range(128)) if char.isalnum() and char.lower() not in _OPENINGS
