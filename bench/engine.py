@@ -10,12 +10,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from callscore.core.calling import Call
 from callscore.core.case import Reply
-from callscore.core.run_words import Item, Ledger, Limits, ModelSpec, Price, Stored, Work
-from callscore.engine.plan import Plan, PlannedModel
+from callscore.core.provider import ProviderRequest
+from callscore.core.run import CachedReply, Item, Ledger, Limits, ModelSpec, Price, Work
+from callscore.engine.plan import PlannedModel, Workload
 from callscore.engine.run import generate
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
@@ -27,16 +27,16 @@ LIMIT_US = 100.0
 class NoLedger:
     """Keeps nothing: the floor beside which the journal is measured."""
 
-    def stored(self, key: bytes) -> Stored | None:
+    def stored(self, key: bytes) -> CachedReply | None:
         return None
 
-    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
         return None
 
     def release(self, key: bytes) -> None:
         return
 
-    async def keep(self, item: Item, stored: Stored) -> None:
+    async def keep(self, item: Item, stored: CachedReply) -> None:
         return
 
     async def note(self, item: Item) -> None:
@@ -49,14 +49,14 @@ class NoLedger:
 def works() -> Iterator[Work]:
     for number in range(CALLS):
         key = blake2b(b"%d" % number, digest_size=32).digest()
-        call = Call(key, "m", b"x" * 2_600, 650, 500)
+        call = ProviderRequest(key, "m", b"x" * 2_600, 650, 500)
         yield Work(f"case-{number}", "m", 1, call, "qa")
 
 
 async def answer_all(ledger: Ledger) -> None:
     spec = ModelSpec("m", "scripted", "m", price=Price(1, 2), limits=Limits(AT_ONCE))
-    plan = Plan({"m": PlannedModel(spec, ScriptedProvider(), works(), CALLS)})
-    await generate(plan, ledger, lambda event: None, Stop())
+    plan = Workload({"m": PlannedModel(spec, ScriptedProvider(), works(), CALLS)})
+    await generate(plan, ledger, lambda event: None, Shutdown())
 
 
 async def keep_all(run: OpenRun) -> None:
@@ -66,7 +66,7 @@ async def keep_all(run: OpenRun) -> None:
     async def worker() -> None:
         for work in wanted:
             item = Item(work.case_id, work.model, 1, work.task, work.call.key, None, True)
-            await run.keep(item, Stored(work.call.key, reply))
+            await run.keep(item, CachedReply(work.call.key, reply))
 
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
 

@@ -10,9 +10,9 @@ import msgspec
 
 from bench.labelled import labelled
 from callscore.core.case import Case, Malformed, Reply, Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.core.transcript import turns
-from callscore.scoring.examining import dossier_of
+from callscore.evaluate.judging import dossier_of
 from callscore.suites.calls import catalog
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
@@ -36,7 +36,7 @@ class Answered(NamedTuple):
         spoken = turns(self.case.transcript)
         return "\n".join(f"{turn.speaker}: {turn.text}" for turn in spoken)
 
-    def dossiers(self, *, benchmarks: bool) -> Sequence[Dossier]:
+    def dossiers(self, *, benchmarks: bool) -> Sequence[JudgeRequest]:
         """What a judge is shown: once for the answer and, with benchmarks, once for the case."""
         task = catalog.tasks(settings())[self.case.task]
         reference = task.reference(self.case)

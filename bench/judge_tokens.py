@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from bench.judge_calls import SAMPLES, Answered
 from callscore.judges.evidence import Sources, leaves_of, text_of
+from callscore.judges.items import Asked, sort_questions
 from callscore.judges.prompt import Composer, Request
 from callscore.judges.reading import read
 from callscore.judges.rubric import CANNOT_TELL, Place, shipped
-from callscore.judges.sheet import Asked, sort_questions
 from callscore.metrics.text import is_word_char
 
 AIM = 5

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from callscore.core.case import Message
 from callscore.engine.loop import run
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.judges.scripted import LiteralModel
-from callscore.running.preflight import PROMPT as PREFLIGHT
+from callscore.runner.preflight import PROMPT as PREFLIGHT
 
 JUDGE, FLOOR_JUDGE = "judge", "floor-judge"
 BYTES_A_TOKEN = 4
@@ -125,7 +125,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(response)
 
 
-async def serve(answers: Answers, stop: Stop) -> None:
+async def serve(answers: Answers, stop: Shutdown) -> None:
     """Serve on a free port, which is told on standard output, until somebody stops it."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(answers), "127.0.0.1", 0, backlog=1_000)

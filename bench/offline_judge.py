@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bench.labelled import auroc, interval, labelled, part
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
@@ -48,7 +48,7 @@ def main() -> None:
 def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
     """The call of a case, and what is expected, as the judge reads them"""
     turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in case["transcript"]]
-    return page(Dossier("text", turns, {}, reference, [], case["lang"]))
+    return page(JudgeRequest("text", turns, {}, reference, [], case["lang"]))
 
 
 def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:

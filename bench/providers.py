@@ -13,9 +13,9 @@ from pathlib import Path
 
 import aiohttp
 
-from callscore.core.calling import Answered
 from callscore.core.case import Message, Prompt
-from callscore.core.run_words import ModelSpec
+from callscore.core.provider import Answered
+from callscore.core.run import ModelSpec
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets

@@ -12,13 +12,13 @@ import click
 
 from callscore.cli.main import COMMANDS, callscore
 from callscore.core.case import Case, Prompt, Reply, Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
+from callscore.evaluate.judging import dossier_of
 from callscore.judges.document import prompt_of
+from callscore.judges.items import sort_questions
 from callscore.judges.prompt import Composer
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import LiteralModel
-from callscore.judges.sheet import sort_questions
-from callscore.scoring.examining import dossier_of
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.spec import MetricSpec
@@ -233,7 +233,7 @@ def _answer(prompt: Prompt) -> str:
     return f'```\n{{"items": [\n{told}\n]}}\n```\n'
 
 
-def _dossier(case: Case, answer: Mapping[str, Any]) -> Dossier:
+def _dossier(case: Case, answer: Mapping[str, Any]) -> JudgeRequest:
     task = catalog.tasks(spec.settings())[case.task]
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     asked = task.ask(reference, task.read(reference, reply))

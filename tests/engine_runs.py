@@ -7,20 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from callscore.core.calling import Answered, AttemptFailed, Call, FailureKind
 from callscore.core.case import Reply
-from callscore.core.run_words import (
-    Event,
-    Limits,
-    ModelSpec,
-    Outcome,
-    Price,
-    RunSummary,
-    Work,
-)
-from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
+from callscore.core.run import Completed, Event, Limits, ModelSpec, Price, RunSummary, Work
+from callscore.engine.plan import EngineOptions, PlannedModel, Workload
 from callscore.engine.run import generate
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from run_cases import HEADER, work_for
@@ -35,8 +27,8 @@ class Ran(NamedTuple):
     run_id: int
 
     @property
-    def outcomes(self) -> list[Outcome]:
-        return [event for event in self.events if isinstance(event, Outcome)]
+    def outcomes(self) -> list[Completed]:
+        return [event for event in self.events if isinstance(event, Completed)]
 
     def answers(self, model: str = "m") -> dict[str, tuple[str | bytes, float | None]]:
         found = {}
@@ -57,7 +49,7 @@ def attempt_failed(
 def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
     """Fails as told in the given attempts of every call, and answers else."""
 
-    def script(call: Call, attempt: int) -> Answered | AttemptFailed:
+    def script(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
         return by_attempt.get(attempt) or answer_ok(call, attempt)
 
     return ScriptedProvider(script)
@@ -94,24 +86,24 @@ def carry_out(
     models: Sequence[PlannedModel],
     options: EngineOptions | None = None,
     *,
-    on_event: Callable[[Event, Stop], None] = lambda event, stop: None,
-    on_start: Callable[[Stop], None] = lambda stop: None,
+    on_event: Callable[[Event, Shutdown], None] = lambda event, stop: None,
+    on_start: Callable[[Shutdown], None] = lambda stop: None,
     check_durable: bool = False,
     keep_events: bool = True,
 ) -> Ran:
     """A run from its beginning to its end, or as far as it comes."""
     path = folder / "journal.db"
-    plan = Plan({model.spec.name: model for model in models}, options or EngineOptions())
+    plan = Workload({model.spec.name: model for model in models}, options or EngineOptions())
     events: list[Event] = []
 
     async def run() -> RunSummary:
-        stop = Stop()
+        stop = Shutdown()
         on_start(stop)
 
         def listen(event: Event) -> None:
             if keep_events:
                 events.append(event)
-            if check_durable and isinstance(event, Outcome):
+            if check_durable and isinstance(event, Completed):
                 assert journal.stored(event.work.call.key) is not None
             on_event(event, stop)
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Case, Failed, Malformed, Message, Reply, Turn
-from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Verdicts
+from callscore.core.judging import Item, Judged, JudgeRequest, Question, Verdict, Verdicts
 from callscore.core.ports import Judge
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.core.task import Task
 from callscore.core.transcript import turns
+from callscore.judges.items import sort_questions
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import Composer, Request
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import LiteralModel
-from callscore.judges.sheet import sort_questions
 
 TURNS = (
     Turn("Good morning, this is Ana from Acme. How can I help you?", speaker="Agent", start=0.0),
@@ -43,19 +43,19 @@ def asked(
     return Question(metric or held.asks[0], item or text, text, reference, tuple(held.words))
 
 
-def dossier(*questions: Question, **changes: Any) -> Dossier:
+def dossier(*questions: Question, **changes: Any) -> JudgeRequest:
     """A dossier on one small call."""
-    built = Dossier("text", TURNS, {"language": "en"}, EXPECTED, questions)
+    built = JudgeRequest("text", TURNS, {"language": "en"}, EXPECTED, questions)
     return msgspec.structs.replace(built, **changes)
 
 
-def request(given: Dossier) -> Request:
+def request(given: JudgeRequest) -> Request:
     """The one request for a dossier."""
     (only,) = Composer(shipped()).requests(given, sort_questions(given, shipped()).asked)
     return only
 
 
-def judge(given: Dossier, by: Judge | None = None) -> Judged | Failed:
+def judge(given: JudgeRequest, by: Judge | None = None) -> Judged | Failed:
     """The dossier judged, by a literal reader unless somebody else is named."""
     return asyncio.run((by or LLMJudge(LiteralModel())).judge(given))
 
@@ -71,12 +71,12 @@ def by_item(given: Sequence[Verdict]) -> Verdicts:
     return {Item(verdict.metric, verdict.item): [verdict] for verdict in given}
 
 
-def dossier_of(task: Task[Any, Any], case: Case, answer: object) -> Dossier:
+def dossier_of(task: Task[Any, Any], case: Case, answer: object) -> JudgeRequest:
     """What a judge is shown of an answer to a case."""
     reference = task.reference(case)
     output = task.read(reference, Reply(json.dumps(answer)))
     assert not isinstance(output, Malformed), output
-    return Dossier(
+    return JudgeRequest(
         case.task,
         turns(case.transcript),
         case.config,
@@ -100,7 +100,7 @@ class WritingModel(LiteralModel):
         self._write = list(write)
         self.bodies: list[bytes] = []
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         self.bodies.append(call.body)
         return await super().attempt(call)
 

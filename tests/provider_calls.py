@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Message, Prompt, Tool
-from callscore.core.run_words import ModelSpec
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.run import ModelSpec
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
@@ -35,7 +35,7 @@ def secrets(**environment: str) -> Secrets:
     return Secrets({VARIABLE: KEY, **environment})
 
 
-def built(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> Call:
+def built(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> ProviderRequest:
     """The request, without sending it."""
     return make_provider(model, secrets(), Http()).call(prompt, repeat)
 

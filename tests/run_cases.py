@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from callscore.core.calling import Call
 from callscore.core.case import Reply
-from callscore.core.run_words import Item, Stored, Work
+from callscore.core.provider import ProviderRequest
+from callscore.core.run import CachedReply, Item, Work
 from callscore.store.run_records import RunHeader
 
 HEADER = RunHeader("trial", "config-1", "data-1", 10)
@@ -18,7 +18,7 @@ def key_of(*parts: object) -> bytes:
 
 def work_for(number: int, model: str = "m", run: int = 1) -> Work:
     case_id = f"case-{number}"
-    call = Call(
+    call = ProviderRequest(
         key=key_of(model, case_id, run),
         model=model,
         body=case_id.encode(),
@@ -33,6 +33,8 @@ def item_for(number: int, *, error: str | None = None, paid: bool = False) -> It
     return Item(work.case_id, work.model, work.run, work.task, work.call.key, error, paid)
 
 
-def stored_for(number: int, *, text: str | None = None, cost_usd: float | None = 0.5) -> Stored:
+def stored_for(
+    number: int, *, text: str | None = None, cost_usd: float | None = 0.5
+) -> CachedReply:
     reply = Reply(text or f"answer {number}", "stop", 90, 20, cost_usd)
-    return Stored(work_for(number).call.key, reply)
+    return CachedReply(work_for(number).call.key, reply)

@@ -17,11 +17,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from callscore.core.calling import Answered, Call
-from callscore.core.run_words import Event, Limits, ModelSpec, Outcome, Price
-from callscore.engine.plan import Plan, PlannedModel
+from callscore.core.provider import Answered, ProviderRequest
+from callscore.core.run import Completed, Event, Limits, ModelSpec, Price
+from callscore.engine.plan import PlannedModel, Workload
 from callscore.engine.run import generate
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
@@ -61,14 +61,14 @@ def write_line(path: Path, line: str) -> None:
 
 
 async def work_through(folder: Path, name: str, cases: int, journal: Journal) -> None:
-    def script(call: Call, attempt: int) -> Answered:
+    def script(call: ProviderRequest, attempt: int) -> Answered:
         point("sent")
         write_line(folder / "paid", call.key.hex())
         point("answered")
         return answer_ok(call, attempt)
 
     def on_event(event: Event) -> None:
-        if isinstance(event, Outcome) and not event.cached:
+        if isinstance(event, Completed) and not event.cached:
             write_line(folder / "told", event.work.call.key.hex())
             point("told")
 
@@ -77,8 +77,8 @@ async def work_through(folder: Path, name: str, cases: int, journal: Journal) ->
     # Processes with other names ask for other things.
     work = (work_for(n, run=len(name)) for n in range(cases))
     run = journal.open_run(RunHeader(name, "config", "data", cases), resume=True)
-    plan = Plan({"m": PlannedModel(spec, provider, work, cases)})
-    summary = await generate(plan, run, on_event, Stop())
+    plan = Workload({"m": PlannedModel(spec, provider, work, cases)})
+    summary = await generate(plan, run, on_event, Shutdown())
     point("ending")
     run.end(summary.status)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Judged, Question, Similarity, Verdict
+from callscore.core.judging import Judged, JudgeRequest, Question, Similarity, Verdict
 
 Words = Mapping[str, str] | Callable[[Question], str]
 
@@ -52,9 +52,9 @@ class ScriptedJudge:
         self._approximate = approximate
         self._fails = fails
         self._flags = flags
-        self.seen: list[Dossier] = []
+        self.seen: list[JudgeRequest] = []
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         self.seen.append(dossier)
         if self._fails:
             return Failed("judge", self._fails, 0.25)

@@ -11,10 +11,8 @@ import msgspec
 import pytest
 
 from builders import qa_case, question
-from callscore.core.errors import ConfigError
-from callscore.core.run_words import Limits, Price
-from callscore.evalfile.config import load_eval
-from callscore.evalfile.file import (
+from callscore.config.config import load_eval
+from callscore.config.file import (
     PROVIDERS,
     TASKS,
     AttemptsEntry,
@@ -24,6 +22,8 @@ from callscore.evalfile.file import (
     ModelEntry,
     ScenarioEntry,
 )
+from callscore.core.errors import ConfigError
+from callscore.core.run import Limits, Price
 from callscore.providers.simulated import SimulatedParams
 
 ROOT = Path(__file__).parent.parent

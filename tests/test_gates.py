@@ -8,11 +8,11 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore import score
+from callscore.config.file import GateEntry
+from callscore.config.gates import check_gates
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Scorecard
-from callscore.evalfile.file import GateEntry
-from callscore.evalfile.gates import check_gates
 from callscore.suites.orchestration.headline import Headline
 
 RATE = "qa.false_pass_rate"

@@ -20,10 +20,10 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
-from callscore.config import ScoreConfig
+from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.engine.off_loop import off_loop
-from callscore.running.preparing import RunOptions
+from callscore.runner.prepare import RunOptions
 from commands import run as run_command
 from eval_files import cases_file, eval_file
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from callscore.app import score
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
     from callscore.core.scorecard import Scorecard
-    from callscore.running.api import run
+    from callscore.runner.api import run
 
 __all__ = [
     "CallscoreError",
@@ -33,7 +33,7 @@ __all__ = [
 
 _HOMES = {
     "score": "callscore.app",
-    "run": "callscore.running.api",
+    "run": "callscore.runner.api",
     "Scorecard": "callscore.core.scorecard",
 }
 

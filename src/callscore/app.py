@@ -10,20 +10,20 @@ from typing import Any, Protocol
 
 import msgspec
 
-from callscore.config import DEFAULT_STORE, ScoreConfig
+from callscore.config.choices import default_embedder, embedder_choice, judge_choice
+from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import DataError
 from callscore.core.keywords import names_nearest
 from callscore.core.ports import Embedder, Judge
-from callscore.core.run_words import ModelSpec
+from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard, show_as_html_by
 from callscore.engine.off_loop import off_loop
-from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
+from callscore.evaluate.cases import NamedEmotions, duplicate_id, open_case
+from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.scorecards import scorecard
+from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escaped
-from callscore.scoring.cases import NamedEmotions, duplicate_id, open_case
-from callscore.scoring.examiners import opened_examiner
-from callscore.scoring.pipeline import Outlets, Progress, Tallying, no_progress
-from callscore.scoring.scorecards import scorecard
-from callscore.store.files import check_targets, lines_of, written_whole
+from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
@@ -65,7 +65,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
     open_items: str | os.PathLike[str] | None = None,
-    progress: Progress = no_progress,
+    progress: Progress = ignore_progress,
 ) -> Scorecard:
     """Score stored outputs against their cases (the calls suite), as `callscore score` does.
 
@@ -109,7 +109,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    targets = Targets(
+    targets = OutputPaths(
         as_path(results),
         as_path(records),
         as_path(save_verdicts),
@@ -120,7 +120,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
 
 
 def _score_given(
-    given: Mapping[str, Records], config: ScoreConfig, targets: Targets, progress: Progress
+    given: Mapping[str, Records], config: ScoreConfig, targets: OutputPaths, progress: Progress
 ) -> Scorecard:
     """Score records wherever they are: those in memory are written to a file first."""
     import tempfile  # a command has its records in files already
@@ -142,7 +142,7 @@ def _embedder(
     return embedder_choice(os.fspath(given)) if isinstance(given, (str, os.PathLike)) else given
 
 
-class Targets(msgspec.Struct, frozen=True):
+class OutputPaths(msgspec.Struct, frozen=True):
     """The files that a job writes; each appears whole or not at all."""
 
     results: Path | None = None
@@ -168,11 +168,11 @@ class Targets(msgspec.Struct, frozen=True):
             check_worklist(self.open_items)
 
 
-NO_FILES = Targets()
+NO_FILES = OutputPaths()
 
 
 @contextmanager
-def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterator[Outlets]:
+def opened_sinks(targets: OutputPaths, progress: Progress = ignore_progress) -> Iterator[Sinks]:
     """Where results, records and verdicts go: the files that are asked for, else nowhere."""
     with (
         line_writer(targets.results) as on_result,
@@ -180,7 +180,7 @@ def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterat
         line_writer(targets.verdicts) as on_verdict,
         worklist_writer(targets.open_items) if targets.open_items else nullcontext() as on_open,
     ):
-        yield Outlets(
+        yield Sinks(
             on_result,
             on_record if targets.records is not None else None,
             (lambda given: on_verdict(as_written(given))) if targets.verdicts is not None else None,
@@ -190,19 +190,19 @@ def opened_outlets(targets: Targets, progress: Progress = no_progress) -> Iterat
 
 
 def score_files(
-    config: ScoreConfig, targets: Targets = NO_FILES, progress: Progress = no_progress
+    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
 ) -> Scorecard:
     """Score the files of a config, and write what is asked for."""
     targets.check((*config.cases, *config.outputs, *config.verdicts))
-    with opened_outlets(targets, progress) as outlets:
-        return _score(config, outlets)
+    with opened_sinks(targets, progress) as sinks:
+        return _score(config, sinks)
 
 
-def _score(config: ScoreConfig, outlets: Outlets) -> Scorecard:
+def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
     config.check()
     with opened_examiner(config) as examiner:
-        outlets = msgspec.structs.replace(outlets, examiner=examiner)
-        with closing(Tallying(config, outlets)) as tallying:
+        sinks = msgspec.structs.replace(sinks, examiner=examiner)
+        with closing(ScoringPass(config, sinks)) as tallying:
             return scorecard(config, tallying.finish(), examiner)
 
 
@@ -221,9 +221,9 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
-    from callscore.suites.calls.askable import oversights
     from callscore.suites.calls.floors.card import data_notes
     from callscore.suites.calls.floors.tally import Floors
+    from callscore.suites.calls.lint import config_warnings
 
     tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
     seen: set[str] = set()
@@ -243,7 +243,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
         floors.add(case.task, opened.reference)
-        found_in = oversights(case, opened.reference)
+        found_in = config_warnings(case, opened.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
     notes = list(data_notes(floors.found(), *floors.failures))
@@ -257,7 +257,7 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
         yield lambda result: None
         return
     encoder = msgspec.json.Encoder()
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         buffer = bytearray()
 
         def write(result: msgspec.Struct) -> None:

@@ -13,9 +13,9 @@ import msgspec
 
 from callscore.core.errors import DataError, UsageError
 from callscore.core.ports import Judge
-from callscore.core.run_words import ModelSpec
+from callscore.core.run import ModelSpec
 from callscore.core.version import __version__
-from callscore.scoring.step_verdicts import StepVerdicts, read_step_verdicts, with_unused
+from callscore.evaluate.step_verdicts import StepVerdicts, read_step_verdicts, with_unused
 from callscore.store.orchestration_files import (
     card_files,
     output_files,
@@ -23,7 +23,7 @@ from callscore.store.orchestration_files import (
     read_whole,
     scenario_files,
 )
-from callscore.suites.orchestration import outcome as outcomes
+from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration.call.questions import Answers, Unanswered
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.identity import (
@@ -31,7 +31,7 @@ from callscore.suites.orchestration.identity import (
     recorded_steps,
     scenarios_hash,
 )
-from callscore.suites.orchestration.outcome import About, Mode, Outcome
+from callscore.suites.orchestration.result import About, LanguageResult, Mode
 from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
@@ -41,8 +41,8 @@ from callscore.suites.orchestration.scenario.values import Finding, RawStep, Sce
 from callscore.suites.orchestration.standard import OpenStep, evaluate, open_steps
 
 if TYPE_CHECKING:
-    from callscore.scoring.examining import Examiner
-    from callscore.scoring.step_judging import JudgedSteps
+    from callscore.evaluate.judging import JudgeRunner
+    from callscore.evaluate.step_judging import JudgedSteps
 
 UNKNOWN_LANGUAGE = "und"
 _LANGUAGE = re.compile(r"[A-Za-z]{2}(?:-[A-Za-z]{2,4})?")
@@ -93,7 +93,7 @@ class _Language(msgspec.Struct, frozen=True):
     cards_hash: str
 
 
-def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
+def score_orchestration(job: OrchestrationJob) -> tuple[LanguageResult, ...]:
     """Score every folder of the job; raises where a folder, a card or a verdict is unusable."""
     languages = _languages(job)
     names = [language.name for language in languages]
@@ -112,7 +112,7 @@ def score_orchestration(job: OrchestrationJob) -> tuple[Outcome, ...]:
     return scored
 
 
-def _save_records(path: Path, scored: Sequence[Outcome]) -> None:
+def _save_records(path: Path, scored: Sequence[LanguageResult]) -> None:
     from callscore.app import line_writer
     from callscore.suites.orchestration.metric_records import metric_records
 
@@ -133,9 +133,9 @@ def _judged(
         raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
     import asyncio
 
-    from callscore.config import ScoreConfig
-    from callscore.evalfile.choices import default_embedder
-    from callscore.scoring.examiners import opened_examiner
+    from callscore.config.choices import default_embedder
+    from callscore.config.score import ScoreConfig
+    from callscore.evaluate.judge_setup import opened_examiner
 
     config = ScoreConfig(
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
@@ -149,9 +149,9 @@ def _judged(
 
 
 async def _ask_judge(
-    languages: Sequence[_Language], given: StepVerdicts, examiner: Examiner
+    languages: Sequence[_Language], given: StepVerdicts, examiner: JudgeRunner
 ) -> Mapping[str, JudgedSteps]:
-    from callscore.scoring.step_judging import judge_steps
+    from callscore.evaluate.step_judging import judge_steps
 
     try:
         return {
@@ -182,7 +182,7 @@ def _save(path: Path, languages: Sequence[_Language], found: Mapping[str, Judged
                 write(record)
 
 
-def result_document(scored: Sequence[Outcome]) -> dict[str, Any]:
+def result_document(scored: Sequence[LanguageResult]) -> dict[str, Any]:
     """The result file of one language, or of several with their mean."""
     return outcomes.together(scored)
 
@@ -300,7 +300,7 @@ def read_cards(folder: Path) -> tuple[Cards, str]:
 
 def _score(
     job: OrchestrationJob, language: _Language, given: StepVerdicts, judged: JudgedSteps | None
-) -> Outcome:
+) -> LanguageResult:
     recorded = given.of(language.model, language.name)
     answers: Answers = recorded if judged is None else judged.after(recorded)
     if job.mode == "compat" and not given.records:

@@ -11,8 +11,8 @@ import pytest
 
 import callscore
 from builders import form, output, qa_case, question
+from callscore.config.config import load_eval
 from callscore.core.errors import ConfigError
-from callscore.evalfile.config import load_eval
 from commands import run, run_python, start, wait_for
 from eval_files import cases_file, eval_file, remote, right_answer
 from stub_servers import Answer, FaultyChat, Stub, always, openai_error, serving

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders import Json, form, output, qa_case, question
-from callscore.core.run_words import Limits
+from callscore.core.run import Limits
 from commands import run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from callscore.cli.live import LiveView
-from callscore.core.run_words import Progress
+from callscore.cli.run_progress import LiveView
+from callscore.core.run import Progress
 
 PROGRESS = Progress("m", 3, 24, 0, 0, 0.0, 0, 0.05, 4)
 

@@ -12,8 +12,8 @@ import pytest
 import callscore
 import commands
 from callscore.app_orchestration import read_cards
-from callscore.evalfile.scenarios import ScenarioData
-from callscore.running.scenarios import ScenarioSet
+from callscore.config.scenarios import ScenarioData
+from callscore.runner.scenarios import ScenarioSet
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from callscore.core.case import Message, Prompt
-from callscore.core.run_words import ModelSpec
+from callscore.core.run import ModelSpec
 from callscore.providers.catalog import KINDS, make_provider
+from callscore.providers.dry_run import UnsentModel
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
-from callscore.providers.unsent import UnsentModel
 from commands import run, start
 from eval_files import cases_file, eval_file, read_json, remote, right_answer
 from stub_servers import (

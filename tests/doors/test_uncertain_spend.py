@@ -9,7 +9,7 @@ import pytest
 
 from builders import Json
 from callscore.store.journal import Journal
-from callscore.store.salvage import salvage
+from callscore.store.recovery.salvage import salvage
 from commands import run, start, wait_for
 from eval_files import cases_file, eval_file, remote
 from stub_servers import Hang, always, serving

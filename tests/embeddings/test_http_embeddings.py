@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.core.calling import AttemptFailed, FailureKind
 from callscore.core.case import Failed
+from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.embeddings import http
 from callscore.embeddings.http import HttpEncoder, Post
 

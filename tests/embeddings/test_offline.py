@@ -16,7 +16,7 @@ for name in ("socket", "create_connection", "getaddrinfo", "gethostbyname", "soc
 sys.addaudithook(lambda event, args: refused() if event.startswith("socket.") else None)
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier, Question
+from callscore.core.judging import JudgeRequest, Question
 from callscore.embeddings.catalog import embedder_named
 from callscore.judges.offline.judge import OfflineJudge
 
@@ -29,7 +29,7 @@ questions = [
     Question("text.call_intent", "call_purpose", "a refund", "money back", ("same", "cannot_tell")),
     Question("text.fabrication_free", "claim:1", "A refund of $99", "", ("not_found",)),
 ]
-dossier = Dossier("text", [Turn(text="A refund of $49.")], {}, {}, questions, "en")
+dossier = JudgeRequest("text", [Turn(text="A refund of $49.")], {}, {}, questions, "en")
 judged = loop.run_until_complete(OfflineJudge(embedder).judge(dossier))
 assert len(judged.verdicts) == 2
 loop.close()

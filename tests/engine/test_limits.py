@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.core.calling import AttemptFailed, FailureKind
-from callscore.core.run_words import Limits
+from callscore.core.provider import AttemptFailed, FailureKind
+from callscore.core.run import Limits
 from callscore.engine.backoff import jittered, told_to_wait, wait_after
 from callscore.engine.budget import Budget
-from callscore.engine.gate import Gate
 from callscore.engine.limits import Bucket, Concurrency, Pause
 from callscore.engine.plan import EngineOptions
+from callscore.engine.rate_limiter import RateLimiter
 from virtual_time import run_in_virtual_time
 
 OPTIONS = EngineOptions()
@@ -30,7 +30,7 @@ def most_in_a_minute(times: Sequence[float]) -> int:
 
 async def sent_at(limits: Limits, calls: int, tokens: int = 1) -> list[float]:
     """When each of so many calls may be sent, if they take no time themselves."""
-    gate, loop = Gate(limits, Pause()), asyncio.get_running_loop()
+    gate, loop = RateLimiter(limits, Pause()), asyncio.get_running_loop()
     times: list[float] = []
 
     async def send() -> None:
@@ -137,13 +137,17 @@ def test_only_an_answer_to_a_later_call_lifts_a_pause(sent: float, left: float) 
 def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
     async def entered(lifted: bool) -> list[float]:
         loop, pause = asyncio.get_running_loop(), Pause()
-        gates = [Gate(Limits(4), pause), Gate(Limits(4), pause), Gate(Limits(4), Pause())]
+        gates = [
+            RateLimiter(Limits(4), pause),
+            RateLimiter(Limits(4), pause),
+            RateLimiter(Limits(4), Pause()),
+        ]
         began = loop.time()
         pause.hold(7.0, began, began)
         if lifted:
             loop.call_later(2.0, pause.answered, began + 1)
 
-        async def when(gate: Gate) -> float:
+        async def when(gate: RateLimiter) -> float:
             await gate.enter(1)
             return loop.time() - began
 
@@ -155,7 +159,7 @@ def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
 
 def test_repetitions_go_before_new_calls() -> None:
     async def order() -> list[str]:
-        gate = Gate(Limits(1), Pause())
+        gate = RateLimiter(Limits(1), Pause())
         entered: list[str] = []
         await gate.enter(1)
 
@@ -178,7 +182,7 @@ def test_repetitions_go_before_new_calls() -> None:
 
 def test_those_who_gave_up_waiting_take_no_place() -> None:
     async def enters() -> bool:
-        gate = Gate(Limits(1), Pause())
+        gate = RateLimiter(Limits(1), Pause())
         await gate.enter(1)
         waiting = [asyncio.create_task(gate.enter(1)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -193,7 +197,7 @@ def test_those_who_gave_up_waiting_take_no_place() -> None:
 
 def test_a_closed_gate_lets_nobody_in_and_keeps_nobody_waiting() -> None:
     async def enters() -> list[bool]:
-        gate = Gate(Limits(1), Pause())
+        gate = RateLimiter(Limits(1), Pause())
         await gate.enter(1)
         waiting = asyncio.create_task(gate.enter(1))
         await asyncio.sleep(0)

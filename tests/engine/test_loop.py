@@ -4,9 +4,9 @@ import asyncio
 import gc
 import sys
 
-from callscore.core.collecting import YOUNG_OBJECTS
+from callscore.core.gc_policy import YOUNG_OBJECTS
 from callscore.engine import loop
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from commands import run_python
 
 ASKING = """
@@ -19,7 +19,7 @@ print(loop.run(main))
 """
 
 
-async def _module_of_loop(stop: Stop) -> str:
+async def _module_of_loop(stop: Shutdown) -> str:
     return type(asyncio.get_running_loop()).__module__
 
 
@@ -29,7 +29,7 @@ def test_uvloop_is_used_where_it_is_installed() -> None:
 
 
 def test_python_looks_for_cycles_less_often_in_a_run_and_as_before_after_it() -> None:
-    async def threshold(stop: Stop) -> int:
+    async def threshold(stop: Shutdown) -> int:
         return gc.get_threshold()[0]
 
     before = gc.get_threshold()

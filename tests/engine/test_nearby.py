@@ -7,21 +7,13 @@ from collections import Counter
 
 import pytest
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Prompt, Reply
-from callscore.core.run_words import (
-    Event,
-    Item,
-    Limits,
-    ModelSpec,
-    Progress,
-    RunSummary,
-    Stored,
-)
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.run import CachedReply, Event, Item, Limits, ModelSpec, Progress, RunSummary
 from callscore.engine.limits import Concurrency, NearbyConcurrency
-from callscore.engine.plan import EngineOptions, Plan, PlannedModel
+from callscore.engine.plan import EngineOptions, PlannedModel, Workload
 from callscore.engine.run import generate
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.providers.nearness import is_nearby
 from run_cases import work_for
 from virtual_time import run_in_virtual_time
@@ -38,10 +30,10 @@ class OneByOne:
         self._answer_s = answer_s
         self._slots = asyncio.Semaphore(slots)
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         raise AssertionError("the work is given")
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         self.asked[call.key] += 1
         self.waiting += 1
         self.most_waiting = max(self.most_waiting, self.waiting)
@@ -60,18 +52,18 @@ class Kept:
     """A ledger in memory: whoever waits for a disk cannot live in virtual time."""
 
     def __init__(self) -> None:
-        self.answers: dict[bytes, Stored] = {}
+        self.answers: dict[bytes, CachedReply] = {}
 
-    def stored(self, key: bytes) -> Stored | None:
+    def stored(self, key: bytes) -> CachedReply | None:
         return self.answers.get(key)
 
-    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> Stored | None:
+    async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
         """Nobody else asks."""
 
     def release(self, key: bytes) -> None:
         """Nobody else asks."""
 
-    async def keep(self, item: Item, stored: Stored) -> None:
+    async def keep(self, item: Item, stored: CachedReply) -> None:
         assert stored.key not in self.answers
         self.answers[stored.key] = stored
 
@@ -97,7 +89,7 @@ def carried_out(
     async def run() -> tuple[RunSummary, float]:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        summary = await generate(Plan({"m": planned}, options), Kept(), listen, Stop())
+        summary = await generate(Workload({"m": planned}, options), Kept(), listen, Shutdown())
         return summary, loop.time() - began
 
     summary, took = run_in_virtual_time(run())

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import callscore.engine
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Reply
-from callscore.core.run_words import Event, Limits, Outcome, Price, Progress, Stopping, Work
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.run import Completed, Event, Limits, Price, Progress, Stopping, Work
 from callscore.engine import loop
 from callscore.engine.plan import EngineOptions
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import attempt_failed, carry_out, planned, scripted
 from run_cases import work_for
@@ -37,7 +37,7 @@ class Storm:
         self._retry_after_s = retry_after_s
         self.sent: list[float] = []
 
-    def __call__(self, call: Call, attempt: int) -> Answered | AttemptFailed:
+    def __call__(self, call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
         self.sent.append(time.monotonic())
         if time.monotonic() < self._ends:
             return attempt_failed("rate_limited", "429", self._retry_after_s)
@@ -73,8 +73,8 @@ def test_models_with_the_same_key_pause_together_others_do_not(tmp_path: Path) -
     stranger = ScriptedProvider(latency_s=0.001)
     finished: dict[str, float] = {}
 
-    def listen(event: Event, stop: Stop) -> None:
-        if isinstance(event, Outcome):
+    def listen(event: Event, stop: Shutdown) -> None:
+        if isinstance(event, Completed):
             finished[event.work.model] = time.monotonic()
 
     began = time.monotonic()
@@ -94,12 +94,12 @@ def test_models_with_the_same_key_pause_together_others_do_not(tmp_path: Path) -
 def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def refuse_beyond_four(call: Call, attempt: int) -> Answered | AttemptFailed:
+    def refuse_beyond_four(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
         if len(seen) < 30 and provider.under_way > 4:
             return attempt_failed("overloaded", "529", 0.001)
         return answer_ok(call, attempt)
 
-    def listen(event: Event, stop: Stop) -> None:
+    def listen(event: Event, stop: Shutdown) -> None:
         if isinstance(event, Progress):
             seen.append(event.concurrency)
 
@@ -117,7 +117,7 @@ def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
 def test_headers_that_announce_the_end_of_the_quota_are_heeded(tmp_path: Path) -> None:
     answers: list[float] = []
 
-    def last_one(call: Call, attempt: int) -> Answered:
+    def last_one(call: ProviderRequest, attempt: int) -> Answered:
         answers.append(time.monotonic())
         left = 0 if len(answers) == 1 else 10
         return Answered(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=1.0)
@@ -130,8 +130,8 @@ def test_headers_that_announce_the_end_of_the_quota_are_heeded(tmp_path: Path) -
 def test_a_slow_model_holds_up_no_other(tmp_path: Path) -> None:
     order: list[str] = []
 
-    def listen(event: Event, stop: Stop) -> None:
-        if isinstance(event, Outcome):
+    def listen(event: Event, stop: Shutdown) -> None:
+        if isinstance(event, Completed):
             order.append(event.work.model)
 
     slow = planned(ScriptedProvider(latency_s=0.5), 4, name="slow", limits=Limits(2))
@@ -143,8 +143,8 @@ def test_a_slow_model_holds_up_no_other(tmp_path: Path) -> None:
 def test_equal_models_come_along_together(tmp_path: Path) -> None:
     order: list[str] = []
 
-    def listen(event: Event, stop: Stop) -> None:
-        if isinstance(event, Outcome):
+    def listen(event: Event, stop: Shutdown) -> None:
+        if isinstance(event, Completed):
             order.append(event.work.model)
 
     models = [planned(ScriptedProvider(latency_s=0.002), 100, name=name) for name in ("a", "b")]
@@ -159,7 +159,7 @@ MOST = Price(1.0, 1.0).of(100, 50)
 def test_the_budget_is_never_exceeded_counting_what_is_under_way(
     tmp_path: Path, calls_worth: float
 ) -> None:
-    def all_tokens(call: Call, attempt: int) -> Answered:
+    def all_tokens(call: ProviderRequest, attempt: int) -> Answered:
         return Answered(Reply("ok", "stop", call.input_tokens, call.max_output_tokens))
 
     provider = ScriptedProvider(all_tokens, latency_s=0.002)
@@ -205,8 +205,8 @@ class StopAt:
         self._outcomes = 0
         self.asked_at = 0.0
 
-    def __call__(self, event: Event, stop: Stop) -> None:
-        self._outcomes += isinstance(event, Outcome)
+    def __call__(self, event: Event, stop: Shutdown) -> None:
+        self._outcomes += isinstance(event, Completed)
         if self._outcomes == self._number and not self.asked_at:
             self.asked_at = time.monotonic()
             for _ in range(self._times):
@@ -230,7 +230,7 @@ def test_a_stop_asked_before_the_beginning_sends_nothing(tmp_path: Path) -> None
             asked[0].ask()
             yield work_for(number)
 
-    asked: list[Stop] = []
+    asked: list[Shutdown] = []
     ran = carry_out(
         tmp_path,
         [planned(ScriptedProvider(), 0, name="none"), planned(provider, stream(), total=50)],
@@ -247,7 +247,7 @@ class Hanging(ScriptedProvider):
         super().__init__()
         self._answers = answers
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         self._answers -= 1
         await asyncio.sleep(0.001 if self._answers >= 0 else 600)
         return await super().attempt(call)
@@ -283,7 +283,7 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_does_not_wait_for_pauses_or_backoff(tmp_path: Path) -> None:
-    def only_two(call: Call, attempt: int) -> Answered | AttemptFailed:
+    def only_two(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
         if provider.paid.total() < 2:
             return answer_ok(call, attempt)
         return attempt_failed("rate_limited", "429", 60.0)
@@ -306,7 +306,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_ask_to_stop_instead_of_killing(number: signal.Signals) -> None:
-    async def main(stop: Stop) -> str:
+    async def main(stop: Shutdown) -> str:
         threading.Timer(0.02, os.kill, (os.getpid(), number)).start()
         await stop.wait()
         return "stopped"
@@ -320,7 +320,7 @@ def test_memory_stays_flat_whatever_the_number_of_cases(tmp_path: Path) -> None:
     def large(count: int) -> Iterator[Work]:
         for number in range(count):
             work = work_for(number)
-            call = Call(work.call.key, "m", bytes(20_000), 100, 50)
+            call = ProviderRequest(work.call.key, "m", bytes(20_000), 100, 50)
             yield Work(work.case_id, "m", 1, call, "qa")
 
     def peak(count: int) -> int:

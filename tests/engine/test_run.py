@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from callscore.core.calling import Answered, AttemptFailed, Call, FailureKind
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import ConfigError, DataError
-from callscore.core.run_words import Limits, Outcome, Price, Progress, Retry, Work
+from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
+from callscore.core.run import Completed, Limits, Price, Progress, Retry, Work
 from callscore.engine.plan import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import Ran, attempt_failed, carry_out, planned, scripted
@@ -118,7 +118,7 @@ def test_rate_limits_end_with_the_deadline_of_the_case(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_an_adapter_fails_the_case_and_says_nothing_it_heard(tmp_path: Path) -> None:
-    def faulty(call: Call, attempt: int) -> Answered:
+    def faulty(call: ProviderRequest, attempt: int) -> Answered:
         raise ValueError("sk-secret")
 
     ran = carry_out(tmp_path, [planned(ScriptedProvider(faulty), 3)])
@@ -153,7 +153,7 @@ def test_impossible_limits_are_refused(tmp_path: Path, limits: Limits) -> None:
 
 
 def test_the_bill_is_price_times_tokens_and_unknown_stays_unknown(tmp_path: Path) -> None:
-    def without_usage(call: Call, attempt: int) -> Answered:
+    def without_usage(call: ProviderRequest, attempt: int) -> Answered:
         return Answered(Reply("ok"))
 
     price = Price(1.0, 2.0)
@@ -195,7 +195,7 @@ def test_events_tell_outcomes_retries_and_progress(tmp_path: Path) -> None:
 
 def test_an_answer_is_durable_before_it_is_told(tmp_path: Path) -> None:
     ran = carry_out(tmp_path, [planned(ScriptedProvider(), 20)], check_durable=True)
-    assert [isinstance(o, Outcome) for o in ran.outcomes] == [True] * 20
+    assert [isinstance(o, Completed) for o in ran.outcomes] == [True] * 20
 
 
 def test_no_work_is_a_complete_run(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_no_work_is_a_complete_run(tmp_path: Path) -> None:
 
 
 def test_a_flaky_provider_loses_nothing_and_makes_up_nothing(tmp_path: Path) -> None:
-    def flaky(call: Call, attempt: int) -> Answered | AttemptFailed:
+    def flaky(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
         dice = (call.key[0] + 37 * attempt) % 100
         if dice < 20:
             return attempt_failed("rate_limited", "429", wait=0.002)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import JsonObject, Turn
-from callscore.core.judging import Dossier, Question
+from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.case_block import WIDEST_LINE, json_lines, turn_lines
 from callscore.judges.evidence import fields_of, text_of
 from callscore.judges.scripted import see
@@ -21,7 +21,7 @@ SUPPORT = asked("support", "The customer was charged twice")
 ANSWER = {"summary": {"call_purpose": "Refund", "highlights": ["Paid twice", "Refund promised"]}}
 
 
-def block(given: Dossier, name: str) -> str:
+def block(given: JudgeRequest, name: str) -> str:
     content = request(given).prompt.messages[1].content
     found = re.search(rf"<{name}-[a-z]{{28}}>\n(.*?)\n</{name}-", content, re.DOTALL)
     assert found is not None

@@ -12,7 +12,7 @@ import pytest
 
 from callscore.core.case import Case, Failed, Message
 from callscore.core.framework import RECORD_KEYS, WHOLE, judge_prompt, judged_metrics
-from callscore.core.judging import Dossier, Judged
+from callscore.core.judging import Judged, JudgeRequest
 from callscore.judges.document import DocumentJudge, is_cited, metrics_asked, prompt_of
 from callscore.judges.llm import Sender
 from callscore.suites.calls.catalog import OFFERED
@@ -37,7 +37,7 @@ def record(**changes: Any) -> str:
     return json.dumps({**RECORD, **changes}, ensure_ascii=False)
 
 
-def scored(*texts: Any, given: Dossier = GIVEN) -> Judged | Failed:
+def scored(*texts: Any, given: JudgeRequest = GIVEN) -> Judged | Failed:
     return judge(given, DocumentJudge([Sender(WritingModel(*texts))]))
 
 
@@ -192,7 +192,7 @@ def test_it_gives_the_worked_examples(
 
     given = dossier_of(TASKS[case.task], case, answer)
     questions = [question for question in given.questions if question.metric == metric]
-    given = Dossier(
+    given = JudgeRequest(
         given.task,
         given.turns,
         given.config,

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Case, Failed, Message, Turn
-from callscore.core.judging import Dossier, Judged, Question
+from callscore.core.judging import Judged, JudgeRequest, Question
 from callscore.core.transcript import turns
 from callscore.judges.evidence import sources_of
 from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in
@@ -59,7 +59,7 @@ def attacks() -> Iterator[Any]:
 
 
 ATTACKS = list(attacks())
-CLEAN: Sequence[Dossier] = (
+CLEAN: Sequence[JudgeRequest] = (
     dossier(
         asked("support", "I was charged twice, 49 dollars each time.", item="true"),
         asked("support", "The agent promised a refund of 99 dollars", item="false"),
@@ -92,12 +92,12 @@ CLEAN: Sequence[Dossier] = (
 )
 
 
-def attacked(clean: Dossier, attack: Attack, place: str) -> Dossier:
+def attacked(clean: JudgeRequest, attack: Attack, place: str) -> JudgeRequest:
     """The dossier with the payload in one place, and with the answer as it then is."""
     return with_answer(_attacked(clean, attack, place))
 
 
-def with_answer(given: Dossier) -> Dossier:
+def with_answer(given: JudgeRequest) -> JudgeRequest:
     """The dossier with an answer that holds all that its items took from it."""
     said = [q.reference if _shows_answer_as_reference(q) else q.text for q in given.questions]
     answer = {
@@ -108,7 +108,7 @@ def with_answer(given: Dossier) -> Dossier:
     return msgspec.structs.replace(given, model_output=answer)
 
 
-def _attacked(clean: Dossier, attack: Attack, place: str) -> Dossier:
+def _attacked(clean: JudgeRequest, attack: Attack, place: str) -> JudgeRequest:
     payload = attack.payload
     if place == "transcript":
         return msgspec.structs.replace(clean, turns=[*clean.turns, Turn(payload, speaker="X")])
@@ -205,7 +205,7 @@ def test_every_attack_is_flagged(attack: Attack, place: str) -> None:
 
 
 @pytest.mark.parametrize("clean", CLEAN, ids=lambda given: str(given.task))
-def test_a_clean_dossier_is_not_flagged(clean: Dossier) -> None:
+def test_a_clean_dossier_is_not_flagged(clean: JudgeRequest) -> None:
     assert suspicions(clean, sources_of(clean)) == []
     assert suspicions(with_answer(clean), sources_of(with_answer(clean))) == []
 
@@ -255,7 +255,7 @@ def test_real_calls_are_seldom_suspected() -> None:
     for path in sorted((SHARED / "data" / "cases").glob("[qt]*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines()[:150]:
             case = msgspec.json.decode(line, type=Case)
-            given = Dossier(
+            given = JudgeRequest(
                 case.task, turns(case.transcript), case.config, case.expected_outcome, ()
             )
             cases += 1

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from callscore.core.calling import Answered, AttemptFailed, Call, FailureKind
 from callscore.core.case import Failed, Message, Prompt
 from callscore.core.judging import Judged
+from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
 from callscore.judges import llm
 from callscore.judges.llm import LLMJudge, patiently
 from callscore.judges.panel import Panel, Seat
@@ -113,15 +113,15 @@ class Failing(LiteralModel):
         self.attempts = 0
         self._with_schema: set[bytes] = set()
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         call = super().call(prompt, repeat)
         if prompt.schema is None:
             return call
-        marked = Call(b"schema" + call.key, call.model, call.body, call.input_tokens, 0)
+        marked = ProviderRequest(b"schema" + call.key, call.model, call.body, call.input_tokens, 0)
         self._with_schema.add(marked.key)
         return marked
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         self.attempts += 1
         if self._refuses_schema and call.key in self._with_schema:
             return AttemptFailed("bad_request", "response_format is not supported", 400)

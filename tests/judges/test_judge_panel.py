@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
+from callscore.core.judging import Item, Judged, JudgeRequest, Unjudged, Verdict
 from callscore.judges.families import are_related, families, overlaps
 from callscore.judges.panel import AUDITED_SHARE, Panel, Seat
 from judge_cases import asked, dossier, judge, words
@@ -30,7 +30,7 @@ class Saying:
         self._fails = fails
         self.asked: list[list[str]] = []
 
-    async def judge(self, given: Dossier) -> Judged | Failed:
+    async def judge(self, given: JudgeRequest) -> Judged | Failed:
         self.asked.append([question.item for question in given.questions])
         if self._fails:
             return Failed("judge", f"{self.name} is out", 0.5, 1, 10, 5)
@@ -40,7 +40,7 @@ class Saying:
             if q.item in self._said
         ]
         void = [
-            Void(Item(q.metric, q.item), "unread")
+            Unjudged(Item(q.metric, q.item), "unread")
             for q in given.questions
             if q.item not in self._said
         ]
@@ -51,7 +51,7 @@ def seats(*judges: Saying) -> list[Seat]:
     return [Seat(judge, judge.name) for judge in judges]
 
 
-def unaudited(*questions: object) -> Dossier:
+def unaudited(*questions: object) -> JudgeRequest:
     """A dossier outside the sample: only a repeat is never audited, whatever its content."""
     return msgspec.structs.replace(dossier(CLAIM, RECALL), repeat=1)
 
@@ -150,7 +150,7 @@ def test_what_failed_judges_took_is_kept() -> None:
 
 def test_what_a_second_look_took_is_kept_though_nothing_came_of_it() -> None:
     class Tiring(Saying):
-        async def judge(self, given: Dossier) -> Judged | Failed:
+        async def judge(self, given: JudgeRequest) -> Judged | Failed:
             self._fails = given.repeat > 0
             return await super().judge(given)
 
@@ -165,7 +165,7 @@ def test_what_a_second_look_took_is_kept_though_nothing_came_of_it() -> None:
 
 def test_a_twentieth_of_the_answers_is_judged_twice_and_flips_are_counted() -> None:
     class Fickle(Saying):
-        async def judge(self, given: Dossier) -> Judged | Failed:
+        async def judge(self, given: JudgeRequest) -> Judged | Failed:
             self._said = {"claim": GOOD if given.repeat else BAD, "recall": "stated"}
             return await super().judge(given)
 

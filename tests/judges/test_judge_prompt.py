@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier, Question
+from callscore.core.judging import JudgeRequest, Question
+from callscore.judges.items import is_vain, sort_questions
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
 from callscore.judges.rubric import library_of, shipped, shipped_files
 from callscore.judges.scripted import LiteralModel
-from callscore.judges.sheet import is_vain, sort_questions
 from callscore.suites.calls import catalog
 from callscore.suites.calls.spec import settings
 from callscore.suites.calls.text.task import TextTask
@@ -276,7 +276,7 @@ def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
     judge(dossier_of(TextTask(settings()), case, record["output"]), LLMJudge(model))
     assert model.bodies
     assert not any(name.encode() in body for name in (evaluated, judging) for body in model.bodies)
-    assert "model" not in Dossier.__struct_fields__
+    assert "model" not in JudgeRequest.__struct_fields__
 
 
 def test_a_rubric_is_found_by_the_metric_and_the_words_that_are_offered() -> None:

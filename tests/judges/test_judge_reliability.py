@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import cycle
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Judged, Question
+from callscore.core.judging import Judged, JudgeRequest, Question
 from callscore.judges.llm import LLMJudge
 from callscore.judges.probes import FILLER, probe_cases
 from callscore.judges.reliability import Reliability, check
@@ -82,7 +82,7 @@ def test_a_judge_that_never_answers_has_passed_nothing() -> None:
     class Silent:
         name = signature = "silent"
 
-        async def judge(self, dossier: Dossier) -> Judged | Failed:
+        async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
             return Failed("judge", "silent")
 
     found = asyncio.run(check(Silent()))

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import coverage, support
 from callscore.judges.offline.wording import Wording
@@ -40,7 +40,7 @@ def is_held_out(case: Mapping[str, Any]) -> bool:
 
 def read(case: Mapping[str, Any], reference: Mapping[str, Any]) -> Page:
     turns = [Turn(turn["text"], turn["id"], turn["speaker"]) for turn in case["transcript"]]
-    return page(Dossier("text", turns, {}, reference, [], "en"))
+    return page(JudgeRequest("text", turns, {}, reference, [], "en"))
 
 
 def estimate(case: Mapping[str, Any], with_reference: bool) -> Estimate:

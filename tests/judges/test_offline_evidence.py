@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.evidence import evidence
 from callscore.judges.offline.page import page
 
@@ -12,8 +12,8 @@ TURNS = [
     Turn("My invoice shows a duplicate charge of $49.", 2, "Customer", 12.0),
     Turn("Let me verify your date of birth first.", 3, "Agent", 20.0),
 ]
-CALL = page(Dossier("qa", TURNS, {}, {}, [], "en"))
-UNTIMED = page(Dossier("qa", [Turn(turn.text) for turn in TURNS], {}, {}, [], "en"))
+CALL = page(JudgeRequest("qa", TURNS, {}, {}, [], "en"))
+UNTIMED = page(JudgeRequest("qa", [Turn(turn.text) for turn in TURNS], {}, {}, [], "en"))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_c_39_a_time_is_held_against_the_turn_within_five_seconds(
 
 
 def test_c_39_the_tolerance_is_a_setting() -> None:
-    strict = page(Dossier("qa", TURNS, {}, {}, [], "en"), tolerance_s=1.0)
+    strict = page(JudgeRequest("qa", TURNS, {}, {}, [], "en"), tolerance_s=1.0)
     assert evidence("Greeted at 00:02 with 'Good morning'", strict, "en").verdict == "differs"
 
 

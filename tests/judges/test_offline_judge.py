@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Failed, Turn
-from callscore.core.judging import Dossier, Question, Verdict
+from callscore.core.judging import JudgeRequest, Question, Verdict
 from callscore.core.ports import Embedder, Judge
 from callscore.embeddings.cosine import Cosine
 from callscore.judges.offline.judge import (
@@ -46,7 +46,7 @@ OFFERED: Mapping[str, Sequence[str]] = {
 
 def judged(questions: Sequence[Question], embedder: Embedder | None = None) -> Sequence[Verdict]:
     judge: Judge = OfflineJudge(embedder)
-    found = asyncio.run(judge.judge(Dossier("text", TURNS, {}, REFERENCE, questions, "en")))
+    found = asyncio.run(judge.judge(JudgeRequest("text", TURNS, {}, REFERENCE, questions, "en")))
     assert not isinstance(found, Failed)
     assert found.requests == 0
     return found.verdicts
@@ -195,7 +195,9 @@ def test_cosines_are_not_its_business() -> None:
 
 
 def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
-    dossier = Dossier("text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))])
+    dossier = JudgeRequest(
+        "text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))]
+    )
     found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(dossier))
     assert isinstance(found, Failed)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.lexicon import _tables as lexicon_tables
 from callscore.judges.offline.number_words import careful, tables
 from callscore.judges.offline.page import page
@@ -20,7 +20,7 @@ def read(text: str, lang: str) -> list[str]:
 
 
 def held_against(said: str, claim: str, lang: str | None = "en") -> Support:
-    return support(claim, page(Dossier("text", [Turn(said)], {}, {}, [], lang)), lang)
+    return support(claim, page(JudgeRequest("text", [Turn(said)], {}, {}, [], lang)), lang)
 
 
 def test_every_language_of_the_lexicon_has_number_words() -> None:
@@ -106,7 +106,7 @@ def test_a_number_dictated_over_several_turns_is_heard() -> None:
         Turn("oh seven seven five"),
         Turn("four seven five"),
     ]
-    known = page(Dossier("text", turns, {}, {}, [], "en"))
+    known = page(JudgeRequest("text", turns, {}, {}, [], "en"))
     assert support("phone: 655-077-5475", known, "en").is_supported
     assert not support("phone: 655-077-5476", known, "en").is_supported
 

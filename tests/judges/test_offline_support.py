@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.evidence import evidence
 from callscore.judges.offline.page import Page, page
 from callscore.judges.offline.support import support
@@ -33,7 +33,9 @@ def read(
     reference: Mapping[str, Any] | None = None, turns: Sequence[tuple[str, str]] = CALL
 ) -> Page:
     said = [Turn(text=text, speaker=speaker) for speaker, text in turns]
-    return page(Dossier("text", said, {}, REFERENCE if reference is None else reference, [], "en"))
+    return page(
+        JudgeRequest("text", said, {}, REFERENCE if reference is None else reference, [], "en")
+    )
 
 
 def doubts(claim: str, lang: str | None = "en") -> list[str]:
@@ -131,19 +133,19 @@ def test_speech_recognition_may_misspell_a_name_but_not_a_short_one() -> None:
     ],
 )
 def test_a_denial_is_seen_in_other_languages(lang: str, said: str, claim: str) -> None:
-    known = page(Dossier("text", [Turn(text=said)], {}, {}, [], lang))
+    known = page(JudgeRequest("text", [Turn(text=said)], {}, {}, [], lang))
     assert support(said, known, lang).findings == []
     assert "negation" in [f.doubt for f in support(claim, known, lang).findings]
 
 
 def test_scripts_without_spaces_are_covered_by_pairs() -> None:
-    known = page(Dossier("text", [Turn(text="退款已经批准")], {}, {}, [], "zh"))
+    known = page(JudgeRequest("text", [Turn(text="退款已经批准")], {}, {}, [], "zh"))
     assert support("退款批准", known, "zh").coverage == pytest.approx(2 / 3)
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["en", "hi", "zh", None]))
 def test_any_text_can_be_held_against_any_call(claim: str, said: str, lang: str | None) -> None:
-    known = page(Dossier("text", [Turn(text=said)], {}, {"a": [said]}, [], lang))
+    known = page(JudgeRequest("text", [Turn(text=said)], {}, {"a": [said]}, [], lang))
     found = support(claim, known, lang)
     assert 0 <= found.suspicion <= 1
     assert 0 <= found.coverage <= 1
@@ -151,7 +153,7 @@ def test_any_text_can_be_held_against_any_call(claim: str, said: str, lang: str 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "de", None]))
 def test_what_a_turn_says_word_for_word_is_covered(said: str, lang: str | None) -> None:
-    known = page(Dossier("text", [Turn(text=said)], {}, {}, [], lang))
+    known = page(JudgeRequest("text", [Turn(text=said)], {}, {}, [], lang))
     found = support(said, known, lang)
     assert found.coverage == 1
     assert not {"number", "name", "opposite"} & {finding.doubt for finding in found.findings}
@@ -222,12 +224,14 @@ def test_a_denial_counts_only_where_the_contrary_was_said() -> None:
 
 @pytest.mark.parametrize("known", ["Canadian", "Customer", "Kanadas"])
 def test_another_form_of_a_word_is_no_other_name(known: str) -> None:
-    said = page(Dossier("text", [Turn("We ship from Canada and Kanada.")], {}, {}, [], "en"))
+    said = page(JudgeRequest("text", [Turn("We ship from Canada and Kanada.")], {}, {}, [], "en"))
     assert support(f"They ship with a {known} firm.", said, "en").findings == []
 
 
 def test_an_abbreviation_of_what_was_said_is_no_other_name() -> None:
-    said = page(Dossier("text", [Turn("the national bank of harper called")], {}, {}, [], "en"))
+    said = page(
+        JudgeRequest("text", [Turn("the national bank of harper called")], {}, {}, [], "en")
+    )
     assert support("They work at NBOH.", said, "en").findings == []
     assert [f.doubt for f in support("They work at NBXH.", said, "en").findings] == ["name"]
 

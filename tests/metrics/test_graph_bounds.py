@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
+from callscore.metrics.graphs.bounds import pairing
 from callscore.metrics.graphs.polish import polished
 from callscore.metrics.graphs.problem import problem, side
-from callscore.metrics.graphs.shares import pairing
 from callscore.metrics.graphs.symmetry import twin_classes
 
 

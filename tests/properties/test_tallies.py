@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from callscore.suites.calls import spec
 from callscore.suites.calls.formula import task_score
 from callscore.suites.calls.model_score import score_task
-from callscore.suites.calls.tally import Answer, TaskTally
+from callscore.suites.calls.tally import ScoredReply, TaskTally
 from properties import laws
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, answered, formula, kindest, steady, tallied
@@ -20,7 +20,7 @@ from random_calls import tasks as random_tasks
 from random_calls.breakage import broken
 from random_calls.dice import chance, perfect_answer
 
-Answers = list[tuple[str, Answer]]
+Answers = list[tuple[str, ScoredReply]]
 
 over_a_few_calls = settings(thoroughly, max_examples=50)
 

@@ -16,7 +16,7 @@ from callscore.metrics.text import n2
 from callscore.suites.calls import catalog, spec
 from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.formula import TaskFormula, formula_of
-from callscore.suites.calls.tally import Answer, TaskTally
+from callscore.suites.calls.tally import ScoredReply, TaskTally
 from random_calls.dice import Json
 
 Judge = Callable[[Question], Verdict]
@@ -66,10 +66,10 @@ def examined(
     return reference, output, _by_item(map(judge, task.ask(reference, output)))
 
 
-def answered(task: AnyTask, case: Json, answer: object, judge: Judge) -> Answer:
+def answered(task: AnyTask, case: Json, answer: object, judge: Judge) -> ScoredReply:
     """The answer measured and scored."""
     found = measured(task, case, answer, judge)
-    return Answer(found, score_case(formula(task.name), found))
+    return ScoredReply(found, score_case(formula(task.name), found))
 
 
 def formula(task: str) -> TaskFormula:
@@ -77,7 +77,7 @@ def formula(task: str) -> TaskFormula:
     return formula_of(task, "all")
 
 
-def tallied(task: str, answers: Iterable[tuple[str, Answer]]) -> TaskTally:
+def tallied(task: str, answers: Iterable[tuple[str, ScoredReply]]) -> TaskTally:
     """The tally of the answers, given with the ids of their cases."""
     tally = TaskTally()
     for case_id, answer in answers:

@@ -9,8 +9,8 @@ import socket
 import pytest
 from yarl import URL
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.errors import ConfigError
+from callscore.core.provider import AttemptFailed
 from callscore.providers.addresses import RefusedAddress, checked_url, guarded_socket, refusal_of
 from callscore.providers.catalog import AWS, HOMES, make_provider
 from callscore.providers.http import Endpoint, Http

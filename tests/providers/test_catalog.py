@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from callscore.core.errors import ConfigError, MissingExtra
-from callscore.core.run_words import ModelSpec, Price
+from callscore.core.run import ModelSpec, Price
 from callscore.providers.catalog import KINDS, make_provider
 from callscore.providers.http import Http, proxy_for
 from callscore.providers.prices import listed_price, price_for, snapshot

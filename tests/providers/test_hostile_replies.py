@@ -14,19 +14,19 @@ from random import Random
 import pytest
 
 from builders import form, qa_case, question
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import Failed
 from callscore.core.judging import Similarity
-from callscore.core.run_words import Price
+from callscore.core.provider import AttemptFailed
+from callscore.core.run import Price
 from callscore.embeddings.cosine import Cosine
 from callscore.embeddings.http import HttpEncoder
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
-from callscore.providers.dialect import MOST_TOKENS, Dialect
 from callscore.providers.gemini import GenerateContent
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
-from callscore.store.kept_reply import from_bytes, to_bytes
+from callscore.providers.wire_format import MOST_TOKENS, Dialect
+from callscore.store.reply_codec import from_bytes, to_bytes
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote, right_answer
 from hostile_replies import Hostile, answers_of

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from callscore.core.calling import Answered, AttemptFailed
 from callscore.core.case import Message, Prompt
+from callscore.core.provider import Answered, AttemptFailed
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from provider_calls import KEY, PROMPT, answered, ask, ask_times, failed, secrets, spec

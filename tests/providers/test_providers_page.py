@@ -10,12 +10,12 @@ import msgspec
 import pytest
 import yaml
 
-from callscore.core.calling import FailureKind
-from callscore.core.run_words import ModelSpec
+from callscore.core.provider import FailureKind
+from callscore.core.run import ModelSpec
 from callscore.providers.catalog import HOMES, KINDS, make_provider
-from callscore.providers.dialect import ASSUMED_MAX_OUTPUT_TOKENS, STRUCTURED
 from callscore.providers.http import ATTEMPT_SECONDS, MAX_ANSWER_BYTES, Http
 from callscore.providers.secrets import Secrets
+from callscore.providers.wire_format import ASSUMED_MAX_OUTPUT_TOKENS, STRUCTURED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
 EXAMPLE = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])

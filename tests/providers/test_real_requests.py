@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from callscore.config.scenarios import ScenarioData
 from callscore.core.case import Prompt
-from callscore.evalfile.scenarios import ScenarioData
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
-from callscore.providers.dialect import Dialect
 from callscore.providers.gemini import GenerateContent
-from callscore.running.scenarios import ScenarioSet, ScenarioSubjects
+from callscore.providers.wire_format import Dialect
+from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects
 from orchestration_data import SCENARIOS
 
 needs_scenarios = pytest.mark.skipif(

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import callscore
-from callscore.core.calling import Answered, AttemptFailed, Provider
 from callscore.core.case import Case, Failed, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
+from callscore.core.provider import Answered, AttemptFailed, Provider
+from callscore.evaluate.cases import open_case
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.replay import Recorded, ReplayProvider
-from callscore.scoring.cases import open_case
 from callscore.store.files import lines_of
 from callscore.suites.calls import catalog, spec
 

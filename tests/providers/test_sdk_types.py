@@ -18,11 +18,11 @@ import pytest
 from callscore.core.case import Case, Message, Prompt, Tool
 from callscore.providers.anthropic import VERSIONS, Messages
 from callscore.providers.bedrock import Converse
-from callscore.providers.dialect import Dialect
 from callscore.providers.gemini import GenerateContent
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
-from callscore.running.preflight import JUDGED, PROMPT, small_prompt
+from callscore.providers.wire_format import Dialect
+from callscore.runner.preflight import JUDGED, PROMPT, small_prompt
 from callscore.suites.calls.catalog import tasks
 from callscore.suites.calls.spec import settings
 from stub_servers import Json

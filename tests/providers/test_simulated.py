@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import callscore
-from callscore.core.calling import Answered, Call, CaseProvider
 from callscore.core.case import Case, Prompt, Reply
 from callscore.core.errors import ConfigError
+from callscore.core.provider import Answered, CaseProvider, ProviderRequest
 from callscore.providers.simulated import SimulatedProvider
 from callscore.store.files import lines_of
 from callscore.store.records import read_case
@@ -33,7 +33,7 @@ def simulated(**params: Any) -> SimulatedProvider:
     return SimulatedProvider("s", "", params)
 
 
-def answered(provider: SimulatedProvider, call: Call) -> Reply:
+def answered(provider: SimulatedProvider, call: ProviderRequest) -> Reply:
     found = asyncio.run(provider.attempt(call))
     assert isinstance(found, Answered)
     return found.reply

@@ -6,10 +6,10 @@ import msgspec
 
 from callscore.core.measure import Measure
 from callscore.report.orchestration_terminal import render
-from callscore.suites.orchestration.choice.confusion import Confusion
-from callscore.suites.orchestration.outcome import (
+from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.result import (
     About,
-    Outcome,
+    LanguageResult,
     compat_outcome,
     standard_outcome,
     together,
@@ -30,7 +30,7 @@ ROW = Row(
 )
 
 
-def outcome(*, plans: bool = True, failed: tuple[FailedRow, ...] = ()) -> Outcome:
+def outcome(*, plans: bool = True, failed: tuple[FailedRow, ...] = ()) -> LanguageResult:
     return standard_outcome(ABOUT, [Evaluated(ROW, (), (), plans, True)], failed)
 
 

@@ -11,8 +11,8 @@ from callscore.core.measure import Measure, ratio
 from callscore.metrics.graphs import Graph
 from callscore.suites.orchestration import result_format
 from callscore.suites.orchestration.call.measures import measure_calls
-from callscore.suites.orchestration.choice.cells import cell
-from callscore.suites.orchestration.choice.confusion import (
+from callscore.suites.orchestration.decision.cells import cell
+from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     call_decision,
     call_failed_rate,
@@ -22,20 +22,20 @@ from callscore.suites.orchestration.choice.confusion import (
     reject_decision,
     rejection_type_accuracy,
 )
-from callscore.suites.orchestration.choice.reading import (
+from callscore.suites.orchestration.decision.reading import (
     Called,
     FailedAnswer,
     Rejected,
     read_answer,
 )
 from callscore.suites.orchestration.final import Ran, mean_defined, overall
-from callscore.suites.orchestration.outcome import About, standard_outcome
 from callscore.suites.orchestration.plan.similarity import structural_distance
+from callscore.suites.orchestration.result import About, standard_outcome
 from callscore.suites.orchestration.result_format import four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.reading import Place
-from callscore.suites.orchestration.scenario.recording import Answer, read_recording
+from callscore.suites.orchestration.scenario.recording import RecordedReply, read_recording
 from callscore.suites.orchestration.scenario.values import (
     GENERAL,
     VIOLATION,
@@ -98,19 +98,19 @@ def test_c_104_the_field_shows_an_f1_and_not_a_recall() -> None:
     ],
 )
 def test_c_105_text_answers(content: str | None, expected: object) -> None:
-    assert read_answer(Answer(content, [])) == expected
+    assert read_answer(RecordedReply(content, [])) == expected
 
 
 def test_c_105_a_well_formed_call_wins_over_a_rejection_marker() -> None:
     call = {"function": {"name": "book", "arguments": '{"day": "Friday"}'}}
-    answer = read_answer(Answer("<status>AWAITING_USER_INPUT</status>", [call]))
+    answer = read_answer(RecordedReply("<status>AWAITING_USER_INPUT</status>", [call]))
     assert answer == Called((Call("book", {"day": "Friday"}),), (), ("call_and_reject",))
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "null", None, "{", '{"a": 1} {"b": 2}', "", 3])
 def test_c_105_arguments_that_are_not_one_object_are_no_call(arguments: object) -> None:
     call = {"function": {"name": "book", "arguments": arguments}}
-    assert read_answer(Answer("", [call])) == FailedAnswer("malformed_call")
+    assert read_answer(RecordedReply("", [call])) == FailedAnswer("malformed_call")
 
 
 def test_c_106_failing_on_a_rejection_is_a_true_negative_of_fc() -> None:

@@ -14,13 +14,13 @@ import pytest
 
 import callscore
 from builders import Json, entity_case, output, qa_case, question, score, text_case, text_outcome
-from callscore.core.calling import Answered
 from callscore.core.case import Case, Prompt
+from callscore.core.provider import Answered
 from callscore.core.scorecard import Scorecard
+from callscore.evaluate.cases import NamedEmotions
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.schemas import fits_output_format
 from callscore.providers.simulated import SimulatedProvider
-from callscore.scoring.cases import NamedEmotions
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from commands import run

@@ -26,7 +26,7 @@ from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.qa.task import QATask
 from callscore.suites.calls.ranking import rank
 from callscore.suites.calls.spec import load, names, settings
-from callscore.suites.calls.tally import Answer, TaskTally
+from callscore.suites.calls.tally import ScoredReply, TaskTally
 from callscore.suites.calls.text import measures as text
 from callscore.suites.calls.translation import measures as translation
 from callscore.suites.calls.translation.measures import FactCount
@@ -56,7 +56,7 @@ def accuracy_over(cases: Sequence[Sequence[Measure]]) -> Any:
     formula, tally = formula_of("qa", "all"), TaskTally()
     for number, runs in enumerate(cases):
         found = [measured("qa", question_score_accuracy=run) for run in runs]
-        answers = [Answer(each, score_case(formula, each)) for each in found]
+        answers = [ScoredReply(each, score_case(formula, each)) for each in found]
         tally.add_case(f"c{number}", formula, answers)
     return score_task(formula, tally, settings()).score.metrics[ACCURACY]
 

@@ -335,7 +335,7 @@ PROOFS: Mapping[str, Proof] = {
                 "test_a_model_that_cannot_work_is_stopped_at_once",
                 "test_r08_a_key_that_is_refused_is_not_copied_to_another_entry",
             ),
-            "scoring/test_judge_calls.py": (
+            "evaluate/test_judge_client.py": (
                 "test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone",
             ),
             _WAYS: (
@@ -386,7 +386,7 @@ PROOFS: Mapping[str, Proof] = {
                 "test_r10_a_hostile_judge_ends_no_run",
                 "test_r10_a_hostile_embedder_gives_finite_vectors_or_a_failure",
             ),
-            "scoring/test_judge_calls.py": (
+            "evaluate/test_judge_client.py": (
                 "test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call",
             ),
         }
@@ -431,7 +431,7 @@ PROOFS: Mapping[str, Proof] = {
             ),
         }
     ),
-    "R-15": Proof({"store/test_holding.py": ("test_who_has_certainly_ended",)}),
+    "R-15": Proof({"store/test_run_lock.py": ("test_who_has_certainly_ended",)}),
     "R-16": Proof(
         {
             "store/test_damage.py": (
@@ -530,7 +530,9 @@ PROOFS: Mapping[str, Proof] = {
             "doors/test_judge_in_run.py": (
                 "test_a_judge_that_answers_under_another_name_is_part_of_the_signature",
             ),
-            "scoring/test_answered_by.py": ("test_every_other_name_is_part_of_what_the_model_is",),
+            "evaluate/test_model_identity.py": (
+                "test_every_other_name_is_part_of_what_the_model_is",
+            ),
         }
     ),
     "R-27": Proof({_JOURNAL: ("test_a_damaged_answer_counts_as_none_and_is_replaced",)}),

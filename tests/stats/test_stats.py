@@ -16,8 +16,8 @@ from callscore.stats.agreement import (
     unlike,
     weighted_kappa,
 )
-from callscore.stats.corrected import prediction_powered_mean, rogan_gladen
 from callscore.stats.intervals import bootstrap, clopper_pearson
+from callscore.stats.prediction_powered import prediction_powered_mean, rogan_gladen
 
 GRANTS = [("yes", "yes")] * 20 + [("yes", "no")] * 5 + [("no", "yes")] * 10 + [("no", "no")] * 15
 SCALE = ("low", "mid", "high")

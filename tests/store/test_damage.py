@@ -14,11 +14,11 @@ import pytest
 
 from callscore.core.case import Reply
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.run_words import Item, Stored
+from callscore.core.run import CachedReply, Item
 from callscore.store.journal import Journal
-from callscore.store.pages import FRAME_HEADER, PAGE_BYTES, WAL_HEADER
+from callscore.store.recovery.salvage import Salvaged, salvage
+from callscore.store.recovery.sqlite_pages import FRAME_HEADER, PAGE_BYTES, WAL_HEADER
 from callscore.store.run_records import RunHeader
-from callscore.store.salvage import Salvaged, salvage
 from run_cases import HEADER, item_for, key_of, stored_for, work_for
 
 ANSWERS = 300
@@ -26,10 +26,10 @@ OTHER = RunHeader("another", "config-2", "data-1", 10)
 FRAME = FRAME_HEADER.size + PAGE_BYTES
 
 
-def answer_to(number: int) -> Stored:
+def answer_to(number: int) -> CachedReply:
     """Some answers are longer than a page."""
     text = f"answer {number} " + "x" * (20_000 if number % 50 == 7 else 200)
-    return Stored(work_for(number).call.key, Reply(text, "stop", 90, 20, 0.5))
+    return CachedReply(work_for(number).call.key, Reply(text, "stop", 90, 20, 0.5))
 
 
 def written(folder: Path, *, close: bool = True) -> Path:
@@ -192,8 +192,8 @@ JUDGED = 500
 """So many that the index of them has an inner page, which holds some of them, too."""
 
 
-def judged(number: int) -> Stored:
-    return Stored(key_of("judge", number), Reply(f"verdict {number}", "stop", 90, 20, 0.25))
+def judged(number: int) -> CachedReply:
+    return CachedReply(key_of("judge", number), Reply(f"verdict {number}", "stop", 90, 20, 0.25))
 
 
 def judged_journal(path: Path) -> Path:

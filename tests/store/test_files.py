@@ -14,11 +14,11 @@ from callscore.core.errors import DataError, StoreError
 from callscore.store import files
 from callscore.store.files import (
     LinesByKey,
+    atomic_write,
     blocks_of,
     check_targets,
     lines_in,
     lines_of,
-    written_whole,
 )
 from commands import run_python
 
@@ -45,7 +45,7 @@ def test_r25_a_report_that_cannot_be_finished_leaves_the_old_one(
 ) -> None:
     path = tmp_path / "card.json"
     path.write_bytes(b"old")
-    with pytest.raises(StoreError, match=words), written_whole(path) as file:
+    with pytest.raises(StoreError, match=words), atomic_write(path) as file:
         file.write(b"new, but only in ha")
         fault(path)
     assert path.read_bytes() == b"old"
@@ -57,10 +57,10 @@ def test_r04_a_disk_that_is_full_leaves_no_part_of_a_report(tmp_path: Path) -> N
     code = (
         "import resource, signal, sys\n"
         "from pathlib import Path\n"
-        "from callscore.store.files import written_whole\n"
+        "from callscore.store.files import atomic_write\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-        "with written_whole(Path(sys.argv[1])) as file:\n"
+        "with atomic_write(Path(sys.argv[1])) as file:\n"
         "    file.write(b'x' * 100_000)\n"
     )
     path = tmp_path / "card.json"
@@ -72,7 +72,7 @@ def test_r04_a_disk_that_is_full_leaves_no_part_of_a_report(tmp_path: Path) -> N
 def test_r04_a_folder_that_vanishes_is_said_plainly(tmp_path: Path) -> None:
     path = tmp_path / "out" / "card.json"
     path.parent.mkdir()
-    with pytest.raises(StoreError, match="No such file"), written_whole(path) as file:
+    with pytest.raises(StoreError, match="No such file"), atomic_write(path) as file:
         file.write(b"new")
         vanished_folder(path)
 
@@ -81,7 +81,7 @@ def test_s05_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> No
     victim, link = tmp_path / "victim", tmp_path / "card.json"
     victim.write_bytes(b"precious")
     link.symlink_to(victim)
-    with written_whole(link) as file:
+    with atomic_write(link) as file:
         file.write(b"new")
     assert (victim.read_bytes(), link.read_bytes(), link.is_symlink()) == (
         b"precious",

@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from callscore.config.config import load_eval
 from callscore.core.errors import StoreError
-from callscore.evalfile.config import load_eval
-from callscore.running.preparing import RunOptions, prepare
-from callscore.running.runner import dry_run, rescore
+from callscore.runner.prepare import RunOptions, prepare
+from callscore.runner.run import dry_run, rescore
 from callscore.store.journal import Journal
-from callscore.store.kept_reply import checksum
+from callscore.store.reply_codec import checksum
 from commands import run
 from eval_files import cases_file, eval_file
 

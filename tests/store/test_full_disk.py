@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from callscore.core.errors import StoreError
-from callscore.core.run_words import Limits, RunSummary
+from callscore.core.run import Limits, RunSummary
 from callscore.engine import loop
-from callscore.engine.plan import Plan
+from callscore.engine.plan import Workload
 from callscore.engine.run import generate
-from callscore.engine.stopping import Stop
+from callscore.engine.shutdown import Shutdown
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
 from engine_runs import planned
@@ -41,7 +41,9 @@ def generating(run: OpenRun, provider: ScriptedProvider) -> Callable[[], RunSumm
     model = planned(provider, 2_000, limits=Limits(20))
 
     def go() -> RunSummary:
-        return loop.run(lambda stop: generate(Plan({"m": model}), run, lambda event: None, Stop()))
+        return loop.run(
+            lambda stop: generate(Workload({"m": model}), run, lambda event: None, Shutdown())
+        )
 
     return go
 

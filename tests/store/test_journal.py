@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
-from callscore.store.journal import Journal, OpenAnswers, OpenRun
-from callscore.store.kept_reply import from_bytes, to_bytes
-from callscore.store.known_keys import KnownKeys
+from callscore.store.journal import Journal, OpenRun, ReplyCache
+from callscore.store.key_index import KnownKeys
+from callscore.store.reply_codec import from_bytes, to_bytes
 from run_cases import HEADER, item_for, stored_for, work_for
 
 
@@ -71,10 +71,10 @@ def test_every_reply_comes_back_as_it_was(reply: Reply) -> None:
 def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -> None:
     run = journal.open_run(HEADER)
     keep(run, 1)
-    assert not run.overtaken
+    assert not run.superseded
     other = journal.open_run(msgspec.structs.replace(HEADER, name="another"))
     asyncio.run(other.keep(item_for(1), stored_for(1, text="a second answer")))
-    assert other.overtaken
+    assert other.superseded
     other.end("complete")
     run.end("complete")
     assert journal.stored(work_for(1).call.key) == stored_for(1)
@@ -119,7 +119,7 @@ class CountingConnection(sqlite3.Connection):
 
 
 def test_many_answers_of_judges_share_a_commit(tmp_path: Path) -> None:
-    async def all_at_once(answers: OpenAnswers) -> None:
+    async def all_at_once(answers: ReplyCache) -> None:
         await asyncio.gather(*(answers.keep_judged(stored_for(n)) for n in range(50)))
 
     with (
@@ -161,10 +161,10 @@ def test_a_failure_gives_way_to_an_answer_but_never_the_reverse(journal: Journal
     run = journal.open_run(HEADER)
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     keep(run, 1)
-    assert not run.overtaken
+    assert not run.superseded
     asyncio.run(run.note(item_for(1, error="HTTP 500")))
     run.end("interrupted")
-    assert run.overtaken
+    assert run.superseded
     assert journal.answers_to(run.id, "case-1") == {"m": {1: stored_for(1).reply}}
 
 

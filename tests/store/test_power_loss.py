@@ -8,12 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from callscore.core.run_words import Event, Limits, Outcome
+from callscore.core.run import Completed, Event, Limits
 from callscore.engine import loop
-from callscore.engine.plan import Plan
+from callscore.engine.plan import Workload
 from callscore.engine.run import generate
 from callscore.providers.scripted import ScriptedProvider
-from callscore.store.connecting import connect
+from callscore.store.connection import connect
 from callscore.store.journal import Journal
 from engine_runs import planned
 from run_cases import HEADER
@@ -49,13 +49,13 @@ class Disk:
 
 def run_on(disk: Disk) -> None:
     def listen(event: Event) -> None:
-        if isinstance(event, Outcome):
+        if isinstance(event, Completed):
             disk.told.append(event.work.call.key)
 
     model = planned(ScriptedProvider(latency_s=0.001), CASES, limits=Limits(AT_ONCE))
     with Journal(disk.path, disk.connection()) as journal:
         run = journal.open_run(HEADER)
-        loop.run(lambda stop: generate(Plan({"m": model}), run, listen, stop))
+        loop.run(lambda stop: generate(Workload({"m": model}), run, listen, stop))
         run.end("complete")
 
 

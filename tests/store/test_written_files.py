@@ -10,7 +10,7 @@ import pytest
 
 from callscore.core.errors import StoreError, UsageError
 from callscore.store import files
-from callscore.store.files import check_targets, written_whole
+from callscore.store.files import atomic_write, check_targets
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     read: list[bytes] = []
     reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    with written_whole(pipe) as file:
+    with atomic_write(pipe) as file:
         file.write(b"new")
     reader.join(timeout=10)
     assert read == [b"new"]
@@ -27,7 +27,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_not_written_to(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be written"), written_whole(tmp_path):
+    with pytest.raises(StoreError, match="cannot be written"), atomic_write(tmp_path):
         pass
 
 
@@ -51,7 +51,7 @@ def test_two_options_do_not_write_one_file(tmp_path: Path) -> None:
 def test_who_may_read_a_new_file_is_for_the_umask_to_say(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
-        with written_whole(tmp_path / "results.jsonl") as file:
+        with atomic_write(tmp_path / "results.jsonl") as file:
             file.write(b"{}")
     finally:
         os.umask(before)
@@ -62,14 +62,14 @@ def test_a_file_that_was_closed_to_others_stays_so(tmp_path: Path) -> None:
     target = tmp_path / "results.jsonl"
     target.write_text("old")
     target.chmod(0o640)
-    with written_whole(target) as file:
+    with atomic_write(target) as file:
         file.write(b"new")
     assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o640)
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="every file has a name here")
 def test_r25_a_file_that_is_being_written_has_no_name_to_leave_behind(tmp_path: Path) -> None:
-    with written_whole(tmp_path / "results.jsonl") as file:
+    with atomic_write(tmp_path / "results.jsonl") as file:
         file.write(b"{}")
         file.flush()
         assert list(tmp_path.iterdir()) == []
@@ -82,6 +82,6 @@ def test_where_every_file_has_a_name_it_is_written_under_another(
 ) -> None:
     monkeypatch.setattr(files, "_NAMELESS", 0)
     check_targets((tmp_path / "results.jsonl",), ())
-    with written_whole(tmp_path / "results.jsonl") as file:
+    with atomic_write(tmp_path / "results.jsonl") as file:
         file.write(b"{}")
     assert [found.name for found in tmp_path.iterdir()] == ["results.jsonl"]

@@ -17,10 +17,10 @@ from builders import Json, form, output, qa_case, question
 from callscore.core.case import Case
 from callscore.core.strict_json import JsonFault, decode
 from callscore.core.transcript import turns
-from callscore.running.log import EventLog
-from callscore.suites.calls.expected import structure_of
+from callscore.runner.log import EventLog
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.structure import Sources
+from callscore.suites.calls.validation import structure_of
 from commands import run, run_python
 from eval_files import cases_file, eval_file, read_lines, remote, right_answer
 from stub_servers import Answer, Request, chat_completion, serving

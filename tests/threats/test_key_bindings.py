@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from callscore.config.config import load_eval
 from callscore.core.consent import answered_by, yes
 from callscore.core.errors import ConfigError
-from callscore.evalfile.config import load_eval
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets

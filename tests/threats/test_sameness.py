@@ -12,8 +12,8 @@ import pytest
 
 from builders import form, output, question
 from callscore.core.case import Case
-from callscore.core.judging import Dossier, Judged, Question
-from callscore.scoring.examining import JUDGED_AT_ONCE, Examiner
+from callscore.core.judging import Judged, JudgeRequest, Question
+from callscore.evaluate.judging import JUDGED_AT_ONCE, JudgeRunner
 from commands import run_afresh
 from eval_files import cases_file, eval_file, remote, right_answer
 from scripted import ScriptedJudge
@@ -93,7 +93,7 @@ class SlowJudge(ScriptedJudge):
         self.waiting = self.most_waiting = 0
         self.order: list[str] = []
 
-    async def judge(self, dossier: Dossier) -> Judged:
+    async def judge(self, dossier: JudgeRequest) -> Judged:
         self.waiting += 1
         self.most_waiting = max(self.most_waiting, self.waiting)
         await asyncio.sleep(0.001)
@@ -109,7 +109,7 @@ def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
     at_once: int | None,
 ) -> None:
     judge = SlowJudge()
-    examiner = Examiner(judge, None, at_once=at_once)
+    examiner = JudgeRunner(judge, None, at_once=at_once)
     case = Case("c1", "text", "Agent: hello", {}, {})
 
     async def examine_all() -> None:

@@ -26,13 +26,13 @@ def demo(json_file: Path | None, results: Path | None, all_rows: bool) -> None:
     four sample models and recorded verdicts; then six made-up agent scenarios with two sample
     models. Nothing is sent anywhere.
     """
-    from callscore.app import Targets, score_files
+    from callscore.app import OutputPaths, score_files
     from callscore.cli import output
     from callscore.cli.orchestration import show_samples
     from callscore.demo import sample_calls
 
     with sample_calls() as config:
-        card = score_files(config, Targets(results, card=output.a_file(json_file)))
+        card = score_files(config, OutputPaths(results, card=output.path_unless_stdout(json_file)))
         output.write_scorecard(card, json_file)
     if json_file == output.STANDARD_OUTPUT:
         return

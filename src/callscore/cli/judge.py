@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callscore.cli.greedy import GreedyCommand
 from callscore.cli.printing import say
 from callscore.cli.trust import trust_option
-from callscore.evalfile.choices import default_embedder, judge_choice
+from callscore.cli.variadic import GreedyCommand
+from callscore.config.choices import default_embedder, judge_choice
 
 if TYPE_CHECKING:
+    from callscore.evaluate.judge_validation import Calibrated
     from callscore.judges.reliability import Check
-    from callscore.scoring.trials import Calibrated
 
 FILE = click.Path(path_type=Path)
 
@@ -40,9 +40,9 @@ def check(config: str, store: Path | None, json_file: Path | None) -> None:
     \b
     callscore judge check judge.yaml
     """
-    from callscore.config import DEFAULT_STORE, ScoreConfig
+    from callscore.config.score import DEFAULT_STORE, ScoreConfig
     from callscore.core.errors import GateFailed, Inconclusive
-    from callscore.scoring.trials import check_judge
+    from callscore.evaluate.judge_validation import check_judge
     from callscore.store.files import check_targets
 
     check_targets((json_file,), (Path(config),))
@@ -94,7 +94,7 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     \b
     callscore judge calibrate labels.jsonl --verdicts judged.jsonl
     """
-    from callscore.scoring.trials import calibrate_labels
+    from callscore.evaluate.judge_validation import calibrate_labels
     from callscore.store.files import check_targets
 
     check_targets((json_file,), (*labels, *verdicts))
@@ -168,7 +168,7 @@ def _write(path: Path | None, value: Any) -> None:
     import msgspec
 
     from callscore.report.safe_text import escaped
-    from callscore.store.files import written_whole
+    from callscore.store.files import atomic_write
 
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(escaped(msgspec.json.format(msgspec.json.encode(value))) + b"\n")

@@ -14,13 +14,13 @@ from types import TracebackType
 
 import click
 
+from callscore.cli.broken_pipe import ignore_broken_pipe
 from callscore.cli.leaving import INTERRUPTED, leave_at_once
-from callscore.cli.listening import whoever_listens
 from callscore.cli.printing import say
 from callscore.cli.trust import asked_at_the_terminal
-from callscore.core.collecting import leave_the_rest, seldom_collected
 from callscore.core.consent import answered_by
 from callscore.core.errors import CallscoreError, StoreError
+from callscore.core.gc_policy import freeze_gc, relaxed_gc
 from callscore.core.version import __version__
 
 COMMANDS: Mapping[str, str] = {
@@ -52,7 +52,7 @@ class LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; whoever stops reading has seen enough."""
-        with whoever_listens():
+        with ignore_broken_pipe():
             return super().invoke(ctx)
         return None
 
@@ -81,16 +81,16 @@ def callscore() -> None:
 def main() -> None:
     """Run the command line; whatever happens has an exit code of its own."""
     with ExitStack() as stack:
-        stack.callback(leave_the_rest)
-        stack.push(_own_up)
-        stack.enter_context(seldom_collected())
+        stack.callback(freeze_gc)
+        stack.push(report_crash)
+        stack.enter_context(relaxed_gc())
         try:
             _run_command()
         except KeyboardInterrupt:  # while the error that ended it was being told
             leave_at_once()
 
 
-def _own_up(
+def report_crash(
     kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
 ) -> None:
     """End a crash with its own code: Python's would say that a gate has failed."""

@@ -9,9 +9,9 @@ from typing import Literal
 
 import click
 
-from callscore.cli.greedy import GreedyCommand
 from callscore.cli.printing import say
 from callscore.cli.trust import trust_option
+from callscore.cli.variadic import GreedyCommand
 
 PATH = click.Path(path_type=Path)
 
@@ -89,10 +89,10 @@ def score(
         result_files,
         score_orchestration,
     )
-    from callscore.cli.output import a_file
-    from callscore.config import DEFAULT_STORE
+    from callscore.cli.output import path_unless_stdout
+    from callscore.config.choices import judge_choice
+    from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import Inconclusive, UsageError
-    from callscore.evalfile.choices import judge_choice
     from callscore.store.files import check_targets
 
     job = OrchestrationJob(
@@ -109,11 +109,11 @@ def score(
     )
     if records is not None and mode == "compat":
         raise UsageError("compat keeps no record of single steps; expected --mode standard")
-    check_targets((a_file(json_file), save_verdicts, records), job.files)
+    check_targets((path_unless_stdout(json_file), save_verdicts, records), job.files)
     scored = score_orchestration(job)
     document = result_document(scored)
     show(document, json_file)
-    if len(scored) > 1 and (file_name := a_file(json_file)) is not None:
+    if len(scored) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
         beside = result_files(file_name, [document])
         check_targets(beside, job.files)
         for path, part in beside.items():
@@ -138,9 +138,9 @@ def show(document: dict[str, object], json_file: Path | None) -> None:
 
 def write(document: Mapping[str, object], path: Path) -> None:
     """The result as a file."""
-    from callscore.store.files import written_whole
+    from callscore.store.files import atomic_write
 
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(_as_file(document))
 
 
@@ -171,7 +171,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     from callscore.app_orchestration import check_scenarios
     from callscore.core.errors import DataError
     from callscore.report.safe_text import escaped, plain
-    from callscore.store.files import check_targets, written_whole
+    from callscore.store.files import atomic_write, check_targets
 
     check_targets((json_file,), ())
     report = check_scenarios(folders, cards)
@@ -181,7 +181,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
             f"{finding.kind.replace('_', ' ')}  {plain(finding.detail, 100)}".rstrip()
         )
     if json_file is not None:
-        with written_whole(json_file) as file:
+        with atomic_write(json_file) as file:
             raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
             file.write(escaped(raw) + b"\n")
     say(

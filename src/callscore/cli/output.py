@@ -13,7 +13,7 @@ from callscore.core.errors import Inconclusive
 from callscore.core.scorecard import Scorecard
 from callscore.report.json import scorecard_json
 from callscore.report.safe_text import harmless
-from callscore.store.files import written_whole
+from callscore.store.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ ESTIMATE = "offline estimate"
 """What heads a card with values of built-in substitutes (C-125)."""
 
 
-def a_file(target: Path | None) -> Path | None:
+def path_unless_stdout(target: Path | None) -> Path | None:
     """The target, unless it is the terminal."""
     return None if target == STANDARD_OUTPUT else target
 
@@ -47,7 +47,7 @@ def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
     if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(scorecard_json(card))
     elif json_file is not None:
-        with written_whole(json_file) as file:
+        with atomic_write(json_file) as file:
             file.write(scorecard_json(card))
 
 

@@ -14,10 +14,10 @@ from callscore.cli.printing import say
 from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
-    from callscore.core.run_words import Event
-    from callscore.evalfile.config import EvalConfig
-    from callscore.running.preparing import Prepared, RunOptions
-    from callscore.running.runner import Ran
+    from callscore.config.config import EvalConfig
+    from callscore.core.run import Event
+    from callscore.runner.prepare import Prepared, RunOptions
+    from callscore.runner.run import RunResult
     from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
@@ -100,9 +100,9 @@ def run(
     callscore run eval.yaml --budget 5 --json card.json
     """
     from callscore.cli import output
-    from callscore.cli.listening import whoever_listens
-    from callscore.evalfile.config import load_eval
-    from callscore.running.preparing import RunOptions, prepare
+    from callscore.cli.broken_pipe import ignore_broken_pipe
+    from callscore.config.config import load_eval
+    from callscore.runner.prepare import RunOptions, prepare
 
     options = RunOptions(
         resume=resume,
@@ -113,7 +113,7 @@ def run(
         results=results,
         records=records,
         save_verdicts=save_verdicts,
-        card=output.a_file(json_file),
+        card=output.path_unless_stdout(json_file),
         log=log,
         open_items=open_items,
         mode=mode,
@@ -133,7 +133,7 @@ def run(
             _say_what_is_kept(ran)
             _say_how_to_go_on(prepared.config, options, store)
             raise KeyboardInterrupt
-        with whoever_listens():
+        with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         _decide(prepared, ran, require_complete)
 
@@ -151,7 +151,7 @@ def _confirmed(prepared: Prepared) -> Prepared:
         return prepared
     import msgspec
 
-    from callscore.running.runner import changes, told_of
+    from callscore.runner.run import changes, told_of
 
     changed = changes(prepared)
     if changed is None:
@@ -162,16 +162,16 @@ def _confirmed(prepared: Prepared) -> Prepared:
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _rescored(prepared: Prepared, run_id: int) -> Ran:
-    from callscore.running.runner import rescore
+def _rescored(prepared: Prepared, run_id: int) -> RunResult:
+    from callscore.runner.run import rescore
 
     return rescore(prepared, run_id)
 
 
-def _carried_out(prepared: Prepared) -> Ran:
-    from callscore.cli.live import LiveView
-    from callscore.running.log import EventLog
-    from callscore.running.runner import run_prepared
+def _carried_out(prepared: Prepared) -> RunResult:
+    from callscore.cli.run_progress import LiveView
+    from callscore.runner.log import EventLog
+    from callscore.runner.run import run_prepared
 
     view, log = LiveView(), prepared.options.log
     with ExitStack() as stack:
@@ -186,7 +186,7 @@ def _carried_out(prepared: Prepared) -> Ran:
         return run_prepared(prepared, on_event)
 
 
-def _say_what_is_kept(ran: Ran) -> None:
+def _say_what_is_kept(ran: RunResult) -> None:
     from callscore.cli.run_text import failure_lines, rescored_line, summary_lines
 
     if ran.scored_again is not None:
@@ -207,7 +207,7 @@ def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | Non
 
 def _show_estimate(prepared: Prepared) -> None:
     from callscore.cli.run_text import estimate_lines
-    from callscore.running.runner import dry_run
+    from callscore.runner.run import dry_run
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         say(line)
@@ -219,16 +219,16 @@ def _show_estimate(prepared: Prepared) -> None:
         say("Before that, one small request each shows whether models and judges answer.")
 
 
-def _show(prepared: Prepared, ran: Ran, json_file: Path | None, *, all_rows: bool) -> None:
+def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
     from callscore.report.free_running_terminal import free_running_lines
     from callscore.report.orchestration_models import side_by_side
     from callscore.report.orchestration_terminal import render
-    from callscore.running.document import run_document
-    from callscore.store.files import written_whole
+    from callscore.runner.document import run_document
+    from callscore.store.files import atomic_write
 
-    if (file_name := output.a_file(json_file)) is not None:
-        with written_whole(file_name) as file:
+    if (file_name := output.path_unless_stdout(json_file)) is not None:
+        with atomic_write(file_name) as file:
             file.write(run_document(ran))
         _write_beside(ran, file_name)
     _say_what_is_kept(ran)
@@ -248,7 +248,7 @@ def _show(prepared: Prepared, ran: Ran, json_file: Path | None, *, all_rows: boo
         say(note)
 
 
-def _write_beside(ran: Ran, joint: Path) -> None:
+def _write_beside(ran: RunResult, joint: Path) -> None:
     """One file a model and language, where the file of the run is not just that."""
     if not ran.orchestration:
         return
@@ -261,10 +261,10 @@ def _write_beside(ran: Ran, joint: Path) -> None:
             write(document, path)
 
 
-def _decide(prepared: Prepared, ran: Ran, require_complete: bool) -> None:
+def _decide(prepared: Prepared, ran: RunResult, require_complete: bool) -> None:
     from callscore.cli import output
+    from callscore.config.gates import check_gates
     from callscore.core.errors import Inconclusive
-    from callscore.evalfile.gates import check_gates
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; the causes stand above")

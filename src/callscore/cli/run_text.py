@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from callscore.core.run_words import ModelSummary, RunSummary
+from callscore.core.run import ModelSummary, RunSummary
 from callscore.report.columns import columns
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
-from callscore.running.estimate import Estimate
-from callscore.running.preflight import Preflight
+from callscore.runner.estimate import Estimate
+from callscore.runner.preflight import Preflight
+from callscore.store.recovery.salvage import Salvaged
 from callscore.store.run_records import Failure, RunRecord
-from callscore.store.salvage import Salvaged
 
 UNKNOWN = "unknown"
 NOTHING_ANSWERED = "nothing was answered"

@@ -24,9 +24,9 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
     import msgspec
 
     from callscore.cli.run_text import run_lines
-    from callscore.config import DEFAULT_STORE
+    from callscore.config.config import load_eval
+    from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import UsageError
-    from callscore.evalfile.config import load_eval
     from callscore.report.safe_text import escaped
     from callscore.store.journal import Journal
 
@@ -48,7 +48,7 @@ def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Pat
 
 def _salvage(damaged: Path, target: Path) -> None:
     from callscore.cli.run_text import salvaged_lines
-    from callscore.store.salvage import salvage
+    from callscore.store.recovery.salvage import salvage
 
     for line in salvaged_lines(damaged, target, salvage(damaged, target)):
         say(line, err=True)

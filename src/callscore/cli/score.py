@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.greedy import GreedyCommand
 from callscore.cli.trust import trust_option
-from callscore.evalfile.choices import default_embedder, embedder_choice, judge_choice
+from callscore.cli.variadic import GreedyCommand
+from callscore.config.choices import default_embedder, embedder_choice, judge_choice
 
 FILE = click.Path(path_type=Path)
 
@@ -116,11 +116,11 @@ def score(
     callscore score cases.jsonl --outputs a.jsonl --judge offline
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     """
-    from callscore.app import Targets, score_files
+    from callscore.app import OutputPaths, score_files
     from callscore.cli import output
-    from callscore.cli.listening import whoever_listens
+    from callscore.cli.broken_pipe import ignore_broken_pipe
     from callscore.cli.progress import ProgressLine
-    from callscore.config import DEFAULT_STORE, ScoreConfig
+    from callscore.config.score import DEFAULT_STORE, ScoreConfig
 
     who = judge_choice(judge)
     config = ScoreConfig(
@@ -137,13 +137,15 @@ def score(
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
     )
-    targets = Targets(results, records, save_verdicts, output.a_file(json_file), open_items)
+    targets = OutputPaths(
+        results, records, save_verdicts, output.path_unless_stdout(json_file), open_items
+    )
     progress = ProgressLine("scoring")
     try:
         card = score_files(config, targets, progress)
     finally:
         progress.close()
-    with whoever_listens():
+    with ignore_broken_pipe():
         title = f"Call Intelligence scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:

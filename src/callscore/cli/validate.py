@@ -23,12 +23,12 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     and says what an answer that reads nothing would score.
     """
     from callscore.app import check_cases
-    from callscore.cli.listening import whoever_listens
+    from callscore.cli.broken_pipe import ignore_broken_pipe
     from callscore.core.errors import DataError
     from callscore.report.numbers import show_count
 
     report = check_cases(cases)
-    with whoever_listens():
+    with ignore_broken_pipe():
         _print([str(problem) for problem in report.problems], most)
         _print([f"warning: {warning}" for warning in report.warnings], most)
     if report.problems:

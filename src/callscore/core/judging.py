@@ -60,7 +60,7 @@ Verdicts = Mapping[Item, Sequence[Verdict]]
 NO_VERDICTS: Verdicts = {}
 
 
-class Dossier(msgspec.Struct, frozen=True):
+class JudgeRequest(msgspec.Struct, frozen=True):
     """All that a judge may see of an answer: not who wrote it, nor its cost, nor others (C-103)."""
 
     task: str
@@ -75,7 +75,7 @@ class Dossier(msgspec.Struct, frozen=True):
     """The answer as JSON; None where there is none yet, or none to show."""
 
 
-class Void(NamedTuple):
+class Unjudged(NamedTuple):
     """An item without a usable verdict, and why: its metric has failed on this answer (C-102)."""
 
     item: Item
@@ -97,7 +97,7 @@ class Judged(msgspec.Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    void: Sequence[Void] = ()
+    void: Sequence[Unjudged] = ()
     disputed: Sequence[Item] = ()
     rejudged: int = 0
     flipped: int = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Judged, Similarity
+from callscore.core.judging import Judged, JudgeRequest, Similarity
 
 
 class Judge(Protocol):
@@ -26,7 +26,7 @@ class Judge(Protocol):
         """Changes with anything that may change a verdict."""
         ...
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         """A verdict on every question that has words to choose from, or why there is none."""
         ...
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.patterns import late_pattern
+from callscore.core.lazy_regex import lazy_regex
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
@@ -21,7 +21,7 @@ MAX_INTEGER_DIGITS = 4_300
 _DECODE = msgspec.json.Decoder().decode
 _ENCODE = msgspec.json.Encoder().encode
 _NEXT_ITEM = (b"},{", b"],[", b"},[", b"],{")
-_LONE_SURROGATE = late_pattern("[\ud800-\udfff]")
+_LONE_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 class JsonFault(ValueError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.case import Turn
-from callscore.core.patterns import late_pattern
+from callscore.core.lazy_regex import lazy_regex
 
-_PREFIX = late_pattern(
+_PREFIX = lazy_regex(
     r"\s*(?:\[(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:\.\d+)?\]\s*)?"  # [hh:mm:ss] or [mm:ss]
     r"(?:([^\W\d_][^:\n]{0,38}):\s+)?"  # Speaker:
 )

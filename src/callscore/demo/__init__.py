@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import resources
 
-from callscore.config import ScoreConfig
+from callscore.config.score import ScoreConfig
 
 
 @contextmanager

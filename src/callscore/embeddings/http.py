@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
-from callscore.core.calling import NEVER_REPEATED, AttemptFailed
 from callscore.core.case import Failed
 from callscore.core.languages import base_language
+from callscore.core.provider import NEVER_REPEATED, AttemptFailed
 from callscore.embeddings.encoder import Vector
 
 Post = Callable[[bytes], Awaitable[bytes | AttemptFailed]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from callscore.core.calling import NEVER_REPEATED, AttemptFailed, FailureKind
+from callscore.core.provider import NEVER_REPEATED, AttemptFailed, FailureKind
 from callscore.engine.plan import EngineOptions
 
 SHARED: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})

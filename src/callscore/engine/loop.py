@@ -10,8 +10,8 @@ from functools import partial
 from threading import get_ident
 from typing import Any, TypeVar
 
-from callscore.core.collecting import seldom_collected
-from callscore.engine.stopping import Stop
+from callscore.core.gc_policy import relaxed_gc
+from callscore.engine.shutdown import Shutdown
 
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -19,11 +19,11 @@ _stops: dict[int, Callable[[], object]] = {}
 """How to stop what runs in a thread: signals reach the main thread only."""
 
 
-def run(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
+def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
     """Run to the end; an interrupt asks to stop, a second one to stop at once."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with seldom_collected(), asyncio.Runner(loop_factory=_factory()) as runner:
+        with relaxed_gc(), asyncio.Runner(loop_factory=_factory()) as runner:
             return runner.run(_watched(main))
     finally:
         with suppress(ValueError):  # not the main thread: nothing was changed
@@ -49,8 +49,8 @@ def interrupt(thread: int) -> bool:
     return True
 
 
-async def _watched(main: Callable[[Stop], Coroutine[Any, Any, T]]) -> T:
-    stop = Stop()
+async def _watched(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
+    stop = Shutdown()
     loop = asyncio.get_running_loop()
     _stops[get_ident()] = partial(loop.call_soon_threadsafe, stop.ask)
     # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.

@@ -7,9 +7,9 @@ from math import isfinite
 
 import msgspec
 
-from callscore.core.calling import Provider
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import ModelSpec, Work
+from callscore.core.provider import Provider
+from callscore.core.run import ModelSpec, Work
 
 
 class EngineOptions(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class PlannedModel(msgspec.Struct, frozen=True):
     """On this machine or in a private network: it may answer one call at a time, and slowly."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class Workload(msgspec.Struct, frozen=True):
     """The work of every model. Each has a stream of its own, so none waits for another."""
 
     models: Mapping[str, PlannedModel]

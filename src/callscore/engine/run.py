@@ -7,40 +7,45 @@ from collections.abc import Sequence
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import OutputError, StoreError
-from callscore.core.run_words import (
+from callscore.core.run import (
+    CachedReply,
+    Completed,
     Item,
     Ledger,
     OnEvent,
-    Outcome,
     RunStatus,
     RunSummary,
     Stopping,
-    Stored,
     Work,
 )
-from callscore.engine.asking import Asker, stopped
-from callscore.engine.commons import Commons
-from callscore.engine.lane import Lane
-from callscore.engine.plan import EngineOptions, Plan
-from callscore.engine.stopping import Stop
+from callscore.engine.model_queue import ModelQueue
+from callscore.engine.plan import EngineOptions, Workload
+from callscore.engine.retry import RetryingClient, stopped
+from callscore.engine.shared_limits import SharedLimits
+from callscore.engine.shutdown import Shutdown
 
 Settled = Reply | Failed | None
 
 
 async def generate(
-    plan: Plan, ledger: Ledger, on_event: OnEvent, stop: Stop, commons: Commons | None = None
+    plan: Workload,
+    ledger: Ledger,
+    on_event: OnEvent,
+    stop: Shutdown,
+    commons: SharedLimits | None = None,
 ) -> RunSummary:
     """Carry out a plan. Raises only what ends a run: no place to keep answers, or bad data.
 
     The budget is that of the plan, unless something is shared with others.
     """
     plan.check()
-    commons = commons or Commons.of(plan.options)
+    commons = commons or SharedLimits.of(plan.options)
     attempt_s = plan.options.attempt_s
     lanes = [
-        Lane(planned, commons.pause(planned.spec), attempt_s) for planned in plan.models.values()
+        ModelQueue(planned, commons.pause(planned.spec), attempt_s)
+        for planned in plan.models.values()
     ]
-    asker = Asker(plan.options, commons.budget, stop, on_event)
+    asker = RetryingClient(plan.options, commons.budget, stop, on_event)
     run = _Run(plan.options, ledger, asker, on_event, stop)
     await run.carry_out(lanes)
     await ledger.settle()
@@ -48,7 +53,7 @@ async def generate(
     return RunSummary(_status(lanes, stop), {lane.spec.name: lane.summary() for lane in lanes})
 
 
-def _status(lanes: Sequence[Lane], stop: Stop) -> RunStatus:
+def _status(lanes: Sequence[ModelQueue], stop: Shutdown) -> RunStatus:
     if stop.asked and any(lane.summary().not_run for lane in lanes):
         return "interrupted"
     return "budget" if any(lane.out_of_budget for lane in lanes) else "complete"
@@ -56,17 +61,22 @@ def _status(lanes: Sequence[Lane], stop: Stop) -> RunStatus:
 
 class _Run:
     def __init__(
-        self, options: EngineOptions, ledger: Ledger, asker: Asker, on_event: OnEvent, stop: Stop
+        self,
+        options: EngineOptions,
+        ledger: Ledger,
+        asker: RetryingClient,
+        on_event: OnEvent,
+        stop: Shutdown,
     ) -> None:
         self._options = options
         self._ledger = ledger
         self._asker = asker
         self._on_event = on_event
         self._stop = stop
-        self._asked: dict[bytes, tuple[Lane, asyncio.Future[Settled]]] = {}
+        self._asked: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
         """Who is asking under a key, and what will come of it."""
 
-    async def carry_out(self, lanes: Sequence[Lane]) -> None:
+    async def carry_out(self, lanes: Sequence[ModelQueue]) -> None:
         """As many workers a model as calls may be under way; they are the only queue."""
         workers = [
             asyncio.create_task(self._work(lane))
@@ -99,7 +109,7 @@ class _Run:
         raise error
 
     async def _stop_when_asked(
-        self, workers: Sequence[asyncio.Task[None]], lanes: Sequence[Lane]
+        self, workers: Sequence[asyncio.Task[None]], lanes: Sequence[ModelQueue]
     ) -> None:
         await self._stop.wait()
         for task in workers:
@@ -112,7 +122,7 @@ class _Run:
         for task in workers:
             task.cancel()
 
-    async def _work(self, lane: Lane) -> None:
+    async def _work(self, lane: ModelQueue) -> None:
         while not self._stop.asked:
             work = next(lane.work, None)
             if work is None:
@@ -120,11 +130,11 @@ class _Run:
             await self._settle(lane, work)
             self._asker.sending.discard(asyncio.current_task())
 
-    async def _settle(self, lane: Lane, work: Work) -> None:
+    async def _settle(self, lane: ModelQueue, work: Work) -> None:
         key = work.call.key
         stored = self._ledger.stored(key)
         if stored is not None:
-            await self._note(lane, Outcome(work, stored.reply, cached=True))
+            await self._note(lane, Completed(work, stored.reply, cached=True))
         elif key in self._asked:
             # The same request is under way: it is paid for once, and answers both.
             asking, under_way = self._asked[key]
@@ -133,15 +143,15 @@ class _Run:
                 # A key that is refused says nothing about another key.
                 await self._settle(lane, work)
             elif answer is not None:
-                await self._note(lane, Outcome(work, answer, cached=True))
+                await self._note(lane, Completed(work, answer, cached=True))
         elif lane.stopped is not None:
-            await self._note(lane, Outcome(work, stopped(lane)))
+            await self._note(lane, Completed(work, stopped(lane)))
         elif not lane.out_of_budget:
             await self._ask(lane, work)
         else:
             await asyncio.sleep(0)
 
-    async def _ask(self, lane: Lane, work: Work) -> None:
+    async def _ask(self, lane: ModelQueue, work: Work) -> None:
         key = work.call.key
         settled: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
         self._asked[key] = lane, settled
@@ -151,7 +161,7 @@ class _Run:
             found = await self._ledger.claim(key, patience_s, lane.most_usd(work.call))
             if found is not None:
                 answer = found.reply
-                await self._note(lane, Outcome(work, answer, cached=True))
+                await self._note(lane, Completed(work, answer, cached=True))
             else:
                 answer = await self._paid(lane, work)
         finally:
@@ -159,35 +169,35 @@ class _Run:
             del self._asked[key]
             settled.set_result(answer)
 
-    async def _paid(self, lane: Lane, work: Work) -> Settled:
+    async def _paid(self, lane: ModelQueue, work: Work) -> Settled:
         """What a request that nobody else has under way comes to."""
         result = await self._asker.ask(lane, work)
-        if isinstance(result, Stored):
+        if isinstance(result, CachedReply):
             await self._ledger.keep(_item(work, paid=True), result)
-            self._tell(lane, Outcome(work, result.reply, attempts=result.attempts))
+            self._tell(lane, Completed(work, result.reply, attempts=result.attempts))
             return result.reply
         if result is not None:
-            await self._note(lane, Outcome(work, result))
+            await self._note(lane, Completed(work, result))
         return result
 
-    async def _note(self, lane: Lane, outcome: Outcome) -> None:
+    async def _note(self, lane: ModelQueue, outcome: Completed) -> None:
         """Settle work that cost nothing, and let others have their turn."""
         error = outcome.answer.why if isinstance(outcome.answer, Failed) else None
         await self._ledger.note(_item(outcome.work, error=error))
         self._tell(lane, outcome)
         await asyncio.sleep(0)
 
-    def _tell(self, lane: Lane, outcome: Outcome) -> None:
+    def _tell(self, lane: ModelQueue, outcome: Completed) -> None:
         lane.count(outcome, self._options.give_up_after)
         self._on_event(outcome)
 
-    def tell_progress(self, lanes: Sequence[Lane]) -> None:
+    def tell_progress(self, lanes: Sequence[ModelQueue]) -> None:
         """How far every model is."""
         now = asyncio.get_running_loop().time()
         for lane in lanes:
             self._on_event(lane.progress(now))
 
-    async def _tell_now_and_then(self, lanes: Sequence[Lane]) -> None:
+    async def _tell_now_and_then(self, lanes: Sequence[ModelQueue]) -> None:
         while True:
             self.tell_progress(lanes)
             await asyncio.sleep(self._options.progress_s)

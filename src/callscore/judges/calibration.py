@@ -20,8 +20,8 @@ from callscore.stats.agreement import (
     unlike,
     weighted_kappa,
 )
-from callscore.stats.corrected import Corrected, prediction_powered_mean, rogan_gladen
 from callscore.stats.intervals import Interval, bootstrap
+from callscore.stats.prediction_powered import Corrected, prediction_powered_mean, rogan_gladen
 
 KAPPA_NEEDED = 0.70
 LABELS_NEEDED = 100

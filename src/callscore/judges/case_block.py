@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from callscore.core.case import Turn
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
+from callscore.judges.delimiters import CUT, shown
 from callscore.judges.evidence import leaves_of
-from callscore.judges.framing import CUT, shown
 from callscore.judges.rubric import Rubric
 
 WIDEST_LINE = 160
@@ -26,7 +26,7 @@ SHORTENED = ((200, 5_000), (100, 1_000), (50, 200), (10, 100))
 _ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
 
 
-def case_blocks(dossier: Dossier, rubrics: Iterable[Rubric]) -> Mapping[str, Sequence[str]]:
+def case_blocks(dossier: JudgeRequest, rubrics: Iterable[Rubric]) -> Mapping[str, Sequence[str]]:
     """The blocks of the case by name; the same for every model's answer."""
     spoken = {turn.text for turn in dossier.turns}
     expected = _without(dossier.expected_outcome, spoken)
@@ -37,7 +37,7 @@ def case_blocks(dossier: Dossier, rubrics: Iterable[Rubric]) -> Mapping[str, Seq
     }
 
 
-def answer_lines(dossier: Dossier, rubrics: Iterable[Rubric]) -> Sequence[str]:
+def answer_lines(dossier: JudgeRequest, rubrics: Iterable[Rubric]) -> Sequence[str]:
     """The parts of the answer that the rubrics look at; all of it where it has none of them."""
     spoken = {turn.text for turn in dossier.turns}
     part = _part(dossier.model_output, _keys(rubric.answer for rubric in rubrics))

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from callscore.core import strict_json
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import Failed, JsonObject, Message, Prompt
 from callscore.core.framework import (
     DOCUMENT,
@@ -27,10 +26,11 @@ from callscore.core.framework import (
     judge_prompt,
     judged_metrics,
 )
-from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
+from callscore.core.judging import Item, Judged, JudgeRequest, Unjudged, Verdict
+from callscore.core.provider import AttemptFailed
 from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
+from callscore.judges.delimiters import block, encoded_lines, nonce
 from callscore.judges.evidence import leaves_of, sources_of
-from callscore.judges.framing import block, encoded_lines, nonce
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.llm import PROBE, Sender, Spent, text_of
 from callscore.judges.reading import LONGEST_ANSWER, bare
@@ -70,7 +70,7 @@ class DocumentJudge:
         digest = f"{framework_digest()[:12]}.{shipped().digest[:12]}"
         self.signature = f"{DOCUMENT}({'+'.join(named)}+{digest})"
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         """A valid score of every metric that is open, or why there is none (C-102)."""
         slugs = metrics_asked(dossier)
         if dossier.model_output is None or not slugs:
@@ -78,7 +78,7 @@ class DocumentJudge:
         scored = await asyncio.gather(*(self._scored(dossier, slug) for slug in slugs))
         spent = sum((more for _, more in scored), Spent())
         given = [found for found, _ in scored if isinstance(found, Verdict)]
-        void = [found for found, _ in scored if isinstance(found, Void)]
+        void = [found for found, _ in scored if isinstance(found, Unjudged)]
         if void and not given:
             return spent.failed(void[0].why)
         flags = [INJECTION_SUSPECTED] if suspicions(dossier, sources_of(dossier)) else []
@@ -92,7 +92,7 @@ class DocumentJudge:
             void,
         )
 
-    async def _scored(self, dossier: Dossier, slug: str) -> tuple[Verdict | Void, Spent]:
+    async def _scored(self, dossier: JudgeRequest, slug: str) -> tuple[Verdict | Unjudged, Spent]:
         """One metric: asked once, once more with what was wrong, then the next model."""
         prompt = prompt_of(dossier, slug)
         spent, why = Spent(), "no judge is configured"
@@ -109,10 +109,10 @@ class DocumentJudge:
                     return msgspec.structs.replace(found, by=self.signature), spent
                 why = found
                 again = _told_again(prompt, why)
-        return Void(Item(slug, WHOLE), why), spent
+        return Unjudged(Item(slug, WHOLE), why), spent
 
 
-def metrics_asked(dossier: Dossier) -> Sequence[str]:
+def metrics_asked(dossier: JudgeRequest) -> Sequence[str]:
     """The metrics of a dossier's questions that the framework has a judge score."""
     slugs: dict[str, None] = {}
     for question in dossier.questions:
@@ -122,7 +122,7 @@ def metrics_asked(dossier: Dossier) -> Sequence[str]:
     return list(slugs)
 
 
-def prompt_of(dossier: Dossier, slug: str) -> Prompt:
+def prompt_of(dossier: JudgeRequest, slug: str) -> Prompt:
     """The framework's system prompt, and its five inputs; what is the same for all comes first."""
     metric = judged_metrics()[slug]
     parts = {
@@ -144,7 +144,7 @@ def _told_again(prompt: Prompt, why: str) -> Prompt:
     return Prompt((system, Message("user", f"{user.content}\n\n{told}")), prompt.schema)
 
 
-def read_record(text: str, dossier: Dossier, slug: str) -> Verdict | str:
+def read_record(text: str, dossier: JudgeRequest, slug: str) -> Verdict | str:
     """The score of a five-key answer, or what is wrong with it, in none of its own words."""
     try:
         value = strict_json.decode(bare(text).encode(), max_bytes=LONGEST_ANSWER).value

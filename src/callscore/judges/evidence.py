@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from callscore.core.case import JsonObject
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.rubric import Place, Side
 from callscore.metrics.text import contains, n2
 
@@ -136,7 +136,7 @@ _QUOTED: Mapping[Place, str] = {
 }
 
 
-def sources_of(dossier: Dossier) -> Sources:
+def sources_of(dossier: JudgeRequest) -> Sources:
     """The turns, numbered from 1, the reference, and the answer."""
     turns = {f"t{n}": turn.text for n, turn in enumerate(dossier.turns, start=1)}
     return Sources(turns, dossier.expected_outcome, dossier.model_output)

@@ -15,9 +15,9 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
+from callscore.judges.delimiters import LONGEST_TEXT
 from callscore.judges.evidence import Sources
-from callscore.judges.framing import LONGEST_TEXT
 
 INJECTION_SUSPECTED = "injection_suspected"
 REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06
@@ -120,7 +120,7 @@ FEWEST_SIGNS = 2
 _LEET = str.maketrans("013457", "oieast")
 
 
-def suspicions(dossier: Dossier, sources: Sources) -> Sequence[str]:
+def suspicions(dossier: JudgeRequest, sources: Sources) -> Sequence[str]:
     """Why the texts of a dossier look like an attempt on the judge; none where they do not."""
     keys: dict[str, None] = {}
     trusted, given, told = [*sources.turns.values()], list[str](), list[str]()

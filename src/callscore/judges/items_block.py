@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.judges.case_block import json_lines
+from callscore.judges.delimiters import shown
 from callscore.judges.evidence import PLACES
-from callscore.judges.framing import shown
+from callscore.judges.items import Asked
 from callscore.judges.rubric import Rubric
-from callscore.judges.sheet import Asked
 
 
 def item_lines(sheet: Mapping[str, Asked], *, has_answer: bool) -> Sequence[str]:

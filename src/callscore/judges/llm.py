@@ -7,16 +7,22 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from callscore.core.calling import NEVER_REPEATED, Answered, AttemptFailed, Call, Provider
 from callscore.core.case import Failed, Message, Prompt, Reply
-from callscore.core.judging import Dossier, Item, Judged, Verdict, Void
+from callscore.core.judging import Item, Judged, JudgeRequest, Unjudged, Verdict
+from callscore.core.provider import (
+    NEVER_REPEATED,
+    Answered,
+    AttemptFailed,
+    Provider,
+    ProviderRequest,
+)
+from callscore.judges.delimiters import LONGEST_TEXT
 from callscore.judges.evidence import Sources, sources_of
-from callscore.judges.framing import LONGEST_TEXT
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
+from callscore.judges.items import sort_questions
 from callscore.judges.prompt import Composer, Request
 from callscore.judges.reading import Read, read, verdicts_of
 from callscore.judges.rubric import Library, shipped
-from callscore.judges.sheet import sort_questions
 
 STAGE = "judge"
 MISLED = "judge_misled"
@@ -26,7 +32,7 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
 PROBE = Prompt((Message("user", "signature"),))
 
-CarryOut = Callable[[Provider, Call], Awaitable[Answered | AttemptFailed]]
+CarryOut = Callable[[Provider, ProviderRequest], Awaitable[Answered | AttemptFailed]]
 """How a call is carried out: directly, or through an engine that knows what is already paid."""
 
 
@@ -59,16 +65,16 @@ class Spent(msgspec.Struct, frozen=True):
         )
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True):
     """What came of one request: usable verdicts, void items, flags, and what it took."""
 
     verdicts: Sequence[Verdict]
-    void: Sequence[Void]
+    void: Sequence[Unjudged]
     flags: Sequence[str]
     spent: Spent
 
 
-async def patiently(provider: Provider, call: Call) -> Answered | AttemptFailed:
+async def patiently(provider: Provider, call: ProviderRequest) -> Answered | AttemptFailed:
     """Attempt a call until it is answered, or is known never to be."""
     wait = FIRST_WAIT_S
     for attempt in range(1, ATTEMPTS + 1):
@@ -121,7 +127,7 @@ class LLMJudge:
         self._sender = Sender(provider, carry_out)
         self._composer = Composer(self.library)
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         """A valid verdict on every question, or the reason why there is none (C-102)."""
         found = sort_questions(dossier, self.library)
         if found.without_rubric:
@@ -147,12 +153,12 @@ class LLMJudge:
             void,
         )
 
-    async def _outcomes(self, requests: Sequence[Request], repeat: int) -> Sequence[Outcome]:
+    async def _outcomes(self, requests: Sequence[Request], repeat: int) -> Sequence[Attempt]:
         if len(requests) == 1:
             return [await self._outcome(requests[0], repeat)]
         return await asyncio.gather(*(self._outcome(request, repeat) for request in requests))
 
-    async def _outcome(self, request: Request, repeat: int) -> Outcome:
+    async def _outcome(self, request: Request, repeat: int) -> Attempt:
         """One request and, where the answer is faulty, one more with the validator's words."""
         reply, spent = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
@@ -167,7 +173,7 @@ class LLMJudge:
         second = read(text_of(reply), request)
         return self._settled(request, first if second.broken else second, spent + more)
 
-    def _settled(self, request: Request, final: Read, spent: Spent) -> Outcome:
+    def _settled(self, request: Request, final: Read, spent: Spent) -> Attempt:
         canaries = [key for key, asked in request.sheet.items() if asked.canary]
         if final.broken:
             return _nothing(request, final.broken, spent)
@@ -178,7 +184,7 @@ class LLMJudge:
         for key, asked in request.sheet.items():
             if key not in final.faults:
                 verdicts += verdicts_of(asked, final.entries[key], self.signature)
-        return Outcome(verdicts, _void(request, final.faults), (), spent)
+        return Attempt(verdicts, _void(request, final.faults), (), spent)
 
 
 def text_of(reply: Reply) -> str:
@@ -186,19 +192,19 @@ def text_of(reply: Reply) -> str:
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
 
 
-def _nothing(request: Request, why: str, spent: Spent, flags: Sequence[str] = ()) -> Outcome:
-    return Outcome((), _void(request, dict.fromkeys(request.sheet, why)), flags, spent)
+def _nothing(request: Request, why: str, spent: Spent, flags: Sequence[str] = ()) -> Attempt:
+    return Attempt((), _void(request, dict.fromkeys(request.sheet, why)), flags, spent)
 
 
-def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Void]:
+def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Unjudged]:
     return [
-        Void(Item(question.metric, question.item), why)
+        Unjudged(Item(question.metric, question.item), why)
         for key, why in faults.items()
         for question in request.sheet[key].questions
     ]
 
 
-def _flags_of(dossier: Dossier, sources: Sources) -> Iterable[str]:
+def _flags_of(dossier: JudgeRequest, sources: Sources) -> Iterable[str]:
     if suspicions(dossier, sources):
         yield INJECTION_SUSPECTED
     if any(
@@ -207,7 +213,7 @@ def _flags_of(dossier: Dossier, sources: Sources) -> Iterable[str]:
         yield ITEM_CUT
 
 
-def _in_order(dossier: Dossier, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
+def _in_order(dossier: JudgeRequest, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
     """Verdicts in the order of their questions, so that no shuffle shows in a result."""
     places = {Item(q.metric, q.item): place for place, q in enumerate(dossier.questions)}
     return sorted(verdicts, key=lambda verdict: places[Item(verdict.metric, verdict.item)])

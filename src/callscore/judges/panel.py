@@ -13,10 +13,10 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Item, Judged, Question, Verdict, Void
+from callscore.core.judging import Item, Judged, JudgeRequest, Question, Unjudged, Verdict
 from callscore.core.ports import Judge
+from callscore.judges.delimiters import NONCE_BYTES, encoded, fingerprint
 from callscore.judges.families import are_related
-from callscore.judges.framing import NONCE_BYTES, encoded, fingerprint
 from callscore.judges.injection import INJECTION_SUSPECTED
 from callscore.judges.llm import Spent
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
@@ -46,7 +46,7 @@ class Panel:
         self.signature = "+".join(seat.judge.signature for seat in seats)
         self.models = [seat.model for seat in seats]
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         """The first judge's verdicts, checked where a second look is due."""
         session = _Session(dossier, self._library)
         rest = list(self._seats)
@@ -86,7 +86,7 @@ class Panel:
 class _Session:
     """One dossier before the panel: the words that stand so far, and what it took."""
 
-    def __init__(self, dossier: Dossier, library: Library) -> None:
+    def __init__(self, dossier: JudgeRequest, library: Library) -> None:
         self._dossier = dossier
         self._library = library
         self._standing: dict[Item, Verdict] = {}
@@ -176,7 +176,7 @@ class _Session:
             self.spent.input_tokens,
             self.spent.output_tokens,
             self.spent.cost_usd,
-            [Void(item, why) for item, why in self._void.items()],
+            [Unjudged(item, why) for item, why in self._void.items()],
             self._disputed,
             self._rejudged,
             self._flipped,

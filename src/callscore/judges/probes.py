@@ -9,7 +9,7 @@ from importlib import resources
 import msgspec
 
 from callscore.core.case import JsonObject, Turn
-from callscore.core.judging import Dossier, Question
+from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.rubric import Library, Rubric
 
 MASTER_KEYS = (":", ".", ",", "Thought process:", "Solution:", "Let's solve this step by step.")
@@ -57,7 +57,7 @@ def probe_cases() -> Sequence[ProbeCase]:
     return msgspec.toml.decode(raw, type=_Probes).cases
 
 
-def dossier_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> Dossier:
+def dossier_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> JudgeRequest:
     """A dossier of these items; an item's number is its name."""
     questions = [
         Question(
@@ -69,7 +69,7 @@ def dossier_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) ->
         )
         for number, item in enumerate(items)
     ]
-    return Dossier(case.task, case.turns, {}, case.expected_outcome, questions)
+    return JudgeRequest(case.task, case.turns, {}, case.expected_outcome, questions)
 
 
 def reversed_order(case: ProbeCase) -> ProbeCase:

@@ -1,4 +1,4 @@
-"""Dossier → requests. What never changes comes first, so that providers' prompt caches hit.
+"""JudgeRequest → requests. What never changes comes first, so that providers' prompt caches hit.
 
 Order of a request: contract and examples (the same wherever the same measures are open), the call
 with its reference and config (the same for every model), the answer, the items, the instruction
@@ -14,20 +14,13 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import JsonObject, Message, Prompt
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.case_block import answer_lines, case_blocks
+from callscore.judges.delimiters import block, encoded, encoded_lines, fingerprint, nonce, shown
 from callscore.judges.evidence import Sources, sources_of
-from callscore.judges.framing import (
-    block,
-    encoded,
-    encoded_lines,
-    fingerprint,
-    nonce,
-    shown,
-)
+from callscore.judges.items import Asked, deal
 from callscore.judges.items_block import item_lines
 from callscore.judges.rubric import Library, Rubric
-from callscore.judges.sheet import Asked, deal
 
 MOST_ITEMS = 60
 _CASE, _ITEMS = encoded("case"), encoded("items")
@@ -68,7 +61,7 @@ class Composer:
         self.library = library
         self._kept: dict[tuple[str, ...], tuple[str, JsonObject]] = {}
 
-    def requests(self, dossier: Dossier, asked: Sequence[Asked]) -> Sequence[Request]:
+    def requests(self, dossier: JudgeRequest, asked: Sequence[Asked]) -> Sequence[Request]:
         """As few requests as hold all items, each with canaries of its own."""
         if not asked:
             return []
@@ -86,7 +79,7 @@ class Composer:
 
     def _request(
         self,
-        dossier: Dossier,
+        dossier: JudgeRequest,
         items: Sequence[Asked],
         case: Mapping[str, Sequence[str]],
         answer: Sequence[str],

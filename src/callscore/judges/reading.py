@@ -11,8 +11,8 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.judging import Verdict
 from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, Citation, Sources
+from callscore.judges.items import Asked
 from callscore.judges.prompt import OUTPUT_FIELD, Request
-from callscore.judges.sheet import Asked
 
 LONGEST_ANSWER = 1_000_000
 LONGEST_QUOTE = 300

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Failed, Message, Prompt, Reply
-from callscore.core.judging import Dossier, Item, Judged, Question, Verdict
+from callscore.core.judging import Item, Judged, JudgeRequest, Question, Verdict
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.judges.evidence import fields_of, leaves_of, text_of
 from callscore.judges.injection import suspicions_in
 from callscore.judges.literal import Entry, Seen, SeenItem, decide, entry_of
@@ -42,7 +42,7 @@ class ScriptedJudge:
         self.name = self.signature = name
         self._say = say
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         """The scripted words; a question that the script does not know makes it fail."""
         verdicts = []
         for question in dossier.questions:
@@ -69,13 +69,13 @@ class LiteralModel:
         self.name = name
         self._library = library or shipped()
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The messages are the body."""
         body = msgspec.json.encode(prompt.messages)
         key = hashlib.blake2b(b"%s\0%d\0%s" % (self.name.encode(), repeat, body), digest_size=32)
-        return Call(key.digest(), self.name, body, len(body) // BYTES_A_TOKEN, 0)
+        return ProviderRequest(key.digest(), self.name, body, len(body) // BYTES_A_TOKEN, 0)
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         """The answer to the items of the request."""
         messages = msgspec.json.decode(call.body, type=list[Message])
         text = self.answer(messages)

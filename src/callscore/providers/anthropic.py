@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Prompt, Reply
 from callscore.core.errors import ConfigError
-from callscore.providers.dialect import (
+from callscore.core.provider import AttemptFailed
+from callscore.providers.rate_limit_headers import LimitHeaders
+from callscore.providers.schemas import without_bounds
+from callscore.providers.wire_format import (
     ASSUMED_MAX_OUTPUT_TOKENS,
     BY_TOOL,
     CARRIER,
@@ -33,8 +35,6 @@ from callscore.providers.dialect import (
     unpacked,
     without_format,
 )
-from callscore.providers.schemas import without_bounds
-from callscore.providers.waiting import LimitHeaders
 
 BASE_URL = "https://api.anthropic.com/v1"
 KEY_ENV = "ANTHROPIC_API_KEY"

@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Message, Prompt, Reply
-from callscore.providers.dialect import (
+from callscore.core.provider import AttemptFailed
+from callscore.providers.schemas import without_bounds
+from callscore.providers.wire_format import (
     ANSWER_NAME,
     BY_TOOL,
     CARRIER,
@@ -32,7 +33,6 @@ from callscore.providers.dialect import (
     unpacked,
     without_format,
 )
-from callscore.providers.schemas import without_bounds
 
 KEY_ENV = "AWS_BEARER_TOKEN_BEDROCK"
 

@@ -8,18 +8,18 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from callscore.core.calling import Provider
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import ModelSpec
+from callscore.core.provider import Provider
+from callscore.core.run import ModelSpec
 from callscore.providers.secrets import Secrets
 
 if TYPE_CHECKING:
     from yarl import URL
 
-    from callscore.providers.dialect import Dialect
+    from callscore.providers.cache_key import Requests
     from callscore.providers.http import Http
-    from callscore.providers.remote import Access, Authorise
-    from callscore.providers.requests import Requests
+    from callscore.providers.http_provider import Access, Authorise
+    from callscore.providers.wire_format import Dialect
 
 OPENAI_APIS = ("chat", "responses")
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
@@ -72,7 +72,7 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     Nothing is sent and no connection opened. All models of a process share one `Http`.
     """
     from callscore.providers.http import Endpoint, proxy_for
-    from callscore.providers.remote import Access, RemoteModel
+    from callscore.providers.http_provider import Access, RemoteModel
     from callscore.providers.ways import Wire
 
     try:
@@ -103,7 +103,7 @@ def check_access(spec: ModelSpec, secrets: Secrets) -> None:
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
     """What would be sent to a model; needs no key, and nothing that could send it."""
-    from callscore.providers.requests import Requests
+    from callscore.providers.cache_key import Requests
 
     try:
         api = _api(spec, secrets)
@@ -127,7 +127,7 @@ def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
     from callscore.providers import openai
     from callscore.providers.addresses import checked_url
     from callscore.providers.http import Endpoint, proxy_for
-    from callscore.providers.remote import Access
+    from callscore.providers.http_provider import Access
 
     if spec.provider != "openai":
         raise ConfigError(f"embedder {spec.name!r}: provider: expected openai, or a server like it")

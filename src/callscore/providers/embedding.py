@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from callscore.core.calling import AttemptFailed
-from callscore.providers.failures import failure, server_error
+from callscore.core.provider import AttemptFailed
 from callscore.providers.http import Http
-from callscore.providers.remote import Access
+from callscore.providers.http_errors import failure, server_error
+from callscore.providers.http_provider import Access
 
 
 class EmbeddingServer:

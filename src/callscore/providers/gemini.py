@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Message, Prompt, Reply, ToolCall
-from callscore.providers.dialect import (
+from callscore.core.provider import AttemptFailed
+from callscore.providers.wire_format import (
     BY_MODE,
     AnswerForm,
     Body,

@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp import ClientTimeout
 from yarl import URL
 
-from callscore.core.calling import AttemptFailed
+from callscore.core.provider import AttemptFailed
 from callscore.providers.addresses import RefusedAddress, guarded_socket, is_loopback
 from callscore.providers.redaction import excerpt
 

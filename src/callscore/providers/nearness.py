@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from callscore.core.run_words import ModelSpec
+from callscore.core.run import ModelSpec
 
 _PRIVATE_NAMES = (".local", ".internal", ".lan", ".home.arpa", ".localhost")
 

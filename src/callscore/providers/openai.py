@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
-from callscore.providers.dialect import (
+from callscore.core.provider import AttemptFailed
+from callscore.providers.rate_limit_headers import LimitHeaders
+from callscore.providers.schemas import fits_strict_mode
+from callscore.providers.wire_format import (
     ANSWER_NAME,
     BY_MODE,
     AnswerForm,
@@ -25,8 +27,6 @@ from callscore.providers.dialect import (
     merged,
     token_count,
 )
-from callscore.providers.schemas import fits_strict_mode
-from callscore.providers.waiting import LimitHeaders
 
 BASE_URL = "https://api.openai.com/v1"
 KEY_ENV = "OPENAI_API_KEY"

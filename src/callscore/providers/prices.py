@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import msgspec
 
-from callscore.core.run_words import ModelSpec, Price
+from callscore.core.run import ModelSpec, Price
 from callscore.providers import anthropic, gemini, openai
 
 _BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"

@@ -7,11 +7,11 @@ from hashlib import blake2b
 
 import msgspec
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Case, Failed, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.core.recorded_calls import with_calls_of_object
-from callscore.providers.degrading import SCENARIO
+from callscore.providers.simulated_errors import SCENARIO
 
 LABEL = "replay"
 KEY_BYTES = 32
@@ -59,11 +59,11 @@ class ReplayProvider:
         self.name = name
         self._recorded = recorded
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """Recordings are found by case; a prompt alone has none."""
         raise ConfigError(f"{self.name}: replay answers cases, not prompts")
 
-    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> Call | None:
+    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
         """The recorded answer as a call; None where none was recorded."""
         found = self._recorded(case.id, repeat)
         if found is None:
@@ -74,9 +74,9 @@ class ReplayProvider:
         known = f"{LABEL}\0{self.name}\0{case.id}\0{repeat}\0".encode()
         key = blake2b(known + body, digest_size=KEY_BYTES).digest()
         tokens = len(body) // BYTES_A_TOKEN + 1
-        return Call(key, self.name, body, input_tokens=0, max_output_tokens=tokens)
+        return ProviderRequest(key, self.name, body, input_tokens=0, max_output_tokens=tokens)
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         """The recorded answer; a recorded failure stays one and is not repeated."""
         taped = _READ.decode(call.body)
         if taped.failed is not None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.case import JsonObject, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.patterns import late_pattern
-from callscore.providers.dialect import (
+from callscore.core.lazy_regex import lazy_regex
+from callscore.core.provider import AttemptFailed
+from callscore.providers.openai import ChatCompletions
+from callscore.providers.schemas import fits_strict_mode
+from callscore.providers.wire_format import (
     ANSWER_NAME,
     BY_MODE,
     AnswerForm,
@@ -28,8 +30,6 @@ from callscore.providers.dialect import (
     renamed,
     token_count,
 )
-from callscore.providers.openai import ChatCompletions
-from callscore.providers.schemas import fits_strict_mode
 
 _RESERVED = frozenset(("model", "input", "messages", "instructions", "stream", "tools", "n"))
 _NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
@@ -44,7 +44,7 @@ _INCOMPLETE: Mapping[str, str] = {
 }
 _OUTAGES = frozenset(("failed", "cancelled", "queued", "in_progress"))
 """States of a response by which the server says that it, not the model, gave up."""
-_ONLY_HERE = late_pattern(
+_ONLY_HERE = lazy_regex(
     r"(?i)^(?:o\d+-pro|gpt-\d+(?:\.\d+)?-pro|gpt-daybreak|computer-use"
     r"|.*(?:codex|-deep-research|-cyber|rosalind))"
 )

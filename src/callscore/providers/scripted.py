@@ -9,14 +9,14 @@ from hashlib import blake2b
 
 import msgspec
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Prompt, Reply
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 
-Script = Callable[[Call, int], Answered | AttemptFailed]
+Script = Callable[[ProviderRequest, int], Answered | AttemptFailed]
 """What comes of a call and the number of its attempt, counted from 1."""
 
 
-def answer_ok(call: Call, attempt: int) -> Answered:
+def answer_ok(call: ProviderRequest, attempt: int) -> Answered:
     """Every call is answered at once."""
     return Answered(Reply("ok", "stop", call.input_tokens, 1, model=call.model))
 
@@ -37,13 +37,13 @@ class ScriptedProvider:
         self.under_way = 0
         self.most_under_way = 0
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The request for a prompt."""
         body = msgspec.json.encode(prompt)
         key = blake2b(body + b"#%d" % repeat, key=self.name.encode()[:64], digest_size=32).digest()
-        return Call(key, self.name, body, len(body) // 4, 1)
+        return ProviderRequest(key, self.name, body, len(body) // 4, 1)
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         """One attempt, as scripted."""
         self.attempts[call.key] += 1
         self.under_way += 1

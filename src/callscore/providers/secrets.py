@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.errors import ConfigError
-from callscore.core.run_words import ModelSpec
+from callscore.core.run import ModelSpec
 from callscore.providers.key_bindings import KeyBindings
 
 MAX_KEY_BYTES = 16_384

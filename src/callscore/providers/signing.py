@@ -7,10 +7,10 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from callscore.core.calling import AttemptFailed
 from callscore.core.errors import ConfigError, MissingExtra
+from callscore.core.provider import AttemptFailed
+from callscore.providers.http_provider import Authorise
 from callscore.providers.redaction import excerpt
-from callscore.providers.remote import Authorise
 
 SERVICE = "bedrock"
 _CONTENT = {"content-type": "application/json"}

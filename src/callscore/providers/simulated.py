@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Case, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.providers.degrading import Rates, degraded
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.providers.simulated_errors import Rates, degraded
 
 LABEL = "simulated"
 VERSION = 1
@@ -78,17 +78,17 @@ class SimulatedProvider:
             known = ", ".join(SimulatedParams.__struct_fields__)
             raise ConfigError(f"params of {name!r}: {error}; expected {known}") from None
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """A prompt without its case: nothing could be degraded, so the answer is empty."""
         return self.call_for(Case("", "", "", {}, {}), prompt, repeat)
 
-    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> Call:
+    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The case with its gold, as a call."""
         gold = _Gold(case.id, case.task, case.expected_outcome, self._params, self._model, repeat)
         body = msgspec.json.encode(gold, order="deterministic")
         key = blake2b(f"{LABEL}\0{VERSION}\0".encode() + body, digest_size=KEY_BYTES).digest()
         said = sum(len(message.content.encode()) for message in prompt.messages)
-        return Call(
+        return ProviderRequest(
             key=key,
             model=LABEL,
             body=body,
@@ -96,7 +96,7 @@ class SimulatedProvider:
             max_output_tokens=2 * len(body) // BYTES_A_TOKEN + 1,
         )
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         """The degraded answer, after the stated time."""
         gold = _READ.decode(call.body)
         chance = random.Random(call.key)

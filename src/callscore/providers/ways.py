@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from callscore.core.calling import Call
 from callscore.core.case import JsonObject, Prompt
-from callscore.providers.dialect import AnswerForm, Dialect, PerSchema, in_turns
-from callscore.providers.failures import ServerError
+from callscore.core.provider import ProviderRequest
 from callscore.providers.http import Endpoint
+from callscore.providers.http_errors import ServerError
+from callscore.providers.wire_format import AnswerForm, Dialect, PerSchema, in_turns
 
 _OTHER_FORM = frozenset((400, 422, 500, 501))
 _OTHER_API = frozenset((400, 404))
@@ -71,7 +71,7 @@ class Ways:
         """The API of a way."""
         return self._wires[way.wire]
 
-    def first(self, call: Call) -> Way:
+    def first(self, call: ProviderRequest) -> Way:
         """The best way that was not refused yet."""
         return self._at(self._wire, call.prompt)
 
@@ -87,7 +87,7 @@ class Ways:
     def _is_known(self, wire: int, form: AnswerForm) -> bool:
         return (wire, form) in self._taken or self._refused[wire, form] < ENOUGH_REFUSALS
 
-    def next(self, call: Call, way: Way, status: int, error: ServerError) -> Way | None:
+    def next(self, call: ProviderRequest, way: Way, status: int, error: ServerError) -> Way | None:
         """The way to try after a refusal; None where the refusal is about something else."""
         said = " ".join((*sorted(error.codes), error.message[:_LOOKED_AT]))
         prompt = call.prompt
@@ -106,7 +106,7 @@ class Ways:
             return way._replace(form=way.form + 1)
         return None
 
-    def body(self, call: Call, way: Way) -> bytes:
+    def body(self, call: ProviderRequest, way: Way) -> bytes:
         """The request of a call in one way."""
         if way == Way() or call.prompt is None:
             return call.body
@@ -116,7 +116,7 @@ class Ways:
             prompt = msgspec.structs.replace(prompt, messages=in_turns(prompt.messages))
         return msgspec.json.encode(dialect.body(prompt, form))
 
-    def taken(self, call: Call, way: Way) -> AnswerForm | None:
+    def taken(self, call: ProviderRequest, way: Way) -> AnswerForm | None:
         """A way has worked: it is the first from now on; told is its form, where not the best.
 
         Only what has worked is remembered, so that a refusal of something else degrades nothing.

@@ -272,7 +272,7 @@ def _give_name(temporary: _Temporary) -> None:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """A file that appears under its name only when everything was written; else not at all.
 
     A pipe or a device is written to, not replaced. A link to a file is replaced, so that nothing

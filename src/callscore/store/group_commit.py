@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from callscore.core.errors import StoreError
-from callscore.store.connecting import told_plainly, transaction
-from callscore.store.kept_reply import checksum
-from callscore.store.known_keys import KnownKeys, last_id
+from callscore.store.connection import map_sqlite_errors, transaction
+from callscore.store.key_index import KnownKeys, last_id
+from callscore.store.reply_codec import checksum
 
 MOST_UNWRITTEN = 2_000
 BETWEEN_S = 0.003
@@ -84,7 +84,7 @@ class GroupCommit:
         """Whether this turn of the loop ends with a group."""
         self._handed_over = 0.0
         self._broken: BaseException | None = None
-        self.overtaken = False
+        self.superseded = False
         """Whether a row was not written, because another stands there and stays."""
 
     async def durable(self, rows: Rows) -> None:
@@ -207,10 +207,10 @@ class GroupCommit:
             (_JUDGED, [row.judged for row in rows if row.judged is not None]),
             (UNCERTAIN, [row.uncertain for row in rows if row.uncertain is not None]),
         )
-        with told_plainly(self._path), transaction(self._connection):
+        with map_sqlite_errors(self._path), transaction(self._connection):
             before = last_id(self._connection)
             for statement, part in parts:
                 if part and self._connection.executemany(statement, part).rowcount != len(part):
-                    self.overtaken = True
+                    self.superseded = True
             after = last_id(self._connection)
         self._keys.heed(before, after)

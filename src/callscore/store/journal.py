@@ -12,23 +12,23 @@ from types import TracebackType
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.run_words import Item, RunStatus, Stored, Work
-from callscore.store.connecting import (
+from callscore.core.run import CachedReply, Item, RunStatus, Work
+from callscore.store.connection import (
     Unreadable,
     connect,
     connect_for_reading,
     create_private,
     is_writable,
-    told_plainly,
+    map_sqlite_errors,
     transaction,
 )
-from callscore.store.damage import check_whole
 from callscore.store.group_commit import UNCERTAIN, AnswerRow, GroupCommit, ItemRow, Rows
-from callscore.store.kept_reply import checksum, from_bytes, to_bytes
-from callscore.store.known_keys import KnownKeys
+from callscore.store.key_index import KnownKeys
 from callscore.store.leases import Leases, left_behind
 from callscore.store.migrations import migrate
 from callscore.store.read_only import unwritable_copy
+from callscore.store.recovery.damage import check_whole
+from callscore.store.reply_codec import checksum, from_bytes, to_bytes
 from callscore.store.run_records import (
     Failure,
     RunHeader,
@@ -60,7 +60,7 @@ _TO_A_CASE = (
 
 
 class Journal:
-    """One file of answers and runs. Reading is immediate; answers are written by `OpenAnswers`."""
+    """One file of answers and runs. Reading is immediate; answers are written by `ReplyCache`."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Journal:
         check_whole(self._file)
         self._connection = self._connect()
         try:
-            with told_plainly(path):
+            with map_sqlite_errors(path):
                 migrate(self._connection, self._file)
                 if self._copy is None:
                     self._settle_for_the_killed()
@@ -127,17 +127,17 @@ class Journal:
 
         UsageError where another living process holds it, or where the data has changed.
         """
-        with told_plainly(self.path), transaction(self._connection):
+        with map_sqlite_errors(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
         return OpenRun(run_id, self, self.open_answers(run_id))
 
-    def open_answers(self, run_id: int = 0) -> OpenAnswers:
+    def open_answers(self, run_id: int = 0) -> ReplyCache:
         """A place for answers: of models for a run, or of judges that work for none."""
         leases = Leases(self.path, run_id)  # before the keys are read: who writes later is noticed
         try:
-            with told_plainly(self.path), self._quietly():
+            with map_sqlite_errors(self.path), self._quietly():
                 keys = KnownKeys(self._connection)
-            return OpenAnswers(self, self._connect(), keys, leases)
+            return ReplyCache(self, self._connect(), keys, leases)
         except StoreError:
             leases.close()
             raise
@@ -148,12 +148,12 @@ class Journal:
 
     def runs(self) -> list[RunRecord]:
         """Every run, newest first, with status, coverage and cost."""
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             return all_runs(self._connection)
 
     def run(self, run_id: int) -> RunRecord:
         """One run; UsageError where there is none of this number."""
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             record = one_run(self._connection, run_id)
         if record is None:
             raise UsageError(f"{self.path}: has no run {run_id}")
@@ -161,29 +161,29 @@ class Journal:
 
     def unfinished(self, header: RunHeader) -> RunRecord | None:
         """The unfinished run of this name that is most like this one."""
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             return unfinished_run(self._connection, header)
 
     def has_answered(self, run_id: int, work: Work) -> bool:
         """Whether a run has an answer of this model to this case, whatever was asked."""
         sought = (run_id, work.case_id, work.model, work.run)
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             return self._connection.execute(_ANSWERED, sought).fetchone() is not None
 
-    def stored(self, key: bytes) -> Stored | None:
+    def stored(self, key: bytes) -> CachedReply | None:
         """The answer to a request; None where there is none, or where it is damaged."""
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             row = self._connection.execute(_ONE, (key,)).fetchone()
             if row is None or not isinstance(row[0], bytes) or checksum(key, row[0]) != row[2]:
                 return None
             if not isinstance(row[1], int):
                 raise Unreadable("an answer took no number of attempts")
-            return Stored(key, from_bytes(row[0]), row[1])
+            return CachedReply(key, from_bytes(row[0]), row[1])
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
         """What a run has for one case, by model and repeat; needs no network."""
         found: dict[str, dict[int, Reply | Failed]] = {}
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             rows = self._connection.execute(_TO_A_CASE, (run_id, case_id)).fetchall()
             for model, run, key, error, reply, expected in rows:
                 if not isinstance(model, str) or not isinstance(run, int):
@@ -196,31 +196,31 @@ class Journal:
 
     def charge_preflight(self, run_id: int, usd: float) -> None:
         """Write down what a run has paid to see whether the models answer."""
-        with told_plainly(self.path), transaction(self._connection):
+        with map_sqlite_errors(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
 
     def failures(self, run_id: int) -> list[Failure]:
         """The most frequent cause of failure of every model of a run."""
-        with told_plainly(self.path):
+        with map_sqlite_errors(self.path):
             return failures_of(self._connection, run_id)
 
     def drop_run(self, run_id: int) -> None:
         """Forget a run that has come to nothing."""
-        with told_plainly(self.path), transaction(self._connection):
+        with map_sqlite_errors(self.path), transaction(self._connection):
             drop_run(self._connection, run_id)
 
     def add_work(self, run_id: int, pieces: int) -> None:
         """Count work that was not known when the run began."""
-        with told_plainly(self.path), transaction(self._connection):
+        with map_sqlite_errors(self.path), transaction(self._connection):
             add_work(self._connection, run_id, pieces)
 
     def end_run(self, run_id: int, status: RunStatus) -> None:
         """Write down how a run ended, and let it go."""
-        with told_plainly(self.path), transaction(self._connection):
+        with map_sqlite_errors(self.path), transaction(self._connection):
             end_run(self._connection, run_id, status)
 
 
-class OpenAnswers:
+class ReplyCache:
     """Answers under way: each is on the disk before it is used; many share one commit."""
 
     def __init__(
@@ -232,7 +232,7 @@ class OpenAnswers:
         self._leases = leases
         self.commits = GroupCommit(connection, journal.path, keys)
 
-    def __enter__(self) -> OpenAnswers:
+    def __enter__(self) -> ReplyCache:
         return self
 
     def __exit__(
@@ -251,14 +251,16 @@ class OpenAnswers:
             self._connection.close()
             self._leases.close()
 
-    def stored(self, key: bytes) -> Stored | None:
+    def stored(self, key: bytes) -> CachedReply | None:
         """The answer to this request, if it was ever paid for.
 
         What others keep while these are under way is seen after the next commit.
         """
         return None if self._keys.lacks(key) else self._journal.stored(key)
 
-    async def claim(self, key: bytes, patience_s: float, most_usd: float = 0.0) -> Stored | None:
+    async def claim(
+        self, key: bytes, patience_s: float, most_usd: float = 0.0
+    ) -> CachedReply | None:
         """Hold a request until it is released; the answer where another process has kept one.
 
         A request that another process has under way is waited for. One that is not settled when
@@ -274,12 +276,12 @@ class OpenAnswers:
         """Others may have the request now; its answer, if any, is durable."""
         self._leases.release(key)
 
-    async def keep(self, stored: Stored, item: ItemRow) -> None:
+    async def keep(self, stored: CachedReply, item: ItemRow) -> None:
         """Returns when a model's paid answer and what a run made of it are durable."""
         self._keys.add(stored.key)
         await self.commits.durable(Rows(_answer_row(stored), item))
 
-    async def keep_judged(self, stored: Stored, run_id: int | None = None) -> Stored:
+    async def keep_judged(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
         """Returns when a judge's paid answer is durable, and the run that paid for it, if any.
 
         Where somebody else has kept an answer to the same request before, that one counts.
@@ -287,22 +289,24 @@ class OpenAnswers:
         self._keys.add(stored.key)
         judged = None if run_id is None else (stored.key, run_id)
         await self.commits.durable(Rows(_answer_row(stored), judged=judged))
-        return (self._journal.stored(stored.key) if self.commits.overtaken else None) or stored
+        return (self._journal.stored(stored.key) if self.commits.superseded else None) or stored
 
 
 class OpenRun:
     """A run under way: a `Ledger` whose paid answers are on the disk before they are used."""
 
-    def __init__(self, run_id: int, journal: Journal, answers: OpenAnswers) -> None:
+    def __init__(self, run_id: int, journal: Journal, answers: ReplyCache) -> None:
         self.id = run_id
         self.answers = answers
         self._journal = journal
 
-    def stored(self, key: bytes) -> Stored | None:
+    def stored(self, key: bytes) -> CachedReply | None:
         """The answer to this request, if it was ever paid for."""
         return self.answers.stored(key)
 
-    async def claim(self, key: bytes, patience_s: float, most_usd: float = 0.0) -> Stored | None:
+    async def claim(
+        self, key: bytes, patience_s: float, most_usd: float = 0.0
+    ) -> CachedReply | None:
         """Hold a request until it is released; the answer where another process has kept one."""
         return await self.answers.claim(key, patience_s, most_usd)
 
@@ -311,11 +315,11 @@ class OpenRun:
         self.answers.release(key)
 
     @property
-    def overtaken(self) -> bool:
+    def superseded(self) -> bool:
         """Whether the journal may hold other answers than it was given: earlier ones stay."""
-        return self.answers.commits.overtaken
+        return self.answers.commits.superseded
 
-    async def keep(self, item: Item, stored: Stored) -> None:
+    async def keep(self, item: Item, stored: CachedReply) -> None:
         """Returns when the paid answer and the item are durable."""
         await self.answers.keep(stored, self._item_row(item))
 
@@ -357,6 +361,6 @@ class OpenRun:
         )
 
 
-def _answer_row(stored: Stored) -> AnswerRow:
+def _answer_row(stored: CachedReply) -> AnswerRow:
     reply = to_bytes(stored.reply)
     return (stored.key, reply, stored.cost_usd, stored.attempts, checksum(stored.key, reply))

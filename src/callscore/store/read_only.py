@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from callscore.core.errors import StoreError
-from callscore.store.connecting import connect_for_reading, told_plainly
+from callscore.store.connection import connect_for_reading, map_sqlite_errors
 from callscore.store.migrations import MIGRATIONS
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ def _has_log(path: Path) -> bool:
 
 
 def _is_of_this_version(path: Path) -> bool:
-    with told_plainly(path), closing(connect_for_reading(path, sqlite3.Connection)) as connection:
+    with (
+        map_sqlite_errors(path),
+        closing(connect_for_reading(path, sqlite3.Connection)) as connection,
+    ):
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return version >= len(MIGRATIONS)

@@ -9,9 +9,9 @@ from typing import Literal
 import msgspec
 
 from callscore.core.errors import UsageError
-from callscore.core.run_words import RunStatus
-from callscore.store.connecting import Unreadable
-from callscore.store.holding import Holder, is_gone, now, this_process
+from callscore.core.run import RunStatus
+from callscore.store.connection import Unreadable
+from callscore.store.run_lock import Holder, is_gone, now, this_process
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
 """`broken off`: the process ended without a word; a resumed run goes on from there."""

@@ -19,9 +19,9 @@ from callscore.store.files import (
     MAX_LINE_BYTES,
     Line,
     LinesByKey,
+    atomic_write,
     lines_of,
     open_for_reading,
-    written_whole,
 )
 from callscore.store.verdict_records import is_five_key
 
@@ -63,7 +63,7 @@ COLUMNS = OpenItem.__struct_fields__
 def worklist_writer(path: Path) -> Iterator[OnOpen]:
     """Something that writes open items; the file appears whole or not at all."""
     check_worklist(path)
-    with written_whole(path) as file:
+    with atomic_write(path) as file:
         if path.suffix.lower() == CSV:
             yield from _csv_writer(file)
             return

@@ -34,7 +34,7 @@ class _Tasks(Mapping[str, Task[Any, Any]]):
     def __getitem__(self, name: str) -> Task[Any, Any]:
         task = self._tasks[name]
         if task is None:
-            from callscore.suites.orchestration.foreign.task import OrchestrationTask
+            from callscore.suites.orchestration.single_turn.task import OrchestrationTask
 
             task = self._tasks[name] = OrchestrationTask()
         return task
@@ -59,7 +59,7 @@ def tasks(
 def formula_for(task: str, settings: Settings) -> TaskFormula:
     """How the measures of a task become its score."""
     if task == OTHER_ORIGIN:
-        from callscore.suites.orchestration.foreign.scoring import formula
+        from callscore.suites.orchestration.single_turn.scoring import formula
 
         return formula()
     return calls_formula.formula_for(task, settings)
@@ -68,7 +68,7 @@ def formula_for(task: str, settings: Settings) -> TaskFormula:
 def checked_verdict(metric: str, word: str | None, value: float | None) -> str:
     """The slug of the metric; raises DataError where metric, word or value is not offered."""
     if metric.startswith(f"{OTHER_ORIGIN}."):
-        from callscore.suites.orchestration.foreign.task import VERDICT_WORDS
+        from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS
 
         if metric in VERDICT_WORDS:
             calls.check_word(metric, VERDICT_WORDS[metric], word)
@@ -84,7 +84,7 @@ def template(*, other_origin: bool = True) -> Sequence[TemplateRow]:
     """
     if not other_origin:
         return calls_template()
-    from callscore.suites.orchestration.foreign import scoring as orchestration
+    from callscore.suites.orchestration.single_turn import scoring as orchestration
 
     rows = list(calls_template())
     place = next(i for i, row in enumerate(rows) if row.key == "benchmarks")

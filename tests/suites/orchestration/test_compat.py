@@ -18,7 +18,7 @@ from callscore.suites.orchestration.call.questions import Answers, Unanswered
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
 from callscore.suites.orchestration.compat.plan_text import extract
-from callscore.suites.orchestration.outcome import About, compat_outcome
+from callscore.suites.orchestration.result import About, compat_outcome
 from callscore.suites.orchestration.rows import Row
 from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import steps_of_label

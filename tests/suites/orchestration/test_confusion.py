@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.orchestration.choice.confusion import (
+from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     Decision,
     call_decision,

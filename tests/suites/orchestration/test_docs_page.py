@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.choice.confusion import Confusion
-from callscore.suites.orchestration.outcome import About, standard_outcome
+from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.result import About, standard_outcome
 from callscore.suites.orchestration.rows import CallRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.recording import OUR_FORM
 from callscore.suites.orchestration.standard import Evaluated

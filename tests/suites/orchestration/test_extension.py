@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.suites.orchestration.call.measures import Difference
-from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.extension import (
     EVIDENCE_SHOWN,
     breakdowns,

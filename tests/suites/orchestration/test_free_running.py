@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Tool
-from callscore.running.step_gold import gold_of
+from callscore.runner.step_gold import gold_of
 from callscore.suites.orchestration.free_running import NO_RESULT, FreeRun
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
 from callscore.suites.orchestration.scenario.protocol import bundled
 from callscore.suites.orchestration.scenario.reading import Place, interpret
-from callscore.suites.orchestration.scenario.recording import Answer
+from callscore.suites.orchestration.scenario.recording import RecordedReply
 from callscore.suites.orchestration.scenario.values import RawStep, Scenario
 from orchestration_data import cards_of, needs_fixtures, scenarios_of
 
@@ -29,8 +29,8 @@ GOLD = "workflow_1:\n  steps:\n" + "".join(
 )
 CALL = "tool: book\narguments: {day: Friday}\ntool_call_result: {ok: 1}\n"
 WAIT = "status: AWAITING_USER_INPUT"
-RIGHT = Answer("", [{"name": "book", "arguments": {"day": "Friday"}}])
-WRONG = Answer("", [{"name": "book", "arguments": {"day": "Monday"}}])
+RIGHT = RecordedReply("", [{"name": "book", "arguments": {"day": "Friday"}}])
+WRONG = RecordedReply("", [{"name": "book", "arguments": {"day": "Monday"}}])
 
 
 def scenario_of(*steps: tuple[str, str]) -> Scenario:
@@ -54,7 +54,7 @@ def plan(*agents: str) -> str:
     return json.dumps({"workflow_1": {"steps": steps}})
 
 
-def free_run(*answers: Answer) -> FreeRun:
+def free_run(*answers: RecordedReply) -> FreeRun:
     run = FreeRun(TRIP, CARDS, bundled("callscore"))
     for answer in answers:
         run.take(answer)
@@ -68,30 +68,30 @@ def said(run: FreeRun) -> list[str]:
 
 def test_the_models_own_plan_is_the_history_and_gives_the_task() -> None:
     own = plan("desk_agent", "post_agent")
-    run = free_run(Answer(f"<think>hm</think>{own}"))
+    run = free_run(RecordedReply(f"<think>hm</think>{own}"))
     assert said(run) == ["A trip", own, "go"]
 
 
 def test_a_matching_call_returns_what_is_recorded_and_the_user_follows_the_script() -> None:
     own = plan("desk_agent", "post_agent")
-    run = free_run(Answer(own), RIGHT)
+    run = free_run(RecordedReply(own), RIGHT)
     assert said(run) == ["A trip", own, "go", '{"ok": 1}', "Booked. Send it?", "Yes"]
 
 
 def test_a_call_that_is_not_in_the_script_returns_a_documented_error() -> None:
-    run = free_run(Answer(plan("desk_agent", "post_agent")), WRONG)
+    run = free_run(RecordedReply(plan("desk_agent", "post_agent")), WRONG)
     result = json.loads(said(run)[3])
     assert (result["error"], result["tool"]) == (NO_RESULT, "book")
 
 
 def test_a_rejection_leaves_nothing_behind() -> None:
-    run = free_run(Answer(plan("desk_agent", "post_agent")), Answer(WAIT))
+    run = free_run(RecordedReply(plan("desk_agent", "post_agent")), RecordedReply(WAIT))
     assert said(run)[3:] == ["Booked. Send it?", "Yes"]
 
 
 @pytest.mark.parametrize("answer", ["", "no plan at all", plan("post_agent")])
 def test_an_agent_that_the_plan_leaves_out_is_not_reached(answer: str) -> None:
-    run = free_run(Answer(answer))
+    run = free_run(RecordedReply(answer))
     assert 3 in run.not_reached
     assert 3 not in run.run(1).steps
     assert run.following is not None
@@ -101,15 +101,17 @@ def test_an_agent_that_the_plan_leaves_out_is_not_reached(answer: str) -> None:
 def test_a_plan_that_cannot_be_read_leaves_the_one_before_it_valid() -> None:
     again = scenario_of(("user", "A trip"), ("main", GOLD), ("main", GOLD), ("desk_agent", CALL))
     run = FreeRun(again, CARDS, bundled("callscore"))
-    run.take(Answer(plan("desk_agent")))
-    run.take(Answer("Sorry"))
+    run.take(RecordedReply(plan("desk_agent")))
+    run.take(RecordedReply("Sorry"))
     assert run.following is not None
     assert run.following.agent == "desk_agent"
     assert run.following.prompt.messages[-1].content == "go"
 
 
 def test_a_run_ends_with_the_script() -> None:
-    run = free_run(Answer(plan("desk_agent", "post_agent")), RIGHT, RIGHT, Answer(plan()))
+    run = free_run(
+        RecordedReply(plan("desk_agent", "post_agent")), RIGHT, RIGHT, RecordedReply(plan())
+    )
     assert run.following is None
     assert (list(run.run(1).plans), list(run.run(1).steps)) == ([2, 7], [3, 6])
 
@@ -133,9 +135,11 @@ def test_with_perfect_answers_every_request_is_the_teacher_forced_one(lang: str)
         assert run.not_reached == []
 
 
-def perfect(scenario: Scenario, case: StepCase) -> Answer:
+def perfect(scenario: Scenario, case: StepCase) -> RecordedReply:
     """The gold answer; a plan in the annotators' own words."""
     gold: dict[str, Any] = gold_of(case.step)
     if "plan" in gold:
-        return Answer(next(raw.content for raw in scenario.raw if raw.step_id == case.step_id))
-    return Answer(gold.get("text", ""), gold.get("calls"))
+        return RecordedReply(
+            next(raw.content for raw in scenario.raw if raw.step_id == case.step_id)
+        )
+    return RecordedReply(gold.get("text", ""), gold.get("calls"))

@@ -14,12 +14,12 @@ import pytest
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.graphs import Graph, similarity
 from callscore.suites.orchestration.call.questions import Answers, Unanswered
-from callscore.suites.orchestration.choice.confusion import or_zero
 from callscore.suites.orchestration.compat import plan as compat_plan
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.plan_text import extract
-from callscore.suites.orchestration.outcome import About, compat_outcome
+from callscore.suites.orchestration.decision.confusion import or_zero
 from callscore.suites.orchestration.plan.similarity import component_cost
+from callscore.suites.orchestration.result import About, compat_outcome
 from callscore.suites.orchestration.rows import Row
 from orchestration_data import PARITY, load, needs_fixtures, tool_schemas
 

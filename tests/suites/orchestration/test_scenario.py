@@ -19,7 +19,7 @@ from callscore.suites.orchestration.scenario.cards import (
 from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.reading import Place, interpret, read_scenario
 from callscore.suites.orchestration.scenario.recording import (
-    Answer,
+    RecordedReply,
     decode_file,
     read_recording,
     steps_of_label,
@@ -214,7 +214,7 @@ def test_a_bad_entry_costs_itself_alone() -> None:
     recording = read_recording(
         {"history": {"run #1": {"label": LABEL, "sub_agent_history": entries}}}, "7"
     )
-    assert recording.runs[0].steps == {3: Answer("later")}
+    assert recording.runs[0].steps == {3: RecordedReply("later")}
     assert len(recording.runs[0].stray) == 4
 
 
@@ -248,8 +248,8 @@ def test_our_own_form_reads_the_same() -> None:
         "runs": [{"run": 1, "answers": [{"step": 2, "content": "a"}, {"step": 3, "error": "503"}]}],
     }
     recording = read_recording(ours, "7")
-    assert recording.runs[0].plans == {2: Answer("a")}
-    assert recording.runs[0].steps == {3: Answer(error="503")}
+    assert recording.runs[0].plans == {2: RecordedReply("a")}
+    assert recording.runs[0].steps == {3: RecordedReply(error="503")}
 
 
 def test_a_file_with_nan_can_still_be_read() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from callscore.suites.orchestration.call.questions import Unanswered
-from callscore.suites.orchestration.outcome import About, Outcome, standard_outcome
+from callscore.suites.orchestration.result import About, LanguageResult, standard_outcome
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
 from callscore.suites.orchestration.scenario.recording import read_recording
 from callscore.suites.orchestration.scenario.values import Scenario
@@ -33,7 +33,7 @@ def evaluated(model: str, lang: str) -> tuple[Evaluated, ...]:
     )
 
 
-def outcome(model: str, lang: str) -> Outcome:
+def outcome(model: str, lang: str) -> LanguageResult:
     return standard_outcome(About("d", lang, model, "none", "", ""), evaluated(model, lang), ())
 
 

@@ -12,8 +12,9 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 from callscore.core.case import Failed
-from callscore.core.judging import Dossier, Judged, Question, Verdict
+from callscore.core.judging import Judged, JudgeRequest, Question, Verdict
 from callscore.core.ports import Embedder
+from callscore.judges.items import word_for_nothing
 from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
 from callscore.judges.offline.layout import plain
 from callscore.judges.offline.likeness import (
@@ -27,7 +28,6 @@ from callscore.judges.offline.page import SECONDS, Page, Passage, page
 from callscore.judges.offline.support import Support, support
 from callscore.judges.offline.translation import fact_word, fluency_word
 from callscore.judges.offline.wording import Wording
-from callscore.judges.sheet import word_for_nothing
 
 CANNOT_TELL = "cannot_tell"
 LONGEST_QUOTE = 300
@@ -60,7 +60,7 @@ class OfflineJudge:
         embedder = self._embedder.signature if self._embedder else "none"
         return f"offline:{_rules()};embedder={embedder}"
 
-    async def judge(self, dossier: Dossier) -> Judged | Failed:
+    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
         """An estimate for every question that a rule can say something about."""
         read = page(dossier, self._tolerance_s)
         worded = [_plain(question) for question in dossier.questions if question.offered]

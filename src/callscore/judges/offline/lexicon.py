@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.languages import base_language
-from callscore.core.tables import read_table
+from callscore.core.resources import read_table
 from callscore.judges.offline.stems import stem
 
 Words = frozenset[str]

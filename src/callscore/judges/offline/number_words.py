@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from callscore.core.languages import base_language
-from callscore.core.tables import read_table
+from callscore.core.resources import read_table
 
 Kind = Literal["value", "scale", "joiner", "point", "ordinal", "repeat", "spoil"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.judging import Dossier
+from callscore.core.judging import JudgeRequest
 from callscore.judges.offline.lexicon import lexicon
 from callscore.judges.offline.wording import Wording
 from callscore.metrics.facts.fact import Index
@@ -129,7 +129,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
         return " ".join("".join(w[0].casefold() for w in p.wording.words) for p in self.passages)
 
 
-def page(dossier: Dossier, tolerance_s: float = SECONDS) -> Page:
+def page(dossier: JudgeRequest, tolerance_s: float = SECONDS) -> Page:
     """The page of a dossier."""
     turns = list(_turns(dossier))
     known = [turn.speaker for turn in dossier.turns if turn.speaker]
@@ -143,7 +143,7 @@ def page(dossier: Dossier, tolerance_s: float = SECONDS) -> Page:
     )
 
 
-def _turns(dossier: Dossier) -> Iterator[Passage]:
+def _turns(dossier: JudgeRequest) -> Iterator[Passage]:
     before: frozenset[str] = frozenset()
     for number, turn in enumerate(dossier.turns, start=1):
         wording = Wording(turn.text, dossier.lang)

@@ -8,10 +8,10 @@ three or more digits that begin with zero. It keeps its zeros and loses what joi
 import re
 from typing import Final
 
-from callscore.core.patterns import late_pattern
-from callscore.metrics.facts.beside import known
+from callscore.core.lazy_regex import lazy_regex
 from callscore.metrics.facts.fact import Reading, Span
 from callscore.metrics.facts.lexicon import Lexicon
+from callscore.metrics.facts.units import known
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LATIN: Final = frozenset(_LETTERS)
@@ -19,9 +19,9 @@ JOINING: Final = _LATIN | {"-"}
 """What stands before the digits of a name that begins with letters."""
 _DIGITS: Final = re.compile(r"\d+")
 _MOST_LETTERS_BEFORE: Final = 12
-_LETTERS_AFTER: Final = late_pattern(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
-_CAPITALS_AFTER: Final = late_pattern(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
-_REST: Final = late_pattern(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
+_LETTERS_AFTER: Final = lazy_regex(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
+_CAPITALS_AFTER: Final = lazy_regex(r"-([A-Z][A-Z0-9]*)(?![A-Za-z0-9À-ɏ])")
+_REST: Final = lazy_regex(r"[A-Za-z0-9]+(?:-[A-Z0-9]+(?![A-Za-z0-9À-ɏ])|-\d[A-Za-z0-9]*)*")
 _JOINT: Final = re.compile(r"[^A-Za-z0-9]")
 _HYPHENATED: Final = re.compile(r"\d{1,12}(?:-\d{1,12}){1,7}")
 _SPACED: Final = re.compile(r"\d{1,12}(?:[ \u00a0]\d{1,12}){1,7}")

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from callscore.metrics.facts.beside import (
+from callscore.metrics.facts.units import (
     After,
     Before,
     Remembered,

@@ -3,27 +3,27 @@
 import re
 from typing import Final
 
-from callscore.core.patterns import late_pattern
-from callscore.metrics.facts.beside import LOOK_BACK, known, month_of
+from callscore.core.lazy_regex import lazy_regex
 from callscore.metrics.facts.fact import Reading, Span
 from callscore.metrics.facts.lexicon import Lexicon, Marks
+from callscore.metrics.facts.units import LOOK_BACK, known, month_of
 
 _SPACE: Final = r"[ \u00a0\u202f]"
 _LETTERS: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~%]"
-_NUMERIC_DATE: Final = late_pattern(
+_NUMERIC_DATE: Final = lazy_regex(
     r"(?:(?P<y>\d{4})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})"
     r"|(?P<a>\d{1,2})(?P<t>[-/.])(?P<b>\d{1,2})(?P=t)(?P<z>\d{4}|\d{2}))(?![-/.]?\d)"
 )
-_EAST_ASIAN_DATE: Final = late_pattern(
+_EAST_ASIAN_DATE: Final = lazy_regex(
     r"(?:(?P<y>\d{2,4}) ?[年년] ?)?(?P<m>\d{1,2}) ?[月월](?: ?(?P<d>\d{1,2}) ?[日号號일])?"
 )
 _DATE_SIGNS: Final = frozenset("年년月월")
-_MONTH_AFTER: Final = late_pattern(
+_MONTH_AFTER: Final = lazy_regex(
     rf"(?:st|nd|rd|th|er|º|\.)?{_SPACE}{{0,2}}(?:of |de )?({_LETTERS}{{3,12}})"
 )
 _OF: Final = frozenset({"de", "del", "of"})
 _MARKS: Final = frozenset(":：.-/")
-_MARKED: Final = late_pattern(
+_MARKED: Final = lazy_regex(
     r" ?[:：]|[-/.]\d{1,2}[-/.]|\.\d{2}\s?[Uh]"
     r"|\.\s{0,2}(?:([A-Za-z]{1,12})(?=[\s.,;:!?)]|$)|[^\s\d])"
 )
@@ -31,25 +31,25 @@ _MARKED: Final = late_pattern(
 _EAST_ASIAN: Final = "\u1100"
 """From here on scripts write no ordinal endings."""
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
-_YEAR: Final = late_pattern(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
+_YEAR: Final = lazy_regex(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
 _LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a stop ends the sentence
 
 _TIME_MARKS: Final = frozenset(":：hH.U")
-_WRITTEN_TIME: Final = late_pattern(
+_WRITTEN_TIME: Final = lazy_regex(
     r"(\d{1,2}) ?[:：] ?(\d{2})(?::(\d{2}))?(?!\d)"
     rf"|(\d{{1,2}}){_SPACE}?[hH]{_SPACE}?(\d{{2}})(?!\d|{_SPACE}?min)"
     rf"|(\d{{1,2}})\.(\d{{2}})(?={_SPACE}?(?:Uhr|h\b))"
     rf"|(\d{{1,2}}){_SPACE}?(?:Uhr|heures?){_SPACE}(\d{{2}})(?!\d|{_SPACE}?[mM]in)"
 )
-_EAST_ASIAN_TIME: Final = late_pattern(
+_EAST_ASIAN_TIME: Final = lazy_regex(
     r"(\d{1,2}) ?(?:시(?!간)|[点點]|[时時](?![间間]))"
     r" ?(?:(\d{1,2}) ?(?:분|分(?![钟鐘间間]))|(반|半))?"
 )
-_MERIDIEM: Final = late_pattern(rf"{_SPACE}?([aApP])\.?{_SPACE}?[mM]\b\.?")
-_WORD_AFTER: Final = late_pattern(rf"{_SPACE}?({_LETTERS}{{1,8}})")
+_MERIDIEM: Final = lazy_regex(rf"{_SPACE}?([aApP])\.?{_SPACE}?[mM]\b\.?")
+_WORD_AFTER: Final = lazy_regex(rf"{_SPACE}?({_LETTERS}{{1,8}})")
 _LONGEST_HALF: Final = 20
 """Characters after a time in which "de l'après-midi" begins and ends."""
-_WORD_BEFORE: Final = late_pattern(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
+_WORD_BEFORE: Final = lazy_regex(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
 
 
 def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> bool:

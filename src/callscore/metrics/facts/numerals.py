@@ -7,7 +7,7 @@ is equality of strings and a megabyte of digits costs no more than reading it.
 import re
 from typing import Final
 
-from callscore.core.patterns import late_pattern
+from callscore.core.lazy_regex import lazy_regex
 from callscore.metrics.facts.lexicon import Marks
 
 _DIGITS_AND_MARKS: Final = "0123456789.,"
@@ -20,10 +20,10 @@ _MOST_GROUPS: Final = 12
 
 # Where speech was tokenised a number is written "186 , 900" or "4 . 5".
 NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL})\d+){{0,{_MOST_GROUPS}}}")
-SPACED_NUMBER: Final = late_pattern(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
+SPACED_NUMBER: Final = lazy_regex(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
 
-_GROUPED: Final = late_pattern(r"\d{1,3}(?:(\D)\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")
-_SPACE: Final = late_pattern(rf"[ {_HARD_SPACES}]")
+_GROUPED: Final = lazy_regex(r"\d{1,3}(?:(\D)\d{3})(?:\1\d{3})*|\d{1,2}(?:,\d{2})+,\d{3}")
+_SPACE: Final = lazy_regex(rf"[ {_HARD_SPACES}]")
 
 
 def values(written: str, marks: Marks) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-from callscore.core.patterns import late_pattern
-from callscore.metrics.facts.beside import NOTHING, Remembered, Units, known, words_before
+from callscore.core.lazy_regex import lazy_regex
 from callscore.metrics.facts.fact import CLOCK, Key, Kind, Reading, full_hour
 from callscore.metrics.facts.identifiers import identifier_at, is_name, named
 from callscore.metrics.facts.lexicon import LONGEST_UNSPACED, Lexicon, Marks
@@ -22,23 +21,24 @@ from callscore.metrics.facts.numerals import (
     scaled,
     values,
 )
+from callscore.metrics.facts.units import NOTHING, Remembered, Units, known, words_before
 from callscore.metrics.text import is_unspaced_script
 
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
 _SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number from its unit
 _NEXT: Final = rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})"
-_AFTER: Final = late_pattern(rf"(){_NEXT}")
-_SECOND: Final = late_pattern(rf"{_SPACE}({_WORD}{{1,24}})")
+_AFTER: Final = lazy_regex(rf"(){_NEXT}")
+_SECOND: Final = lazy_regex(rf"{_SPACE}({_WORD}{{1,24}})")
 DIGITS_AND_WORD: Final = re.compile(rf"([0-9][0-9]*)(?:{_NEXT})?")
 """Digits, and the gap and the word that follow them, if one does.
 
 Where a word follows, the number is these digits and no more.
 """
-_OF: Final = late_pattern(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
-_WORD_BEFORE: Final = late_pattern(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
-_DASH: Final = late_pattern(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
+_OF: Final = lazy_regex(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
+_WORD_BEFORE: Final = lazy_regex(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
+_DASH: Final = lazy_regex(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
 _DIGIT_NEAR: Final = re.compile(r"[^0-9]{1,16}+[0-9]")  # no link is longer, with spaces and sign
-_LINK: Final = late_pattern(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
+_LINK: Final = lazy_regex(rf"{_SPACE}?({_WORD}{{1,12}}){_SPACE}?")
 _DURATIONS: Final = frozenset(
     {"second", "minute", "hour", "day", "workday", "week", "month", "year"}
 )

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
+from callscore.metrics.graphs.bounds import EvenShares, Shares
 from callscore.metrics.graphs.polish import polished
 from callscore.metrics.graphs.problem import Problem
-from callscore.metrics.graphs.shares import EvenShares, Shares
 from callscore.metrics.graphs.symmetry import Twins
 from callscore.metrics.graphs.tuning import padded, tune
 
@@ -36,7 +36,7 @@ class Effort(NamedTuple):
     tuning_rounds: int = 100
 
 
-class Outcome(NamedTuple):
+class SearchResult(NamedTuple):
     """The largest gain found, the gain no map exceeds (in units), and the work done."""
 
     gain: int
@@ -75,7 +75,7 @@ class Search:
     def _twins(self) -> Twins:
         return Twins(self._problem)
 
-    def run(self) -> Outcome:
+    def run(self) -> SearchResult:
         """The best map within the budget, and what the unopened part might still hold."""
         problem = self._problem
         tunable = len(problem.small.edges) * len(problem.large.edges) <= MOST_EDGE_PAIRS
@@ -85,7 +85,7 @@ class Search:
             limit = min(limit, self._tune_and_explore() if tunable else limit)
         # Gains lie whole steps apart, so what lies between two of them cannot occur.
         limit -= (limit - self._best) % problem.step
-        return Outcome(self._best, limit, self._work)
+        return SearchResult(self._best, limit, self._work)
 
     def _tune_and_explore(self) -> int:
         pairs = len(self._problem.small.edges) * len(self._problem.large.edges)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment, Matrix
+from callscore.metrics.graphs.bounds import TunedShares
 from callscore.metrics.graphs.problem import Problem
-from callscore.metrics.graphs.shares import TunedShares
 
 # Measured on 16-node pairs: a fast decay suits edited plans, a slow one unrelated plans.
 FIRST_PACE = 0.6

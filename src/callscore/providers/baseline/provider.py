@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.calling import Answered, AttemptFailed, Call
 from callscore.core.case import Prompt, Reply, ToolCall
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.providers.baseline import calls, steps
 
 LABEL = "baseline"
@@ -25,14 +25,14 @@ class BaselineProvider:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def call(self, prompt: Prompt, repeat: int) -> Call:
+    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The prompt itself; rules need nothing else."""
         body = msgspec.json.encode(prompt, order="deterministic")
         known = f"{LABEL}\0{VERSION}\0{repeat}\0".encode()
         key = blake2b(known + body, digest_size=KEY_BYTES).digest()
-        return Call(key, LABEL, body, input_tokens=0, max_output_tokens=0)
+        return ProviderRequest(key, LABEL, body, input_tokens=0, max_output_tokens=0)
 
-    async def attempt(self, call: Call) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
         """The answer of the rules."""
         prompt = _READ.decode(call.body)
         if prompt.schema is not None:

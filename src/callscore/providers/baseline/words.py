@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from callscore.core.tables import read_table
+from callscore.core.resources import read_table
 
 _WORD = re.compile(r"[^\W_]+")
 

@@ -14,7 +14,6 @@ from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
 from callscore.metrics.text import n1
 from callscore.suites.calls.asked import texts
-from callscore.suites.calls.emptiness import LONGEST_PLACEHOLDER, is_empty
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     KEYWORDS,
@@ -22,6 +21,7 @@ from callscore.suites.calls.entity.reference import (
     TOPICS,
     EntityReference,
 )
+from callscore.suites.calls.placeholders import LONGEST_PLACEHOLDER, is_empty
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.facts import drift

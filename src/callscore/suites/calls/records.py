@@ -13,14 +13,14 @@ from callscore.core.framework import WHOLE
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.suites.calls.approximation import RELIES_ON
-from callscore.suites.calls.entity.faults import faults as entity_faults
-from callscore.suites.calls.faults import Faults, named, of_shape
+from callscore.suites.calls.entity.explain import faults as entity_faults
+from callscore.suites.calls.explain import Faults, named, of_shape
 from callscore.suites.calls.items import item_id
-from callscore.suites.calls.qa.faults import faults as qa_faults
-from callscore.suites.calls.reading import Parsed, read_object
+from callscore.suites.calls.parse import Parsed, read_object
+from callscore.suites.calls.qa.explain import faults as qa_faults
 from callscore.suites.calls.spec import load
-from callscore.suites.calls.text.faults import faults as text_faults
-from callscore.suites.calls.translation.faults import faults as translation_faults
+from callscore.suites.calls.text.explain import faults as text_faults
+from callscore.suites.calls.translation.explain import faults as translation_faults
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from callscore.core.patterns import late_pattern
+from callscore.core.lazy_regex import lazy_regex
 
 _MARK = re.compile(r"[.!?\u2026\n\u3002\uff01\uff1f\u0964\u0965]")
 _MAY_BREAK = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]?\s|[\n\u3002\uff01\uff1f\u0964\u0965]")
-_BREAK = late_pattern(
+_BREAK = lazy_regex(
     r"""
       \n
     | (?<=[\u3002\uff01\uff1f\u0964\u0965])        # full stops that need no space after them

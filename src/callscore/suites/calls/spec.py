@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.errors import ConfigError
 from callscore.core.rating import Band, Comparison, Rating, holds
-from callscore.core.tables import read_table
+from callscore.core.resources import read_table
 
 
 class Gate(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import ratio
-from callscore.suites.calls.documented import CONTAINERS, Form
+from callscore.suites.calls.fast_parse import CONTAINERS, Form
 from callscore.suites.calls.items import item_id
 
 

@@ -125,7 +125,7 @@ class MetricTally(msgspec.Struct):
         return MetricTally(**joined)
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class ScoredReply(msgspec.Struct, frozen=True, gc=False):
     """One run of one case, measured and scored, with what it cost."""
 
     measured: Measured
@@ -200,7 +200,7 @@ class TaskTally(msgspec.Struct):
             for cost in costs:
                 self.spend += cost or 0.0
 
-    def add_benchmarks(self, answers: Sequence[Answer], ddof: int) -> None:
+    def add_benchmarks(self, answers: Sequence[ScoredReply], ddof: int) -> None:
         """Take in the second layer of the runs of one case, where it is run."""
         if answers and answers[0].benchmarks:
             scores = [_run_score(answer) for answer in answers]
@@ -208,17 +208,17 @@ class TaskTally(msgspec.Struct):
                 self.benchmarks, [answer.benchmarks for answer in answers], scores, ddof
             )
 
-    def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[Answer]) -> None:
+    def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
         """Take in the runs of one case, averaged within the case first (C-07)."""
         self.add_cases(formula, [(case_id, answers)])
 
     def add_cases(
-        self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[Answer]]]
+        self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[ScoredReply]]]
     ) -> None:
         """Take in the runs of some cases, in their order: metric by metric where each has one."""
         self.cases += len(cases)
         self.evaluated += len(cases)
-        answers: list[Answer] = []
+        answers: list[ScoredReply] = []
         for case_id, runs in cases:
             for answer in runs:
                 answers.append(answer)
@@ -236,7 +236,7 @@ class TaskTally(msgspec.Struct):
                 self._add_runs(formula, runs)
         self._add_secondary(cases)
 
-    def _add_rows(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
+    def _add_rows(self, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
         """Add the only runs of some cases: as rows of measures, metric by metric."""
         rows = [formula.row(answer.measured.measures) for answer in answers]
         for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
@@ -245,7 +245,7 @@ class TaskTally(msgspec.Struct):
             if slug in formula.watched:
                 tally.watch(measures)
 
-    def _add_runs(self, formula: TaskFormula, answers: Sequence[Answer]) -> None:
+    def _add_runs(self, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
         """Add several runs of one case, as one value for every metric        C-07"""
         for slug in formula.slugs:
             runs = [answer.measured.measures[slug] for answer in answers]
@@ -255,7 +255,7 @@ class TaskTally(msgspec.Struct):
             if slug in formula.watched:
                 tally.watch_runs(runs, case)
 
-    def _add_secondary(self, cases: Sequence[tuple[str, Sequence[Answer]]]) -> None:
+    def _add_secondary(self, cases: Sequence[tuple[str, Sequence[ScoredReply]]]) -> None:
         """Add the figures reported beside the metrics, those of several runs as their mean."""
         columns: dict[str, list[Measure]] = {}
         for _, answers in cases:
@@ -264,7 +264,7 @@ class TaskTally(msgspec.Struct):
         for key, measures in columns.items():
             self._metric(key).take([case for case in measures if case.value is not None])
 
-    def _note_breach(self, case_id: str, answer: Answer) -> None:
+    def _note_breach(self, case_id: str, answer: ScoredReply) -> None:
         score = answer.score
         self.blocked.add(case_id)
         if _is_malformed(score):
@@ -318,7 +318,7 @@ class TaskTally(msgspec.Struct):
         )
 
 
-def _secondary_of(answers: Sequence[Answer]) -> Mapping[str, Measure]:
+def _secondary_of(answers: Sequence[ScoredReply]) -> Mapping[str, Measure]:
     if len(answers) == 1:
         return answers[0].measured.secondary
     found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
@@ -336,7 +336,7 @@ def _is_malformed(score: CaseScore) -> bool:
     return any(slug.endswith(STRUCTURE) for slug in score.call_breaches)
 
 
-def _run_score(answer: Answer) -> Measure:
+def _run_score(answer: ScoredReply) -> Measure:
     """The ungated task score of one run; an answer that cannot be read counts 0        C-98"""
     score = answer.score
     if _is_malformed(score):

@@ -8,7 +8,7 @@ from math import comb
 from statistics import fmean
 from typing import Any
 
-from callscore.suites.orchestration.choice.confusion import Confusion, or_zero, recall_strict
+from callscore.suites.orchestration.decision.confusion import Confusion, or_zero, recall_strict
 from callscore.suites.orchestration.plan.reading import READING_REPAIRS
 from callscore.suites.orchestration.records import StepRecord
 

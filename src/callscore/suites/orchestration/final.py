@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from callscore.core.measure import Measure, not_run, ratio, undefined
-from callscore.suites.orchestration.choice.confusion import (
+from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     Decision,
     ErrorPatterns,

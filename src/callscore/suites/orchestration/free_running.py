@@ -14,7 +14,7 @@ from typing import Any
 
 from callscore.core.case import Malformed, Message
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
-from callscore.suites.orchestration.choice.reading import Called, read_answer
+from callscore.suites.orchestration.decision.reading import Called, read_answer
 from callscore.suites.orchestration.plan.reading import read_plan
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -28,7 +28,7 @@ from callscore.suites.orchestration.scenario.cases import (
 )
 from callscore.suites.orchestration.scenario.protocol import Protocol
 from callscore.suites.orchestration.scenario.queries import Progress, Query
-from callscore.suites.orchestration.scenario.recording import Answer, Run
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Run
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
     CallsDue,
@@ -57,13 +57,13 @@ class FreeRun:
         self._planned_at = 0
         self._expected: frozenset[str] = frozenset()
         """Agents of the gold plan then valid: annotators let others act, too."""
-        self._plans: dict[int, Answer] = {}
-        self._steps: dict[int, Answer] = {}
+        self._plans: dict[int, RecordedReply] = {}
+        self._steps: dict[int, RecordedReply] = {}
         self.not_reached: list[int] = []
         """Steps of agents that the model's plan does not name."""
         self.following: StepCase | None = self._next()
 
-    def take(self, answer: Answer) -> None:
+    def take(self, answer: RecordedReply) -> None:
         """The answer to `following`; goes on to the next step that is asked."""
         asked = self.following
         assert asked is not None
@@ -100,7 +100,7 @@ class FreeRun:
         query = self._progress.take(due.agent, raw.workflow)
         return told(self._said, Query(query, self._planned_at) if query else None)
 
-    def _adopt(self, step_id: int, answer: Answer) -> None:
+    def _adopt(self, step_id: int, answer: RecordedReply) -> None:
         """The model's own plan, where it can be read: else the plan before it stays valid."""
         text = without_think(answer.content) if isinstance(answer.content, str) else ""
         if text.strip():
@@ -110,7 +110,7 @@ class FreeRun:
             self._progress.adopt(plan)
             self._planned_at = step_id
 
-    def _act(self, step: AgentStep, answer: Answer) -> None:
+    def _act(self, step: AgentStep, answer: RecordedReply) -> None:
         """What comes of an answer: of calls a result; a rejection is left to the script."""
         prediction = read_answer(answer)
         self._progress.settle(step.agent, called=isinstance(prediction, Called))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from callscore.suites.calls.records import Record
 from callscore.suites.orchestration.records import StepRecord
-from callscore.suites.orchestration.scenario.recording import Answer
+from callscore.suites.orchestration.scenario.recording import RecordedReply
 
 LONGEST_SHOWN = 1000
 DIFFERENCES_SHOWN = 5
@@ -46,7 +46,7 @@ def step_metrics(step: StepRecord) -> Mapping[str, float]:
     return metrics
 
 
-def _observed(answer: Answer | None) -> str:
+def _observed(answer: RecordedReply | None) -> str:
     """The answer as it came: its text, or text and calls as JSON; empty without one."""
     if answer is None:
         return ""

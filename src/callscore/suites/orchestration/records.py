@@ -7,9 +7,9 @@ from typing import Literal
 import msgspec
 
 from callscore.suites.orchestration.call.measures import CallMeasured, Difference
-from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.plan.measures import PlanMeasured
-from callscore.suites.orchestration.scenario.recording import Answer
+from callscore.suites.orchestration.scenario.recording import RecordedReply
 
 
 class StepRecord(msgspec.Struct, frozen=True):
@@ -33,4 +33,4 @@ class StepRecord(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
     flags: tuple[str, ...] = ()
     expected: str = ""
-    answer: Answer | None = None
+    answer: RecordedReply | None = None

@@ -12,7 +12,7 @@ from typing import Any
 
 from callscore.core.measure import Measure
 from callscore.metrics.rounding import half_even
-from callscore.suites.orchestration.choice.confusion import Confusion, Decision, or_zero
+from callscore.suites.orchestration.decision.confusion import Confusion, Decision, or_zero
 from callscore.suites.orchestration.final import KeyMetrics, Overall
 from callscore.suites.orchestration.rows import FailedRow, PlanRow, Row
 from callscore.suites.orchestration.spec import spec

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from callscore.core.measure import Measure, undefined
-from callscore.suites.orchestration.choice.confusion import Confusion
+from callscore.suites.orchestration.decision.confusion import Confusion
 
 NONE_DUE = undefined("no step of this kind")
 

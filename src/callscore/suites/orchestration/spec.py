@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from callscore.core.tables import read_table
+from callscore.core.resources import read_table
 
 
 class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

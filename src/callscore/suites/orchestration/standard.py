@@ -13,9 +13,9 @@ from callscore.core.judging import Question
 from callscore.core.measure import Measure, ratio
 from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import Answers
-from callscore.suites.orchestration.choice.cells import cell
-from callscore.suites.orchestration.choice.confusion import Confusion
-from callscore.suites.orchestration.choice.reading import (
+from callscore.suites.orchestration.decision.cells import cell
+from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.decision.reading import (
     Called,
     FailedAnswer,
     Prediction,
@@ -27,7 +27,7 @@ from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.reading import Place, interpret
-from callscore.suites.orchestration.scenario.recording import Answer, Recording, Run
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
     CallsDue,
@@ -108,7 +108,7 @@ def evaluate(
     )
 
 
-def _seen(record: StepRecord, expected: str, answer: Answer | None) -> StepRecord:
+def _seen(record: StepRecord, expected: str, answer: RecordedReply | None) -> StepRecord:
     return msgspec.structs.replace(record, expected=expected, answer=answer)
 
 
@@ -122,7 +122,7 @@ def _never_asked(step: AgentStep, scenario: Scenario) -> Finding:
     return Finding(where, "agent_without_card", "set_aside", "the model was never asked this step")
 
 
-def _answer(answers: Mapping[int, Answer], step_id: int, where: str) -> Answer | None:
+def _answer(answers: Mapping[int, RecordedReply], step_id: int, where: str) -> RecordedReply | None:
     answer = answers.get(step_id)
     if answer is not None and answer.error:
         raise DataError(f"error: {answer.error}", case_id=where, field="error")

@@ -14,8 +14,8 @@ from callscore.suites.calls.benchmarks.words import (
     OFFERED,
     VALUES,
 )
-from callscore.suites.calls.emptiness import is_empty
 from callscore.suites.calls.items import number
+from callscore.suites.calls.placeholders import is_empty
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa.measures import Mark, is_correct
 from callscore.suites.calls.qa.reference import FormQuestion

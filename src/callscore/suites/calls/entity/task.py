@@ -16,7 +16,7 @@ from callscore.suites.calls import spec
 from callscore.suites.calls.asked import texts
 from callscore.suites.calls.entity import measures as formulas
 from callscore.suites.calls.entity.configured import configured_list
-from callscore.suites.calls.entity.form import FORM
+from callscore.suites.calls.entity.fast_parse import FORM
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
@@ -34,11 +34,11 @@ from callscore.suites.calls.entity.reference import (
     EntityReference,
     read_reference,
 )
-from callscore.suites.calls.expected import structure_of
+from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import build_prompt
-from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
+from callscore.suites.calls.validation import structure_of
 
 STRUCTURE = "entity.structure"
 OFFERED: Mapping[str, tuple[str, ...]] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from callscore.core.judging import Item, Verdicts
 from callscore.metrics.text import n2
-from callscore.suites.calls.emptiness import is_empty
+from callscore.suites.calls.placeholders import is_empty
 from callscore.suites.calls.qa.reference import FormQuestion
 
 EVIDENCE = "qa.evidence_backed_reasoning"

@@ -11,17 +11,17 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
-from callscore.suites.calls.expected import (
+from callscore.suites.calls.items import number
+from callscore.suites.calls.qa.fast_parse import QUESTION_KEYS
+from callscore.suites.calls.spec import Settings
+from callscore.suites.calls.structure import Sources, Structure
+from callscore.suites.calls.validation import (
     ItemFields,
     documented_keys,
     expected_id,
     listed,
     structure_of,
 )
-from callscore.suites.calls.items import number
-from callscore.suites.calls.qa.form import QUESTION_KEYS
-from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import Sources, Structure
 
 SAMPLE_ITEMS = {"questions": QUESTION_KEYS}
 _QUESTIONS = "expected_outcome.questions"

@@ -13,13 +13,13 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import TOLERANCE
 from callscore.core.task import Measured
 from callscore.suites.calls.asked import asked_questions
-from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.items import match, number
+from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
-from callscore.suites.calls.qa.form import FORM
+from callscore.suites.calls.qa.fast_parse import FORM
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
@@ -27,9 +27,9 @@ from callscore.suites.calls.qa.reference import (
     QAReference,
     read_reference,
 )
-from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
+from callscore.suites.calls.validation import structure_of
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]
 

@@ -21,17 +21,16 @@ from callscore.suites.calls.asked import (
     asked_sentences,
     no_data_set,
 )
-from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.items import match, number
+from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import UNASKED, build_prompt
-from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
-from callscore.suites.calls.text.form import EMOTION, FIELDS, FORM
+from callscore.suites.calls.text.fast_parse import EMOTION, FIELDS, FORM
 from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
@@ -39,6 +38,7 @@ from callscore.suites.calls.text.summary import (
     HIGHLIGHT_RECALL,
     Highlights,
 )
+from callscore.suites.calls.validation import structure_of
 
 DOMINANT_EMOTION = "text.dominant_emotion"
 STRUCTURE = "text.structure"

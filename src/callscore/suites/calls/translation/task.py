@@ -13,15 +13,14 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.asked import asked_sentences
-from callscore.suites.calls.expected import structure_of
 from callscore.suites.calls.items import match
+from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import UNASKED, build_prompt
-from callscore.suites.calls.reading import read_shaped
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
-from callscore.suites.calls.translation.form import FORM
+from callscore.suites.calls.translation.fast_parse import FORM
 from callscore.suites.calls.translation.handling import (
     Handled,
     Wording,
@@ -46,6 +45,7 @@ from callscore.suites.calls.translation.reference import (
     read_reference,
 )
 from callscore.suites.calls.translation.rendering import Rendered, Rendering, State, render
+from callscore.suites.calls.validation import structure_of
 
 __all__ = ["OFFERED", "VALUES", "TranslationOutput", "TranslationTask"]
 

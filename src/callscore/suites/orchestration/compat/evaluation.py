@@ -12,7 +12,10 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.suites.orchestration.call.questions import Answers
-from callscore.suites.orchestration.choice.confusion import (
+from callscore.suites.orchestration.compat import calls, plan
+from callscore.suites.orchestration.compat.export import public_form
+from callscore.suites.orchestration.compat.values import ToolSchemas
+from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     call_decision,
     error_patterns,
@@ -20,9 +23,6 @@ from callscore.suites.orchestration.choice.confusion import (
     reject_decision,
     rejection_type_accuracy,
 )
-from callscore.suites.orchestration.compat import calls, plan
-from callscore.suites.orchestration.compat.our_form import public_form
-from callscore.suites.orchestration.compat.values import ToolSchemas
 from callscore.suites.orchestration.final import KeyMetrics, Overall
 from callscore.suites.orchestration.plan.similarity import step_score
 from callscore.suites.orchestration.rows import CallRow, PlanRow, Row, mean_call, mean_plan

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from callscore.metrics.sets import Counts, f1
 from callscore.suites.orchestration.call.questions import SAME, Answers, Unanswered, same_meaning
-from callscore.suites.orchestration.choice.confusion import or_zero
+from callscore.suites.orchestration.decision.confusion import or_zero
 
 ToolSchemas = Mapping[str, Mapping[str, Any]]
 """Tool name → JSON schema of its parameters."""

@@ -22,7 +22,7 @@ from callscore.suites.orchestration.scenario.values import RawStep
 OUR_FORM = "orchestration-1"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class RecordedReply(msgspec.Struct, frozen=True):
     """What came back for one step; nothing is taken for granted about its types."""
 
     content: Any = None
@@ -34,8 +34,8 @@ class Run(msgspec.Struct, frozen=True):
     """One run: answers by step, the planner's and the sub-agents' apart."""
 
     number: int
-    plans: Mapping[int, Answer]
-    steps: Mapping[int, Answer]
+    plans: Mapping[int, RecordedReply]
+    steps: Mapping[int, RecordedReply]
     stray: tuple[str, ...] = ()
 
 
@@ -110,9 +110,9 @@ def _public_run(number: int, run: Mapping[str, Any]) -> Run:
     return Run(number, plans, steps, tuple(stray))
 
 
-def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, Answer]:
+def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
     """Answers by step; of two for one step the later counts, as in the public form."""
-    answers: dict[int, Answer] = {}
+    answers: dict[int, RecordedReply] = {}
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
         step_id = _step_id(entry.get(key)) if isinstance(entry, Mapping) else None
         if step_id is None:
@@ -121,7 +121,7 @@ def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, Answer]:
         if step_id in answers:
             stray.append(f"step {step_id} is answered twice")
         error = entry.get("error")
-        answers[step_id] = Answer(
+        answers[step_id] = RecordedReply(
             entry.get("content"), entry.get("tool_calls"), error if isinstance(error, str) else ""
         )
     return answers

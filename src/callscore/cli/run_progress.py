@@ -1,0 +1,132 @@
+"""How far a run is: a table that redraws itself on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.core.run import Event, Progress, Stopping
+from callscore.report.numbers import show_count, show_money
+from callscore.report.safe_text import plain
+
+PLAIN_SECONDS = 10.0
+_HEADINGS = ("model", "done", "failed", "cached", "a second", "at once", "spend", "left")
+
+
+class LiveView:
+    """Shows the newest progress of every model; closed before anything else is printed."""
+
+    def __init__(self, plain_seconds: float = PLAIN_SECONDS) -> None:
+        self._newest: dict[str, Progress] = {}
+        self._live: Any = None
+        self._seconds = plain_seconds
+        self._next = time.monotonic() + plain_seconds
+        self._terminal = sys.stderr.isatty()
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event; progress is shown, and that the run is being stopped."""
+        if isinstance(event, Stopping):
+            self._say(_stopping_lines(event, self._newest))
+        if not isinstance(event, Progress):
+            return
+        self._newest[event.model] = event
+        if self._terminal:
+            self._draw()
+        elif time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._seconds
+            for progress in self._newest.values():
+                sys.stderr.write(_line(progress) + "\n")
+
+    def close(self) -> None:
+        """Take the table away."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _say(self, lines: Sequence[str]) -> None:
+        """Lines that stay, above the table if there is one."""
+        for line in lines:
+            if self._live is not None:
+                self._live.console.print(line, soft_wrap=True)
+            else:
+                sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+    def _draw(self) -> None:
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+            self._live = Live(console=console, transient=True, auto_refresh=False)
+            self._live.start()
+        self._live.update(_table(self._newest), refresh=True)
+
+
+def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
+    """At once: what is kept and spent, and what is still waited for."""
+    kept = [
+        f"{plain(found.model, 40)}: {found.done - found.failed} of {found.total} answered and "
+        f"kept, {_spend(found)} spent"
+        for found in newest.values()
+    ]
+    calls = show_count(stopping.under_way, "call")
+    waiting = f"waiting for {calls} under way, {stopping.at_most_s:g} s at most"
+    told = f"stopping: nothing more is sent; {waiting} (Ctrl-C drops them)"
+    return [*kept, told if stopping.under_way else "stopping: nothing is under way"]
+
+
+def _table(newest: Mapping[str, Progress]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    late = any(progress.timeouts for progress in newest.values())
+    for heading in _HEADINGS + ("timed out",) * late:
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for progress in newest.values():
+        table.add_row(
+            plain(progress.model, 40),
+            f"{progress.done}/{progress.total}",
+            str(progress.failed),
+            str(progress.cached),
+            f"{progress.rate:.1f}",
+            str(progress.concurrency),
+            _spend(progress),
+            progress.stopped and "stopped" or _time_left(progress),
+            *(str(progress.timeouts),) * late,
+        )
+    return table
+
+
+def _line(progress: Progress) -> str:
+    parts = [
+        f"{plain(progress.model, 40)}: {progress.done} of {progress.total}",
+        f"{progress.failed} failed",
+        f"{progress.cached} cached",
+        f"{progress.rate:.1f}/s",
+        _spend(progress),
+        f"{_time_left(progress)} left",
+    ]
+    if progress.timeouts:
+        attempts = show_count(progress.timeouts, "attempt")
+        parts.append(f"{attempts} timed out, {progress.concurrency} at once now")
+    return ", ".join(parts)
+
+
+def _spend(progress: Progress) -> str:
+    shown = show_money(progress.spend_usd)
+    return f"{shown} + {progress.unpriced} unpriced" if progress.unpriced else shown
+
+
+def _time_left(progress: Progress) -> str:
+    left = progress.total - progress.done
+    if not left:
+        return "0 s"
+    if progress.rate <= 0:
+        return "…"
+    seconds = int(left / progress.rate) + 1
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

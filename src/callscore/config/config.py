@@ -1,0 +1,302 @@
+"""EVAL.yaml → one checked, frozen EvalConfig; every refusal names file, line, key and remedy."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.config.file import (
+    SAMPLE,
+    TASKS,
+    AttemptsEntry,
+    DataEntry,
+    EvalFile,
+    GateEntry,
+    ModelEntry,
+    ScenarioEntry,
+)
+from callscore.config.gates import is_of_scenarios, known_gates
+from callscore.config.judges import embedder_of, judge_of
+from callscore.config.models import checked_model
+from callscore.config.reading import converted
+from callscore.config.scenarios import (
+    ScenarioData,
+    ScenarioSettings,
+    as_the_protocol_asks,
+    scenario_data,
+    scenario_settings,
+)
+from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.core.errors import ConfigError
+from callscore.core.run import ModelSpec
+from callscore.store.orchestration_files import output_files
+from callscore.store.strict_yaml import Document, read_yaml
+from callscore.suites.calls.spec import MOST_RUNS
+from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
+from callscore.suites.orchestration.spec import spec
+
+
+class EvalConfig(msgspec.Struct, frozen=True):
+    """What is to be run and how it is scored."""
+
+    path: Path
+    name: str
+    fingerprint: str
+    """Hash of everything in the file that may change a result."""
+    cases: Sequence[Path]
+    scenarios: Sequence[ScenarioData]
+    scenario_settings: ScenarioSettings
+    tasks: Sequence[str]
+    models: Sequence[ModelSpec]
+    recordings: Mapping[str, Sequence[Path]]
+    """Files of recorded outputs, by the name of the replaying model."""
+    repeats: int
+    budget_usd: float | None
+    store: Path
+    gates: Sequence[GateEntry]
+    scoring: ScoreConfig
+    attempts: AttemptsEntry
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """Every file that a run of this config needs: it must not be written over."""
+        recorded = [path for paths in self.recordings.values() for path in paths]
+        prompts = self.scenario_settings.prompts
+        named = () if prompts is None else (prompts,)
+        return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
+
+
+def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
+    """The config in a file; raises ConfigError where it cannot be used.
+
+    `store` is where answers are kept instead of where the file says.
+    """
+    try:
+        return _load_eval(path, store)
+    except OSError as error:  # of a folder that may not be looked into
+        raise ConfigError(f"{path}: {error.filename}: cannot be read: {error.strerror}") from None
+
+
+def _load_eval(path: Path, store: Path | None) -> EvalConfig:
+    document = read_yaml(path)
+    if not isinstance(document.value, dict):
+        raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
+    file = converted(document, EvalFile, "", document.value)
+    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
+    _check_names(document, models)
+    _check_values(document, file)
+    data = _data(document, file.data)
+    calls = [data.calls] if isinstance(data.calls, str) else data.calls
+    cases = _case_files(document, calls)
+    scenarios = scenario_data(document, data.orchestration, file.tasks)
+    settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
+    _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
+    kept = store or path.parent / (file.store or DEFAULT_STORE)
+    scoring = ScoreConfig(
+        cases=cases,
+        verdicts=_files(document, "verdicts", file.verdicts),
+        settings=file.settings,
+        weights=file.weights,
+        workload=file.workload,
+        tasks=tuple(file.tasks),
+        judge=(judge := judge_of(document, "judge", file.judge)),
+        embedder=embedder_of(document, "embedder", file.embedder, judge),
+        benchmarks=_benchmarks(document, file.benchmarks),
+        store=kept,
+        elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
+    )
+    _check_scoring(document, scoring)
+    repeats = _repeats(file, scoring, settings)
+    return EvalConfig(
+        path=path,
+        name=file.name or path.stem,
+        fingerprint=_fingerprint(document.value),
+        cases=cases,
+        scenarios=scenarios,
+        scenario_settings=settings,
+        tasks=tuple(file.tasks),
+        models=[as_the_protocol_asks(model, settings) for model in models],
+        recordings=_recordings(document, file.models),
+        repeats=repeats,
+        budget_usd=file.budget_usd,
+        store=kept,
+        gates=file.gates,
+        scoring=msgspec.structs.replace(scoring, repeats=repeats),
+        attempts=file.attempts,
+    )
+
+
+def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
+    if not models:
+        raise document.error("models", "empty; expected at least one model")
+    seen: set[str] = set()
+    for number, model in enumerate(models):
+        if model.name in seen:
+            raise document.error(
+                f"models[{number}].name", f"{model.name!r} stands twice; expected unique names"
+            )
+        seen.add(model.name)
+
+
+def _check_values(document: Document, file: EvalFile) -> None:
+    for number, task in enumerate(file.tasks):
+        if task not in TASKS:
+            near = difflib.get_close_matches(task, TASKS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(TASKS)}"
+            raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
+    for number, gate in enumerate(file.gates):
+        _check_gate(document, f"gates[{number}]", gate, file)
+    attempts = file.attempts
+    for part, value, lowest, highest in (
+        ("repeats", 1 if file.repeats is None else file.repeats, 1, MOST_RUNS),
+        ("budget_usd", file.budget_usd or 0, 0, 1e9),
+        ("attempts.most", attempts.most, 1, 100),
+        ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
+        ("attempts.case_timeout_s", attempts.case_timeout_s, 0.01, 604_800),
+    ):
+        if not lowest <= value <= highest:
+            raise document.error(part, f"{value}; expected a number from {lowest:g} to {highest:g}")
+
+
+def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) -> None:
+    if gate.of not in known_gates():
+        near = difflib.get_close_matches(gate.of, known_gates(), n=1)
+        hint = f"did you mean {near[0]}?" if near else "expected final, a task or a metric"
+        raise document.error(f"{part}.of", f"{gate.of!r} cannot be gated; {hint}")
+    if gate.at_least is None and gate.at_most is None:
+        raise document.error(part, "expected at_least or at_most")
+    if gate.model is not None and gate.model not in {model.name for model in file.models}:
+        raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
+
+
+def _check_gated(
+    document: Document, gates: Sequence[GateEntry], *, has_cases: bool, has_scenarios: bool
+) -> None:
+    """Refuse a gate on a suite that is not run: nothing would decide it."""
+    for number, gate in enumerate(gates):
+        part = f"gates[{number}].of"
+        if is_of_scenarios(gate) and not has_scenarios:
+            wanted = "expected data.orchestration, and orchestration among the tasks"
+            raise document.error(part, f"{gate.of!r} is a score of scenarios; {wanted}")
+        if not is_of_scenarios(gate) and not has_cases:
+            raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
+
+
+def _benchmarks(document: Document, value: Any) -> bool:
+    """Whether the second layer is run: `all` or `none`."""
+    if value in ("all", True):
+        return True
+    if value in ("none", None, False):
+        return False
+    raise document.error("benchmarks", f"{value!r}; expected all or none")
+
+
+def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) -> int:
+    """How often a case is asked: as the file says, or the protocol, or consistency  C-98, C-133"""
+    if file.repeats is not None:
+        return file.repeats
+    if scenarios.is_public:
+        return spec().public_protocol.repeats
+    is_measured = scoring.benchmarks and bool(scoring.cases)
+    return scoring.checked_settings().consistency_runs if is_measured else 1
+
+
+def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
+    try:
+        scoring.check_options()
+    except ConfigError as error:
+        part = str(error).partition(":")[0]
+        part = part if part in ("weights", "workload") else "settings"
+        raise document.error(part, str(error).removeprefix(f"{part}: ")) from None
+
+
+def _data(document: Document, value: Any) -> DataEntry:
+    """`data` in one form: a file, a list of files and suites, or the suites by name."""
+    entries = value if isinstance(value, list) else [value]
+    calls: list[str] = []
+    orchestration: ScenarioEntry | None = None
+    for number, entry in enumerate(entries):
+        part = f"data[{number}]" if isinstance(value, list) else "data"
+        if isinstance(entry, str):
+            calls.append(entry)
+            continue
+        if not isinstance(entry, dict):
+            raise document.error(part, "expected a case file, or {orchestration: …}")
+        found: DataEntry = converted(document, DataEntry, part, entry)
+        calls += [found.calls] if isinstance(found.calls, str) else found.calls
+        orchestration = found.orchestration or orchestration
+    if not calls and orchestration is None:
+        raise document.error("data", "empty; expected case files, or {orchestration: …}")
+    return DataEntry(calls, orchestration)
+
+
+def _case_files(document: Document, entries: Sequence[str]) -> tuple[Path, ...]:
+    if list(entries) == [SAMPLE] and not (document.path.parent / SAMPLE).exists():
+        return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),)
+    return _files(document, "data", entries)
+
+
+def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple[Path, ...]:
+    """Paths and globs, relative to the file they stand in; each must lead to a file."""
+    folder = document.path.parent
+    found: list[Path] = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        if not entry:
+            raise document.error(part, "an empty name; expected a file")
+        found += _matches(folder, entry) or _missing(document, part, entry)
+    return tuple(dict.fromkeys(found))
+
+
+def _recorded_files(document: Document, part: str, entries: str | Sequence[str]) -> list[Path]:
+    """Files as everywhere, and all recorded runs of scenarios in a folder."""
+    found: list[Path] = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        folder = document.path.parent / entry
+        if entry and folder.is_dir():
+            found += output_files(folder)
+        else:
+            found += _files(document, part, entry)
+    return list(dict.fromkeys(found))
+
+
+def _matches(folder: Path, entry: str) -> list[Path]:
+    path = folder / entry
+    if not any(letter in entry for letter in "*?["):
+        return [path] if path.is_file() else []
+    anchor = Path(path.anchor) if Path(entry).is_absolute() else folder
+    pattern = str(Path(entry).relative_to(anchor)) if Path(entry).is_absolute() else entry
+    return sorted(match for match in anchor.glob(pattern) if match.is_file())
+
+
+def _missing(document: Document, part: str, entry: str) -> list[Path]:
+    raise document.error(part, f"{entry!r}: no such file; expected a file or a glob that matches")
+
+
+def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, tuple[Path, ...]]:
+    found = {}
+    for number, model in enumerate(models):
+        part = f"models[{number}].outputs"
+        files = tuple(_recorded_files(document, part, model.outputs))
+        if model.provider == "replay" and not files:
+            raise document.error(part, "missing; expected the files with the recorded outputs")
+        if model.provider != "replay" and files:
+            raise document.error(part, "only a model with `provider: replay` has recorded outputs")
+        if files:
+            found[model.name] = files
+    return found
+
+
+def _fingerprint(value: Mapping[str, Any]) -> str:
+    """Hash of the file's content; how fast, how patiently and where it runs is left out."""
+    kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
+    kept["models"] = [
+        {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
+    ]
+    raw = msgspec.json.encode(kept, order="deterministic")
+    return hashlib.blake2b(raw, digest_size=16).hexdigest()

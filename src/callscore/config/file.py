@@ -1,0 +1,92 @@
+"""EVAL.yaml as it is written: every key, its type and what it means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from callscore.core.run import Limits, Price
+
+TASKS = ("qa", "entity", "text", "translation", "orchestration")
+PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
+OFFLINE = frozenset({"replay", "simulated", "baseline"})
+SAMPLE = "sample"
+"""The word under `data` that stands for the bundled sample calls."""
+
+
+class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`data.orchestration`: a folder of scenarios and the cards of their agents, or several."""
+
+    scenarios: str | list[str]
+    cards: str | list[str]
+    protocol: str = "callscore"
+    mode: str = "standard"
+    history: str = "gold"
+    prompts: str | None = None
+    """Public protocol only: a config file of the public runner, for its prompts."""
+
+
+class DataEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`data` written out: case files of the calls suite, scenarios of the orchestration suite."""
+
+    calls: str | list[str] = []
+    orchestration: ScenarioEntry | None = None
+
+
+class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `models`."""
+
+    name: str
+    provider: str
+    model: str = ""
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    params: dict[str, Any] = {}
+    price: Price | None = None
+    limits: Limits = Limits()
+    allow_http: bool = False
+    api: str | None = None
+    """Which API of the provider, or which version of it."""
+    outputs: str | list[str] = []
+    """Replay only: the files with the recorded outputs."""
+
+
+class GateEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of `gates`: what must hold for the command to end with 0."""
+
+    of: str
+    at_least: float | None = None
+    at_most: float | None = None
+    model: str | None = None
+
+
+class AttemptsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`attempts`: how patiently a provider is asked."""
+
+    most: int = 6
+    timeout_s: float = 600.0
+    case_timeout_s: float = 900.0
+
+
+class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    data: str | list[Any] | dict[str, Any]
+    models: list[ModelEntry]
+    name: str = ""
+    tasks: list[str] = []
+    judge: Any = None
+    embedder: Any = None
+    repeats: int | None = None
+    benchmarks: Any = None
+    budget_usd: float | None = None
+    store: str | None = None
+    gates: list[GateEntry] = []
+    verdicts: str | list[str] = []
+    settings: dict[str, Any] = {}
+    weights: dict[str, float] = {}
+    workload: dict[str, float] = {}
+    """The share of telephone calls that need a task, by task (C-83)."""
+    attempts: AttemptsEntry = AttemptsEntry()

@@ -1,0 +1,101 @@
+"""Who judges and who compares, as an eval file or a file of its own names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.config.choices import default_embedder
+from callscore.config.file import OFFLINE, ModelEntry
+from callscore.config.models import checked_model
+from callscore.config.reading import converted
+from callscore.core.run import ModelSpec
+from callscore.store.strict_yaml import Document, read_yaml
+
+JudgeChoice = str | tuple[ModelSpec, ...]
+"""`none`, `offline`, or the models that judge, in the order in which they are asked."""
+EmbedderChoice = str | ModelSpec
+"""The name of an embedder, or a model behind `/embeddings`."""
+
+BUILT_IN_JUDGES = ("none", "offline")
+MOST_JUDGES = 3
+STYLES = ("items", "document")
+YAML = (".yaml", ".yml")
+
+
+def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
+    """The judges under a key: a word, one model, or up to three."""
+    if value is None or value in BUILT_IN_JUDGES:
+        return value or "none"
+    entries = value if isinstance(value, list) else [value]
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise document.error(
+            part, f"{value!r}; expected none, offline, a model or a list of models"
+        )
+    if not 1 <= len(entries) <= MOST_JUDGES:
+        raise document.error(part, f"{len(entries)} judges; expected one to {MOST_JUDGES}")
+    places = [f"{part}[{i}]" if part else f"[{i}]" for i in range(len(entries))]
+    judges = tuple(
+        _judge(document, place if isinstance(value, list) else part, entry)
+        for place, entry in zip(places, entries, strict=True)
+    )
+    if len({judge.style for judge in judges}) > 1:
+        raise document.error(part, "judges of two styles; expected one style for all of them")
+    return judges
+
+
+def _judge(document: Document, part: str, entry: dict[str, Any]) -> ModelSpec:
+    """A model that judges, and the style in which it is asked."""
+    model = {key: value for key, value in entry.items() if key != "style"}
+    style = entry.get("style", STYLES[0])
+    if style not in STYLES:
+        place = f"{part}.style" if part else "style"
+        raise document.error(place, f"{style!r}; expected one of {', '.join(STYLES)}")
+    return msgspec.structs.replace(_model(document, part, model), style=style)
+
+
+def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -> EmbedderChoice:
+    """The embedder under a key: a name, or a model behind `/embeddings`."""
+    if value is None:
+        return default_embedder(judge)
+    if not isinstance(value, str):
+        return _model(document, part, value)
+    if value == "none":
+        return value
+    from callscore.embeddings.catalog import NAMES  # not before somebody compares
+
+    if value not in NAMES:
+        raise document.error(part, f"{value!r}; expected a model, or one of {', '.join(NAMES)}")
+    return value
+
+
+def load_judge(path: Path) -> JudgeChoice:
+    """The judges in a file: under its key `judge`, or the models themselves."""
+    document = read_yaml(path)
+    value = document.value
+    if isinstance(value, dict) and "judge" in value:
+        return judge_of(document, "judge", value["judge"])
+    return judge_of(document, "", value)
+
+
+def load_embedder(path: Path) -> EmbedderChoice:
+    """The embedder in a file: under its key `embedder`, or the model itself."""
+    document = read_yaml(path)
+    value = document.value
+    if isinstance(value, dict) and "embedder" in value:
+        return embedder_of(document, "embedder", value["embedder"], "none")
+    return embedder_of(document, "", value, "none")
+
+
+def _model(document: Document, part: str, entry: Any) -> ModelSpec:
+    if not isinstance(entry, dict):
+        raise document.error(part, f"{entry!r}; expected a model: name, provider, model")
+    found: ModelEntry = converted(document, ModelEntry, part, entry)
+    if found.provider in OFFLINE:
+        raise document.error(
+            f"{part}.provider" if part else "provider",
+            f"{found.provider} answers from cases and cannot judge; expected an API",
+        )
+    return checked_model(document, part, found)

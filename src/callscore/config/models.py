@@ -1,0 +1,142 @@
+"""One entry of `models`, checked: where it leads, and that no secret stands in it (S-12, S-14)."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from callscore.config.file import OFFLINE, PROVIDERS, ModelEntry
+from callscore.core.errors import ConfigError
+from callscore.core.run import ModelSpec
+from callscore.store.strict_yaml import Document
+
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_SECRET_PARAMETER = re.compile(
+    r"api[-_]?key|authorization|bearer|password|secret|access[-_]?token|credential", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(r"sk-[\w-]{8}|AIza[\w-]{8}|Bearer\s+\S{8}|AKIA[0-9A-Z]{8}|ghp_\w{8}")
+LONGEST_NAME = 200
+
+
+def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
+    """The model as the engine knows it; raises ConfigError without ever printing a secret."""
+    _check_name(document, part, entry)
+    _check_provider(document, part, entry)
+    _check_secrets(document, part, entry)
+    if entry.base_url is not None:
+        _check_url(document, f"{part}.base_url", entry.base_url, entry.allow_http)
+    _check_numbers(document, part, entry)
+    key_file = entry.api_key_file
+    if key_file is not None:
+        _check_key_file(document, f"{part}.api_key_file", key_file)
+    return ModelSpec(
+        name=entry.name,
+        provider=entry.provider,
+        model=entry.model,
+        base_url=entry.base_url,
+        api_key_env=entry.api_key_env,
+        api_key_file=str(document.path.parent / key_file) if key_file is not None else None,
+        params=entry.params,
+        price=entry.price,
+        limits=entry.limits,
+        allow_http=entry.allow_http,
+        api=entry.api,
+    )
+
+
+def _check_name(document: Document, part: str, entry: ModelEntry) -> None:
+    name = entry.name
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise document.error(
+            f"{part}.name", f"expected a printable name of at most {LONGEST_NAME} characters"
+        )
+
+
+def _check_provider(document: Document, part: str, entry: ModelEntry) -> None:
+    if entry.provider not in PROVIDERS:
+        near = difflib.get_close_matches(entry.provider, PROVIDERS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(PROVIDERS)}"
+        raise document.error(f"{part}.provider", f"unknown provider; {hint}")
+    if entry.provider not in OFFLINE and not entry.model:
+        raise document.error(f"{part}.model", "missing; expected the provider's name of the model")
+
+
+def _check_secrets(document: Document, part: str, entry: ModelEntry) -> None:
+    if entry.api_key_env is not None and entry.api_key_file is not None:
+        raise document.error(part, "expected api_key_env or api_key_file, not both")
+    name = entry.api_key_env
+    if name is not None and (not _ENVIRONMENT_NAME.fullmatch(name) or _SECRET_VALUE.search(name)):
+        raise document.error(
+            f"{part}.api_key_env",
+            "this is not the name of an environment variable (its value is not shown here); "
+            "expected a name such as OPENAI_API_KEY; a key itself never stands in this file",
+        )
+    for place, value in (("model", entry.model), ("base_url", entry.base_url or "")):
+        if _SECRET_VALUE.search(value):
+            raise _secret(document, f"{part}.{place}")
+    _refuse_secrets(document, f"{part}.params", entry.params)
+
+
+def _check_key_file(document: Document, part: str, name: str) -> None:
+    """A config from elsewhere must not have any file of the machine sent as a key (S-14)."""
+    folder = document.path.parent
+    inside = [folder.resolve(), Path.cwd()]
+    with suppress(RuntimeError):  # a user without a home
+        inside.append(Path.home())
+    real = (folder / name).resolve()
+    if not any(real.is_relative_to(place) for place in inside if place != Path(place.anchor)):
+        raise document.error(
+            part, "lies outside of the project and of your home; expected a file in one of them"
+        )
+
+
+def _refuse_secrets(document: Document, part: str, value: Any) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if _SECRET_PARAMETER.search(key):
+                raise _secret(document, f"{part}.{key}")
+            _refuse_secrets(document, f"{part}.{key}", inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            _refuse_secrets(document, f"{part}[{number}]", inner)
+    elif isinstance(value, str) and _SECRET_VALUE.search(value):
+        raise _secret(document, part)
+
+
+def _secret(document: Document, part: str) -> ConfigError:
+    return document.error(
+        part, "looks like a secret (not shown here); expected api_key_env or api_key_file instead"
+    )
+
+
+def _check_url(document: Document, part: str, url: str, allow_http: bool) -> None:
+    """https, or http to this machine; nobody's metadata service; no user:password@ (S-14)."""
+    from callscore.providers.addresses import checked_url
+
+    try:
+        checked_url(url, allow_http=allow_http)
+    except ConfigError as error:
+        raise document.error(part, str(error).removeprefix("base_url: ")) from None
+
+
+def _check_numbers(document: Document, part: str, entry: ModelEntry) -> None:
+    limits = entry.limits
+    for key, value in (
+        ("concurrency", limits.concurrency),
+        ("rpm", limits.rpm),
+        ("tpm", limits.tpm),
+    ):
+        if value is not None and not 1 <= value <= 10_000_000:
+            raise document.error(f"{part}.limits.{key}", f"{value}; expected at least 1")
+    price = entry.price
+    if price is not None:
+        for key, dollars in (("input", price.input), ("output", price.output)):
+            if not (math.isfinite(dollars) and dollars >= 0):
+                raise document.error(
+                    f"{part}.price.{key}", f"{dollars}; expected dollars, at least 0"
+                )

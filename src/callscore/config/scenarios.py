@@ -1,0 +1,141 @@
+"""`data.orchestration`, checked: the folders, and how the models are asked and scored (C-133)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast, get_args
+
+import msgspec
+
+from callscore.config.file import OFFLINE, ScenarioEntry
+from callscore.core.run import ModelSpec
+from callscore.store.strict_yaml import Document
+from callscore.suites.orchestration.settings import History, Mode, ProtocolName
+from callscore.suites.orchestration.spec import spec
+
+PART = "data.orchestration"
+_WITHOUT_TEMPERATURE = "gpt-5"
+"""Models of this name take none; the public runner states how hard they are to think instead."""
+
+
+class ScenarioData(msgspec.Struct, frozen=True):
+    """Scenarios of one language, and the cards of their agents."""
+
+    scenarios: Path
+    cards: Path
+
+
+class ScenarioSettings(msgspec.Struct, frozen=True):
+    """How scenarios are asked (`protocol`, `history`) and scored (`mode`)."""
+
+    protocol: ProtocolName = "callscore"
+    mode: Mode = "standard"
+    history: History = "gold"
+    prompts: Path | None = None
+    """The user's copy of the public runner's config, whose prompts are sent to the letter."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether models are asked as the public runner asks."""
+        return self.protocol == "public"
+
+
+def scenario_data(
+    document: Document, entry: ScenarioEntry | None, tasks: Sequence[str]
+) -> tuple[ScenarioData, ...]:
+    """The folders of every language."""
+    if entry is None or (tasks and "orchestration" not in tasks):
+        return ()
+    folder = document.path.parent
+    scenarios = [folder / name for name in _listed(entry.scenarios)]
+    cards = [folder / name for name in _listed(entry.cards)]
+    for path in (*scenarios, *cards):
+        if not path.is_dir():
+            raise document.error(PART, f"{path}: no such folder")
+    if len(cards) == 1:
+        cards = cards * len(scenarios)
+    if not scenarios or len(cards) != len(scenarios):
+        raise document.error(PART, "expected one folder of cards, or one for each of the scenarios")
+    return tuple(ScenarioData(*pair) for pair in zip(scenarios, cards, strict=True))
+
+
+def _listed(value: str | Iterable[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def scenario_settings(
+    document: Document, entry: ScenarioEntry | None, cases: Sequence[Path] = ()
+) -> ScenarioSettings:
+    """The settings, each one of the known words; `cases` are the calls in the same file."""
+    if entry is None:
+        return ScenarioSettings()
+    for key, value, known in (
+        ("protocol", entry.protocol, get_args(ProtocolName)),
+        ("mode", entry.mode, get_args(Mode)),
+        ("history", entry.history, get_args(History)),
+    ):
+        if value not in known:
+            raise document.error(f"{PART}.{key}", f"{value!r}; expected {' or '.join(known)}")
+    if entry.protocol == "public" and cases:
+        raise document.error(
+            f"{PART}.protocol",
+            "the temperature and the repeats of the public protocol hold for the whole file; "
+            "expected scenarios alone, and the calls in an eval file of their own",
+        )
+    if entry.protocol == "public" and entry.history == "own":
+        raise document.error(
+            f"{PART}.history", "the public runner knows gold history alone; expected gold"
+        )
+    prompts = document.path.parent / entry.prompts if entry.prompts is not None else None
+    if prompts is not None and entry.protocol != "public":
+        raise document.error(f"{PART}.prompts", "only `protocol: public` has prompts of its own")
+    if prompts is not None and not prompts.is_file():
+        raise document.error(f"{PART}.prompts", f"{entry.prompts!r}: no such file")
+    return ScenarioSettings(
+        cast("ProtocolName", entry.protocol),
+        cast("Mode", entry.mode),
+        cast("History", entry.history),
+        prompts,
+    )
+
+
+def as_the_protocol_asks(model: ModelSpec, settings: ScenarioSettings) -> ModelSpec:
+    """The model with the public runner's temperature, unless the file gives one        Q48"""
+    if not settings.is_public or model.provider in OFFLINE:
+        return model
+    stated: dict[str, Any]
+    if _WITHOUT_TEMPERATURE in model.model:
+        stated = {"reasoning_effort": "medium"} if model.provider == "openai" else {}
+    else:
+        stated = {"temperature": spec().public_protocol.temperature}
+    return msgspec.structs.replace(model, params={**stated, **model.params})
+
+
+class Departure(NamedTuple):
+    """One way in which a run that is called public asks otherwise: a reader must know."""
+
+    what: str
+    model: str | None = None
+    """Of which model; None: of all."""
+
+    def __str__(self) -> str:
+        return self.what if self.model is None else f"{self.model}: {self.what}"
+
+
+def departures(
+    repeats: int, models: Sequence[ModelSpec], settings: ScenarioSettings
+) -> list[Departure]:
+    """Where the file, not the protocol, says how models are asked."""
+    if not settings.is_public:
+        return []
+    public, found = spec().public_protocol, []
+    if repeats != public.repeats:
+        what = f"repeats: {repeats}, where the public protocol has {public.repeats}"
+        found.append(Departure(what))
+    for model in models:
+        temperature = model.params.get("temperature", public.temperature)
+        if model.provider not in OFFLINE and temperature != public.temperature:
+            what = f"temperature {temperature}, where the public protocol has {public.temperature}"
+            found.append(Departure(what, model.name))
+    return found

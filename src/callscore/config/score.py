@@ -1,0 +1,79 @@
+"""What a user may set when scoring, checked at the edge."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import ConfigError, UsageError
+from callscore.core.ports import Embedder, Judge
+from callscore.core.run import ModelSpec
+from callscore.store.files import is_special
+from callscore.suites.calls import final, spec
+
+DEFAULT_STORE = Path(".callscore", "runs.db")
+"""Where answers are kept, unless something else is asked for."""
+
+
+class ScoreConfig(msgspec.Struct, frozen=True):
+    """One scoring job over stored outputs."""
+
+    cases: Sequence[Path]
+    outputs: Sequence[Path] = ()
+    verdicts: Sequence[Path] = ()
+    judge: str | Judge | tuple[ModelSpec, ...] = "none"
+    """Who decides what code cannot: `none`, `offline`, models, or any other Judge."""
+    embedder: str | Embedder | ModelSpec = "none"
+    """Who compares sentences: a name, a model behind `/embeddings`, or any other Embedder."""
+    benchmarks: bool = False
+    """Whether the optional second layer is run; verdicts on it in a file ask for it, too."""
+    store: Path | None = None
+    """Where the answers of judging models are kept, so that none is paid for twice."""
+    settings: Mapping[str, Any] = {}
+    weights: Mapping[str, float] = {}
+    workload: Mapping[str, float] = {}
+    """The share of telephone calls that need a task, by task; 1 where it is not said (C-83)."""
+    cost_per_1000: Mapping[str, float] = {}
+    """Prices given by the user, by model; they override the recorded costs (C-83)."""
+    allow_bad_cases: bool = False
+    tasks: Sequence[str] = ()
+    """Only cases of these tasks; all where empty."""
+    limit: int | None = None
+    """Only so many cases, from the first."""
+    repeats: int | None = None
+    """How often every case was to be asked; None where the outputs say how often it was."""
+    elsewhere: Collection[str] = ()
+    """Metrics of which verdicts may be about what is no case here, but scored beside."""
+
+    def checked_settings(self) -> spec.Settings:
+        """The settings, with unknown keys and impossible values refused."""
+        return spec.settings(self.settings)
+
+    def check(self) -> None:
+        """Refuse what cannot be, before any file is read."""
+        if not self.cases:
+            raise UsageError("no case file was given")
+        for path in (*self.cases, *self.outputs, *self.verdicts):
+            if is_special(path):
+                raise UsageError(f"{path}: is a pipe; expected a file, as it is read twice")
+        if isinstance(self.judge, str) and self.judge not in ("none", "offline"):
+            raise UsageError(f"judge {self.judge!r} is unknown; expected none, offline or models")
+        self.check_options()
+
+    def check_options(self) -> None:
+        """Refuse settings, weights and costs that cannot be."""
+        final.option_weights("b", self.checked_settings(), self.weights or None)
+        for task, share in self.workload.items():
+            if task not in spec.load().tasks:
+                known = ", ".join(spec.load().tasks)
+                raise ConfigError(f"workload: unknown task {task!r}; expected one of {known}")
+            if not 0 <= share < float("inf"):
+                raise ConfigError(f"workload: {task} = {share}; expected a number of at least 0")
+        for model, cost in self.cost_per_1000.items():
+            if not 0 <= cost < float("inf"):
+                raise ConfigError(
+                    f"cost of {model}: {cost}; expected a finite number of at least 0"
+                )

@@ -1,0 +1,123 @@
+"""One model's part of a run: its stream of work, its gate, and what has come of it so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from callscore.core.case import Failed, Reply
+from callscore.core.provider import Provider, ProviderRequest
+from callscore.core.run import Completed, ModelSpec, ModelSummary, Progress, Work
+from callscore.engine.limits import Pause
+from callscore.engine.plan import PlannedModel
+from callscore.engine.rate_limiter import RateLimiter
+
+SOON = 0.1
+"""Of the time that an attempt has: what a server nearby may need for all calls at once."""
+RATE_WINDOW = 50
+"""Rates are taken over so many looks at the progress."""
+
+
+class ModelQueue:
+    """A model under way. Everything in here changes in one thread, between two awaits."""
+
+    def __init__(self, planned: PlannedModel, pause: Pause, attempt_s: float) -> None:
+        self.spec: ModelSpec = planned.spec
+        self.provider: Provider = planned.provider
+        self.work: Iterator[Work] = iter(planned.work)
+        self.total = planned.total
+        self.gate = RateLimiter(
+            planned.spec.limits, pause, attempt_s * SOON if planned.nearby else None
+        )
+        self.stopped: str | None = None
+        self.out_of_budget = False
+        self._failures_in_a_row = 0
+        self._answered = self._cached = self._failed = self._attempts = self._unpriced = 0
+        self._input_tokens = self._output_tokens = 0
+        self._timeouts = 0
+        self._spend_usd = self._uncertain_usd = 0.0
+        self._looks: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
+
+    def most_usd(self, call: ProviderRequest) -> float:
+        """What a call may cost at most, as declared; 0 where no price is known."""
+        price = self.spec.price
+        return 0.0 if price is None else price.of(call.input_tokens, call.max_output_tokens)
+
+    def cost_usd(self, reply: Reply) -> float | None:
+        """What an answer cost: as the provider says, else price · tokens, else nobody knows."""
+        price, sent, received = self.spec.price, reply.input_tokens, reply.output_tokens
+        if reply.cost_usd is not None:
+            return reply.cost_usd
+        if price is None or sent is None or received is None:
+            return None
+        return price.of(sent, received)
+
+    def stop(self, why: str) -> None:
+        """No more calls to this model; the first reason stays."""
+        if self.stopped is None:
+            self.stopped = why
+            self.gate.close()
+
+    def count_attempt(self, uncertain_usd: float = 0.0) -> None:
+        """An attempt was made; where it was sent and got lost, it may still be billed."""
+        self._attempts += 1
+        self._uncertain_usd += uncertain_usd
+
+    def count_timeout(self) -> None:
+        """An attempt brought no complete answer in its time."""
+        self._timeouts += 1
+
+    def count_paid(self, reply: Reply) -> None:
+        """An answer was paid for."""
+        self._input_tokens += reply.input_tokens or 0
+        self._output_tokens += reply.output_tokens or 0
+        self._spend_usd += reply.cost_usd or 0.0
+        self._unpriced += reply.cost_usd is None
+
+    def count(self, outcome: Completed, give_up_after: int) -> None:
+        """A piece of work is settled."""
+        if not isinstance(outcome.answer, Failed):
+            self._answered += 1
+            self._cached += outcome.cached
+            self._failures_in_a_row = 0
+            return
+        self._failed += 1
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= give_up_after:
+            self.stop(f"{give_up_after} failures in a row, the last: {outcome.answer.why}")
+
+    def progress(self, now: float) -> Progress:
+        """How far the model is."""
+        done = self._answered + self._failed
+        self._looks.append((now, done))
+        began, before = self._looks[0]
+        return Progress(
+            model=self.spec.name,
+            done=done,
+            total=self.total,
+            failed=self._failed,
+            cached=self._cached,
+            spend_usd=self._spend_usd,
+            unpriced=self._unpriced,
+            rate=(done - before) / (now - began) if now > began else 0.0,
+            concurrency=self.gate.concurrency.allowed,
+            stopped=self.stopped,
+            timeouts=self._timeouts,
+        )
+
+    def summary(self) -> ModelSummary:
+        """What the model's part of the run came to."""
+        return ModelSummary(
+            model=self.spec.name,
+            total=self.total,
+            answered=self._answered,
+            cached=self._cached,
+            failed=self._failed,
+            attempts=self._attempts,
+            input_tokens=self._input_tokens,
+            output_tokens=self._output_tokens,
+            spend_usd=self._spend_usd,
+            unpriced=self._unpriced,
+            uncertain_usd=self._uncertain_usd,
+            stopped=self.stopped,
+        )

@@ -1,0 +1,114 @@
+"""The gate of one model: who may send now, and who waits, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+from callscore.core.run import Limits
+from callscore.engine.limits import Bucket, Concurrency, NearbyConcurrency, Pause
+
+
+class _Waiter(NamedTuple):
+    admitted: asyncio.Future[bool]
+    tokens: int
+
+
+class RateLimiter:
+    """Admits calls one by one, first come first served, but repetitions before new calls.
+
+    A repetition has waited already, and its case has a deadline.
+    """
+
+    def __init__(self, limits: Limits, pause: Pause, nearby_soon_s: float | None = None) -> None:
+        """`nearby_soon_s`: the server is nearby, and within so many seconds is soon."""
+        self._loop = asyncio.get_running_loop()
+        now = self._loop.time()
+        self._requests = Bucket(limits.rpm, now) if limits.rpm is not None else None
+        self._tokens = Bucket(limits.tpm, now) if limits.tpm is not None else None
+        self._waiters: deque[_Waiter] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._inside = 0
+        self.pause = pause
+        pause.when_lifted.append(self._let_in)
+        self.concurrency = (
+            Concurrency(limits.concurrency)
+            if nearby_soon_s is None
+            else NearbyConcurrency(limits.concurrency, nearby_soon_s)
+        )
+
+    async def enter(self, tokens: int, *, again: bool = False) -> bool:
+        """True when the call may be sent, which must then `leave`; False at a closed gate."""
+        if self._closed:
+            return False
+        if not self._waiters and self._has_room() and self._wait_s(tokens) <= 0:
+            self._admit(tokens)
+            return True
+        waiter = _Waiter(self._loop.create_future(), tokens)
+        if again:
+            self._waiters.appendleft(waiter)
+        else:
+            self._waiters.append(waiter)
+        self._let_in()
+        try:
+            return await waiter.admitted
+        except asyncio.CancelledError:
+            admitted = waiter.admitted
+            if admitted.done() and not admitted.cancelled() and admitted.result():
+                self.leave(0)
+            raise
+
+    def leave(self, unused_tokens: int) -> None:
+        """A call is over; the tokens it did not use go back (negative: it used more)."""
+        self._inside -= 1
+        if self._tokens is not None and unused_tokens:
+            self._tokens.give_back(unused_tokens)
+        self._let_in()
+
+    def close(self) -> None:
+        """Nobody enters any more; those who wait are told."""
+        self._closed = True
+        self._cancel_timer()
+        for waiter in self._waiters:
+            if not waiter.admitted.done():
+                waiter.admitted.set_result(False)
+        self._waiters.clear()
+
+    def _has_room(self) -> bool:
+        return self._inside < self.concurrency.allowed
+
+    def _admit(self, tokens: int) -> None:
+        self._inside += 1
+        if self._requests is not None:
+            self._requests.take(1)
+        if self._tokens is not None:
+            self._tokens.take(tokens)
+
+    def _wait_s(self, tokens: int) -> float:
+        now = self._loop.time()
+        wait = self.pause.left_s(now)
+        if self._requests is not None:
+            wait = max(wait, self._requests.wait_s(1, now))
+        if self._tokens is not None:
+            wait = max(wait, self._tokens.wait_s(tokens, now))
+        return wait
+
+    def _let_in(self) -> None:
+        self._cancel_timer()
+        while self._waiters and self._has_room():
+            waiter = self._waiters[0]
+            if not waiter.admitted.done():
+                wait = self._wait_s(waiter.tokens)
+                if wait > 0:
+                    self._timer = self._loop.call_later(wait, self._let_in)
+                    return
+                self._admit(waiter.tokens)
+                waiter.admitted.set_result(True)
+            self._waiters.popleft()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,136 @@
+"""A case on its way: read, examined by judge and embedder, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from callscore.core.case import Failed, Malformed, Reply
+from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
+from callscore.evaluate.cases import LoadedCase
+from callscore.evaluate.judging import NOTHING_FOUND, Examined, JudgeRunner
+from callscore.store.worklists import OpenItem
+from callscore.suites.calls.questions import left_open
+from callscore.suites.calls.tally import ScoredReply
+from callscore.suites.calls.translation import outcomes
+
+if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
+    from callscore.suites.calls.benchmarks.view import Subject
+
+TRANSLATION = "translation"
+
+
+class ParsedReply(msgspec.Struct, frozen=True, gc=False):
+    """One answer as its task reads it, what files say about it, and what is still open."""
+
+    model: str
+    run: int
+    reply: Reply
+    output: Any
+    subject: Subject | None
+    """The answer as the benchmarks see it; None where they are not run, or it has no shape."""
+    given: Verdicts
+    questions: Sequence[Question]
+    has_excess: bool = False
+    """Whether it states more than is judged."""
+
+
+class ReadCase(msgspec.Struct, frozen=True, gc=False):
+    """A case with all its answers, ready to be examined and measured."""
+
+    opened: LoadedCase
+    answers: Mapping[str, Sequence[ParsedReply | tuple[int, Failed]]]
+    """By model; a failed run stands with its number."""
+    frozen: Sequence[Question] = ()
+    """What is asked once a case, before any answer is looked at."""
+    given: Verdicts = NO_VERDICTS
+    """What files say to that."""
+
+
+class ExaminedCase(msgspec.Struct, frozen=True):
+    """What came back on one case: on its answers, in their order, and on itself."""
+
+    answers: Sequence[Examined]
+    frozen: Examined = NOTHING_FOUND
+
+
+NOT_EXAMINED = ExaminedCase(())
+
+
+class MeasuredAnswer(msgspec.Struct, frozen=True, gc=False):
+    """One answer with its measures and score, and every verdict that they rest on."""
+
+    read: ParsedReply
+    answer: ScoredReply
+    verdicts: Verdicts
+    found: Verdicts
+    """Those that judge and embedder gave just now."""
+
+
+class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
+    """A case with all its answers measured, ready to be added up."""
+
+    opened: LoadedCase
+    answers: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]]
+    frozen: Verdicts
+    """What judge and embedder said of the case itself."""
+    open_items: Sequence[OpenItem] = ()
+    """What still awaits a verdict, where somebody wants to know."""
+
+
+async def examine_case(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
+    """Put everything that is open about a case to judge and embedder, a request an answer.
+
+    What is asked of an answer may rest on what was found about the case, which then comes first.
+    """
+    import asyncio
+
+    case, answers = read.opened.case, answers_of(read)
+    if examiner.judges_whole:
+        return await _examine_whole(read, examiner)
+    asked = [answer.questions for answer in answers]
+    if len(asked) == 1 and not read.frozen and not read.given:
+        # Nothing to be done at the same time: a task for each would cost more than it does.
+        return ExaminedCase([await examiner.examine(case, asked[0], answers[0].reply)])
+    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen))
+    if any(outcomes.is_frozen(Item(q.metric, q.item)) for q in read.frozen) or read.given:
+        known = {**(await about_case).verdicts, **read.given}
+        asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
+    frozen, *found = await asyncio.gather(
+        about_case,
+        *(
+            examiner.examine(case, questions, answer.reply)
+            for questions, answer in zip(asked, answers, strict=True)
+        ),
+    )
+    return ExaminedCase(found, frozen)
+
+
+async def _examine_whole(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
+    """Put every answer to a judge of whole metrics; nothing is asked about the case alone."""
+    import asyncio
+
+    case, answers = read.opened.case, answers_of(read)
+    asked = [[*a.questions, *read.frozen] if a.questions else [] for a in answers]
+    found = await asyncio.gather(
+        *(
+            examiner.examine(case, questions, a.reply)
+            for questions, a in zip(asked, answers, strict=True)
+        )
+    )
+    return ExaminedCase(found)
+
+
+def ask_after(read: ReadCase, answer: ParsedReply, known: Verdicts) -> Sequence[Question]:
+    """What is open about an answer once the outcomes of its case are known        C-74"""
+    if read.opened.task.name != TRANSLATION or isinstance(answer.output, Malformed):
+        return ()
+    rendered = answer.output.rendered
+    return left_open(outcomes.questions(read.opened.reference, rendered, known), answer.given)
+
+
+def answers_of(read: ReadCase) -> list[ParsedReply]:
+    """The answers of a case that are answers, in the order of models and runs."""
+    return [a for runs in read.answers.values() for a in runs if isinstance(a, ParsedReply)]

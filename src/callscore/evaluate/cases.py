@@ -1,0 +1,212 @@
+"""The cases of a job, opened one after the other: read, checked, ready for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.case import Case
+from callscore.core.errors import DataError
+from callscore.core.nearest import nearest
+from callscore.core.task import Task
+from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
+from callscore.store.records import (
+    canonical_case,
+    read_case,
+    read_case_id,
+    read_case_ids,
+    read_checked_case,
+    read_emotion_names,
+)
+from callscore.suites import catalog
+from callscore.suites.calls.asked import EmotionsOfData
+from callscore.suites.calls.contradictions import (
+    contradictions,
+    may_contradict,
+    refuse_contradiction,
+)
+
+
+class LoadedCase(msgspec.Struct, frozen=True, gc=False):
+    """A case with its task, checked and ready for answers (where `reference` is not None)."""
+
+    case: Case
+    task: Task[Any, Any]
+    reference: Any
+    content: bytes = b""
+    """The case as canonical JSON, where it was read to be scored (C-132)."""
+
+
+class IndexedCase(msgspec.Struct, frozen=True, gc=False):
+    """An opened case, its position among all cases of the files, and the line it stands on."""
+
+    position: int
+    line: Line
+    opened: LoadedCase
+
+    def add_to(self, digest: Digest) -> None:
+        """Take the case into the hash of its data set: its content, not its bytes        C-132"""
+        opened = self.opened
+        digest.update((opened.content or canonical_case(opened.case, self.line)) + b"\n")
+
+
+class Digest(Protocol):
+    """A hash that is being made."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take these bytes in."""
+
+
+def open_case(
+    line: Line, tasks: Mapping[str, Task[Any, Any]], *, for_scoring: bool = True
+) -> LoadedCase:
+    """The case on a line, ready; raises DataError with file, line, case and field.
+
+    Asking needs no reference: `for_scoring=False` saves reading it where it was checked before.
+    """
+    case, content = read_case(line) if for_scoring else (read_checked_case(line), b"")
+    try:
+        task = tasks[case.task]
+        reference = task.reference(case) if for_scoring else None
+        refuse_contradiction(reference)
+        return LoadedCase(case, task, reference, content)
+    except KeyError:
+        near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
+        meant = f"did you mean {near}? " if near else ""
+        raise DataError(
+            f"{case.task!r} is not a task; {meant}expected one of {expected}",
+            field="task",
+            case_id=case.id,
+            place=line.place,
+        ) from None
+    except DataError as error:
+        raise error.located(line.place, case.id) from None
+
+
+class NamedEmotions:
+    """The emotions that any reference of some files names; the files are read when it is asked.
+
+    Scoring seldom asks: only where an answer has other emotions than its own reference.
+    """
+
+    def __init__(self, cases: Sequence[Path]) -> None:
+        self._cases = cases
+        self._found: Sequence[str] | None = None
+
+    def __call__(self) -> Sequence[str]:
+        """Read all files once, however few of their cases are wanted: prompts stay the same."""
+        if self._found is None:
+            found: dict[str, None] = {}
+            for block in blocks_of(self._cases):
+                for line in block.lines:
+                    found.update(dict.fromkeys(read_emotion_names(line)))
+            self._found = tuple(found)
+        return self._found
+
+
+def duplicate_id(case_id: str, line: Line) -> DataError:
+    """The error that says a case id stands twice."""
+    return DataError(
+        "stands twice; expected unique case ids", field="id", case_id=case_id, place=line.place
+    )
+
+
+def case_positions(config: ScoreConfig) -> dict[str, int]:
+    """The id of every case and its position, wanted or not."""
+    ids: dict[str, int] = {}
+    for block in blocks_of(config.cases):
+        at_once = read_case_ids(block.lines)
+        if at_once and len(set(at_once)) == len(at_once) and ids.keys().isdisjoint(at_once):
+            for case_id in at_once:
+                ids[case_id] = len(ids)
+        else:
+            _place_one_by_one(block, ids, allow_bad_cases=config.allow_bad_cases)
+    return ids
+
+
+def _place_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: bool) -> None:
+    for line in lines_in(block):
+        try:
+            case_id = read_case_id(line)
+            if case_id in ids:
+                raise duplicate_id(case_id, line)
+        except DataError:
+            if not allow_bad_cases:
+                raise
+            continue
+        ids[case_id] = len(ids)
+
+
+class Contradicted:
+    """How many references contradict themselves, and the first that does        C-131"""
+
+    def __init__(self) -> None:
+        self._cases = 0
+        self._first: DataError | None = None
+
+    def look(self, opened: LoadedCase, line: Line) -> None:
+        """Check the reference of one case."""
+        if not may_contradict(opened.case, opened.reference):
+            return
+        found = next(contradictions(opened.case, opened.reference), None)
+        if found is not None:
+            self._cases += 1
+            self._first = self._first or found.located(line.place, opened.case.id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know."""
+        if self._first is None:
+            return []
+        return [
+            f"cases whose reference or config contradicts itself: {self._cases}, the first:"
+            f" {self._first}; `callscore validate` names them all"
+        ]
+
+
+class CaseReader:
+    """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
+
+    def __init__(
+        self,
+        config: ScoreConfig,
+        positions: Mapping[str, int],
+        *,
+        for_scoring: bool = True,
+        emotions: EmotionsOfData | None = None,
+    ) -> None:
+        self._config = config
+        self._positions = positions
+        self._for_scoring = for_scoring
+        emotions = emotions or NamedEmotions(config.cases)
+        self._tasks = catalog.tasks(config.checked_settings(), emotions)
+        self.skipped: list[str] = []
+        self.contradicted = Contradicted()
+
+    def __iter__(self) -> Iterator[IndexedCase]:
+        """Read the files once more, one case at a time."""
+        config, next_position, given = self._config, 0, 0
+        for line in lines_of(config.cases):
+            if config.limit is not None and given >= config.limit:
+                return
+            try:
+                opened = open_case(line, self._tasks, for_scoring=self._for_scoring)
+            except DataError as error:
+                if not config.allow_bad_cases:
+                    raise
+                self.skipped.append(str(error))
+                continue
+            position = self._positions[opened.case.id]
+            if position < next_position:
+                self.skipped.append(str(duplicate_id(opened.case.id, line)))
+                continue
+            next_position = position + 1
+            if not config.tasks or opened.case.task in config.tasks:
+                given += 1
+                if self._for_scoring:
+                    self.contradicted.look(opened, line)
+                yield IndexedCase(position, line, opened)

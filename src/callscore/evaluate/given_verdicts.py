@@ -1,0 +1,46 @@
+"""What verdict files say about the answers to one case, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from callscore.core.framework import WHOLE
+from callscore.core.judging import Item, Verdict
+from callscore.evaluate.scorer import GivenVerdicts
+from callscore.store.files import Line
+from callscore.store.verdict_records import VerdictRecord, read_verdict
+from callscore.suites import catalog
+from callscore.suites.calls.whole_scores import checked_whole
+
+
+def checked_metric(record: VerdictRecord) -> str | None:
+    """The slug of a verdict's metric; None where code computes it, whatever a record says."""
+    if record.item == WHOLE:
+        return checked_whole(record.metric, record.value)
+    return catalog.checked_verdict(record.metric, record.verdict, record.value)
+
+
+def given_on(lines: Iterable[Line]) -> GivenVerdicts:
+    """What the lines of verdict files say about the answers to one case."""
+    found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
+    for line in lines:
+        record = read_verdict(line)
+        metric = checked_metric(record)
+        assert metric is not None  # only such lines were noted
+        verdict = Verdict(
+            metric=metric,
+            item=str(record.item),
+            verdict=record.verdict,
+            value=record.value,
+            text=record.text,
+            quote=record.quote,
+            source=record.source,
+            by=record.by,
+            approximate=record.approximate,
+            expected_outcome_field=record.expected_outcome_field,
+            model_output_field=record.model_output_field,
+            note=record.note,
+        )
+        items = found.setdefault((record.model, record.run), {})
+        items.setdefault(Item(metric, verdict.item), []).append(verdict)
+    return found

@@ -1,0 +1,120 @@
+"""Who judges and who compares, made from what a config says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+from callscore.config.score import ScoreConfig
+from callscore.core.framework import DOCUMENT
+from callscore.core.ports import Embedder, Judge
+from callscore.core.run import ModelSpec
+from callscore.evaluate.judging import JudgeRunner
+from callscore.providers.client_pool import Online
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from callscore.evaluate.judge_client import JudgeCalls
+
+
+@contextmanager
+def opened_examiner(
+    config: ScoreConfig,
+    calls: JudgeCalls | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Iterator[JudgeRunner | None]:
+    """The examiner of a config; None where code and files are all that is asked for.
+
+    The calls of judging models go on the account of `calls`, where it is given.
+    """
+    if config.judge == "none" and config.embedder == "none":
+        yield None
+        return
+    with ExitStack() as stack:
+        attempt_s = calls.payer.options.attempt_s if calls is not None else None
+        online = Online(environment, attempt_seconds=attempt_s)
+        embedder = _embedder(config.embedder, online)
+        judge: Judge | None
+        models: Sequence[str]
+        if isinstance(config.judge, tuple):
+            calls = calls or _own_calls(config.store, stack)
+            judge, models = _models(config.judge, calls, online)
+        else:
+            judge, models = _built_in(config, embedder), ()
+        examiner = JudgeRunner(judge, embedder, [online.close], models, _at_once(config.judge))
+        if calls is not None:
+            examiner.answered_by = calls.answered_by
+        yield examiner
+
+
+def _at_once(judge: object) -> int | None:
+    """As many dossiers at once as the first judge may be asked; None where it is no model."""
+    return judge[0].limits.concurrency if isinstance(judge, tuple) else None
+
+
+def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
+    judge = config.judge
+    if isinstance(judge, tuple) or judge == "none":
+        return None
+    if not isinstance(judge, str):
+        return judge
+    from callscore.judges.offline.judge import OfflineJudge
+
+    return OfflineJudge(embedder, config.checked_settings().timestamp_tolerance_s)
+
+
+def _models(
+    specs: Sequence[ModelSpec], calls: JudgeCalls, online: Online
+) -> tuple[Judge, Sequence[str]]:
+    """The models that judge, and their names."""
+    from callscore.judges.llm import LLMJudge
+    from callscore.judges.panel import Panel, Seat
+
+    providers = [online.provider(spec, sending=calls.payer.sends) for spec in specs]
+    carrying = [
+        calls.seat(spec, provider).carry_out
+        for spec, provider in zip(specs, providers, strict=True)
+    ]
+    models = [spec.model for spec in specs]
+    if specs[0].style == DOCUMENT:
+        from callscore.judges.document import DocumentJudge
+        from callscore.judges.llm import Sender
+
+        return DocumentJudge(list(map(Sender, providers, carrying))), models
+    judges = map(LLMJudge, providers, repeat(None), carrying)
+    return Panel(list(map(Seat, judges, models))), models
+
+
+def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
+    """Calls on nobody's account, their answers kept in a store."""
+    from callscore.evaluate.judge_client import JudgeCalls
+    from callscore.store.journal import Journal
+
+    if store is None:
+        return JudgeCalls(None)
+    journal = stack.enter_context(Journal(store))
+    return JudgeCalls(stack.enter_context(journal.open_answers()))
+
+
+def _embedder(choice: str | Embedder | ModelSpec, online: Online) -> Embedder | None:
+    if isinstance(choice, ModelSpec):
+        return _embedding_model(choice, online)
+    if not isinstance(choice, str):
+        return choice
+    if choice == "none":
+        return None
+    from callscore.embeddings.catalog import embedder_named
+
+    return embedder_named(choice)
+
+
+def _embedding_model(spec: ModelSpec, online: Online) -> Embedder:
+    from callscore.embeddings.catalog import or_lexical
+    from callscore.embeddings.http import HttpEncoder
+
+    server = online.embedding_server(spec)
+    return or_lexical(HttpEncoder(spec.model, server.host, server.post))

@@ -1,0 +1,130 @@
+"""A judge on trial: by changes that must or must not matter, and beside people."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.errors import DataError, UsageError
+from callscore.core.judging import Question
+from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judging import JudgeRunner
+from callscore.judges.calibration import Calibration, Pair, calibrate
+from callscore.judges.reliability import Reliability, check
+from callscore.judges.rubric import Rubric, shipped
+from callscore.store.verdict_records import VerdictRecord, read_verdict
+from callscore.store.worklists import verdict_lines
+from callscore.suites import catalog
+from callscore.suites.calls.catalog import offered_for
+
+
+def check_judge(config: ScoreConfig) -> Reliability:
+    """The reliability suite on the judge of a config."""
+    with opened_examiner(config) as examiner:
+        if examiner is None or examiner.judge is None:
+            raise UsageError("no judge to check; expected offline, or a YAML file")
+        if examiner.judges_whole:
+            raise UsageError("the suite tries verdicts on items; expected a judge of style items")
+        return asyncio.run(_checked(examiner))
+
+
+async def _checked(examiner: JudgeRunner) -> Reliability:
+    assert examiner.judge is not None  # the caller has looked
+    try:
+        return await check(examiner.judge)
+    finally:
+        await examiner.close()
+
+
+class Calibrated(msgspec.Struct, frozen=True):
+    """A judge beside people on one metric."""
+
+    metric: str
+    calibration: Calibration
+
+
+class _Place(NamedTuple):
+    """What a label is about: an answer, a metric and an item."""
+
+    case_id: str
+    model: str | None
+    run: int
+    metric: str
+    item: str
+
+
+def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> list[Calibrated]:
+    """Every metric that people have labelled, with the judge's words on the same items.
+
+    The judge's words come from verdict files; or from the labels themselves, where each line
+    has the human's word as `verdict` and the judge's as `judge`. Several people may label the
+    same item; they are told apart by `by`.
+    """
+    words = {place: record.verdict for place, record in _verdicts(judged)}
+    pairs: dict[tuple[str, str], list[Pair]] = {}
+    rubrics: dict[tuple[str, str], Rubric] = {}
+    labelled: dict[tuple[str, str], dict[_Place, dict[str, str]]] = {}
+    for place, record in _verdicts(labels):
+        rubric = _rubric(place, record)
+        if record.verdict is None:
+            continue
+        group = (place.metric, rubric.name)
+        rubrics[group] = rubric
+        labelled.setdefault(group, {}).setdefault(place, {})[record.by] = record.verdict
+        given = record.judge if record.judge is not None else words.get(place)
+        pairs.setdefault(group, []).append(Pair(record.verdict, given))
+    if not pairs:
+        raise UsageError(f"{', '.join(map(str, labels))}: holds no label")
+    alone: dict[tuple[str, str], list[str]] = {}
+    for place, word in words.items():
+        asked = _rubric_of(place.metric, place.item)
+        if asked is None or word is None:
+            continue
+        group = (place.metric, asked.name)
+        if place not in labelled.get(group, {}):
+            alone.setdefault(group, []).append(word)
+    return [
+        Calibrated(
+            group[0],
+            calibrate(
+                rubrics[group],
+                given,
+                alone.get(group, ()),
+                by_item=[list(words.values()) for words in labelled[group].values()],
+            ),
+        )
+        for group, given in pairs.items()
+    ]
+
+
+def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_Place, VerdictRecord]]:
+    for line in verdict_lines(paths):
+        record = read_verdict(line)
+        try:
+            metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
+            if record.judge is not None:
+                catalog.checked_verdict(record.metric, record.judge, None)
+        except DataError as error:
+            raise error.located(line.place, record.case_id) from None
+        item = str(record.item)
+        yield _Place(record.case_id, record.model, record.run, metric, item), record
+
+
+def _rubric(place: _Place, record: VerdictRecord) -> Rubric:
+    rubric = _rubric_of(place.metric, place.item)
+    if rubric is None:
+        raise DataError(
+            f"{record.metric!r} is not judged by words; expected a metric that is",
+            field="metric",
+            case_id=place.case_id,
+        )
+    return rubric
+
+
+def _rubric_of(metric: str, item: str) -> Rubric | None:
+    return shipped().rubric_for(Question(metric, item, "", "", offered_for(metric, item)))

@@ -1,0 +1,227 @@
+"""What code left open goes to a judge and an embedder; what they say comes back as verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from callscore.core.case import Case, Failed, Reply
+from callscore.core.judging import Item, Judged, JudgeRequest, Question, Verdict, Verdicts
+from callscore.core.ports import Embedder, Judge
+from callscore.core.transcript import turns
+from callscore.evaluate.model_identity import AnsweredBy
+from callscore.suites.calls.parse import Parsed, read_object
+
+if TYPE_CHECKING:
+    from asyncio import Semaphore
+
+JUDGED_AT_ONCE = 16
+NEVER_SHOWN = frozenset({"critical_facts"})
+"""The judge gets its facts as questions; the list itself would answer them (C-123)."""
+UNITS_A_DOLLAR = 2**1074
+"""Any amount is a whole number of these: sums are exact, in whichever order answers come."""
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """What came back on the questions about one answer, and the metrics that failed with why."""
+
+    verdicts: Verdicts = {}
+    failures: Mapping[str, str] = {}
+    flags: Sequence[str] = ()
+
+
+NOTHING_FOUND = Examined()
+
+
+class Spent(msgspec.Struct):
+    """What judging has taken so far; apart from what the evaluated models cost (C-83)."""
+
+    items: int = 0
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_units: int | None = None
+    disputed: int = 0
+    rejudged: int = 0
+    flipped: int = 0
+    failed: int = 0
+    similarities: int = 0
+    flags: dict[str, int] = msgspec.field(default_factory=dict)
+    """How many dossiers raised each flag."""
+
+    def add(self, judged: Judged | Failed, items: int) -> None:
+        """Take in one dossier."""
+        self.items += items
+        if judged.cost_usd is not None:
+            above, below = judged.cost_usd.as_integer_ratio()
+            self.cost_units = (self.cost_units or 0) + above * (UNITS_A_DOLLAR // below)
+        self.requests += judged.requests
+        self.input_tokens += judged.input_tokens
+        self.output_tokens += judged.output_tokens
+        if isinstance(judged, Failed):
+            self.failed += 1
+            return
+        self.failed += bool(judged.void)
+        self.disputed += len(judged.disputed)
+        self.rejudged += judged.rejudged
+        self.flipped += judged.flipped
+        for flag in judged.flags:
+            self.flags[flag] = self.flags.get(flag, 0) + 1
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The known part of what judging cost; None where nothing is known."""
+        return None if self.cost_units is None else self.cost_units / UNITS_A_DOLLAR
+
+
+class JudgeRunner:
+    """A judge, an embedder, or both; each sees only the questions that it can answer."""
+
+    def __init__(
+        self,
+        judge: Judge | None,
+        embedder: Embedder | None,
+        closing: Sequence[Callable[[], Awaitable[None]]] = (),
+        models: Sequence[str] = (),
+        at_once: int | None = None,
+    ) -> None:
+        self.judge = judge
+        self.embedder = embedder
+        self.models = models
+        self.spent = Spent()
+        self.caveats: set[str] = set()
+        self.answered_by = AnsweredBy()
+        """Under which names the judging models answered."""
+        self.why_failed: str | None = None
+        """One cause of verdicts that did not come: of several, the first in the alphabet."""
+        self.at_once = at_once or JUDGED_AT_ONCE
+        """Answers that are judged at the same time, at most."""
+        self.until_quiet: Callable[[], Awaitable[object]] | None = None
+        """Waited for before sentences are compared: what computes here holds up all who wait."""
+        self._closing = closing
+        self._room: Semaphore | None = None
+
+    async def examine(
+        self, case: Case, questions: Sequence[Question], answer: Reply | None = None
+    ) -> Examined:
+        """Verdicts on the questions about one answer, as far as anybody can give them."""
+        worded = [question for question in questions if question.offered]
+        compared = [question for question in questions if not question.offered]
+        parts: list[Examined] = []
+        if worded and self.judge is not None:
+            parts.append(await self._judged(self.judge, dossier_of(case, worded, answer)))
+        if compared and self.embedder is not None:
+            if self.until_quiet is not None:
+                await self.until_quiet()
+            parts.append(await self._compared(self.embedder, case, compared))
+        if len(parts) == 1:
+            return parts[0]
+        return Examined(
+            {item: given for part in parts for item, given in part.verdicts.items()},
+            {metric: why for part in parts for metric, why in part.failures.items()},
+            [flag for part in parts for flag in part.flags],
+        )
+
+    @property
+    def judges_whole(self) -> bool:
+        """Whether the judge scores metrics as the framework's prompt asks, not items (C-100)."""
+        return getattr(self.judge, "judges_whole", False)
+
+    def apart(self) -> JudgeRunner:
+        """The same judge with an account of its own; nothing is compared."""
+        own = JudgeRunner(self.judge, None, self._closing, self.models, self.at_once)
+        own.answered_by = self.answered_by
+        return own
+
+    @property
+    def judge_signature(self) -> str | None:
+        """What decided the verdicts so far, with the names of models that answered for others."""
+        if self.judge is None:
+            return None
+        names = "+".join(self.answered_by.identities())
+        return f"{self.judge.signature}(answered by {names})" if names else self.judge.signature
+
+    def is_related(self, model: str) -> bool:
+        """Whether a judge is of the family of this model."""
+        if not self.models:
+            return False
+        from callscore.judges.families import overlaps
+
+        return overlaps(model, self.models)
+
+    async def close(self) -> None:
+        """Give back connections."""
+        for close in self._closing:
+            await close()
+
+    async def _judged(self, judge: Judge, dossier: JudgeRequest) -> Examined:
+        import asyncio  # not before somebody judges
+
+        if self._room is None:
+            self._room = asyncio.Semaphore(self.at_once)
+        async with self._room:
+            judged = await judge.judge(dossier)
+        questions = dossier.questions
+        self.spent.add(judged, len(questions))
+        if isinstance(judged, Failed):
+            return self._failed(judged.why, questions)
+        for void in judged.void:
+            self.why_failed = min(self.why_failed or void.why, void.why)
+        failures = {void.item.metric: void.why for void in judged.void}
+        return Examined(_by_item(judged.verdicts), failures, judged.flags)
+
+    async def _compared(
+        self, embedder: Embedder, case: Case, questions: Sequence[Question]
+    ) -> Examined:
+        pairs = [(question.text, question.reference) for question in questions]
+        found = await embedder.similarities(pairs, _language(case))
+        self.spent.similarities += len(pairs)
+        if isinstance(found, Failed):
+            return self._failed(found.why, questions)
+        self.caveats.update(s.caveat for s in found if s.caveat)
+        return Examined(
+            _by_item(
+                Verdict(q.metric, q.item, value=s.value, by=s.by, approximate=s.approximate)
+                for q, s in zip(questions, found, strict=True)
+            )
+        )
+
+    def _failed(self, why: str, questions: Sequence[Question]) -> Examined:
+        self.why_failed = min(self.why_failed or why, why)
+        return Examined(failures={question.metric: why for question in questions})
+
+
+def dossier_of(
+    case: Case, questions: Sequence[Question], answer: Reply | None = None
+) -> JudgeRequest:
+    """All that a judge may see: never the model, its price, or other answers        C-103"""
+    return JudgeRequest(
+        task=case.task,
+        turns=turns(case.transcript),
+        config={key: value for key, value in case.config.items() if key not in NEVER_SHOWN},
+        expected_outcome=case.expected_outcome,
+        questions=questions,
+        lang=case.lang,
+        model_output=as_json(answer) if answer is not None else None,
+    )
+
+
+def as_json(answer: Reply) -> Any:
+    """The answer as its task has read it, however strictly; None where it is no JSON."""
+    parsed = read_object(answer, "fenced")
+    return parsed.value if isinstance(parsed, Parsed) else None
+
+
+def _by_item(verdicts: Iterable[Verdict]) -> Verdicts:
+    found: dict[Item, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(Item(verdict.metric, verdict.item), []).append(verdict)
+    return found
+
+
+def _language(case: Case) -> str | None:
+    """The language that the compared texts are written in: that of the translation, or the call."""
+    target = case.config.get("target_language") if case.task == "translation" else None
+    return target if isinstance(target, str) else case.lang

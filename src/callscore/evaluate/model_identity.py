@@ -1,0 +1,144 @@
+"""Who answered, and how they were asked: what the answers of a model say about both (R-26)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal
+
+from callscore.core.lazy_regex import lazy_regex
+from callscore.report.numbers import show_count
+from callscore.report.safe_text import plain
+
+MOST_NAMES = 20
+"""Names told apart a model, the first by alphabet; a provider may invent more of them."""
+NAMES_SHOWN = 3
+LONGEST_NAME = 80
+
+_ASKED_AS: Mapping[str, str] = {
+    "json": "as JSON of whatever shape",
+    "tool": "through a tool that the model must call",
+    "auto": "through a tool that the model may call",
+    "none": "by the words of the prompt alone",
+}
+"""How an answer was held to its schema, where the API refused its own structured output."""
+
+NOBODY: Mapping[str, str] = {}
+
+Kinship = Literal["same", "version", "other"]
+
+_NOT_IN_A_NAME = lazy_regex(r"[^\w.:/@+-]")
+"""What might pass for another part of a signature."""
+_VERSION = lazy_regex(
+    r"[-@:_](?:latest|(?:preview-|exp-|v)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?|\d{3,8}))$"
+)
+
+
+def match_model(asked: str, answered: str) -> Kinship:
+    """Whether a name is the one asked for, a dated version of it, or another model.
+
+    Aliases are answered under dated names (`gpt-4o` as `gpt-4o-2024-08-06`); two different dates
+    are two models. What stands before the last `/` says where a model is, not which.
+    """
+    asked_base, asked_version = _parts(asked)
+    base, version = _parts(answered)
+    if base != asked_base:
+        return "other"
+    if version == asked_version:
+        return "same"
+    return "other" if asked_version and version else "version"
+
+
+def _parts(name: str) -> tuple[str, str]:
+    bare = name.strip().casefold().rpartition("/")[2]
+    found = _VERSION.search(bare)
+    if found is None:
+        return bare, ""
+    version = found[0][1:]
+    return bare[: found.start()], "" if version == "latest" else version
+
+
+class AnsweredBy:
+    """Counts under which names the answers of every model came, in whatever order they come."""
+
+    def __init__(self, asked: Mapping[str, str] = NOBODY) -> None:
+        """`asked` holds the provider's name of each model that is asked over a network."""
+        self._asked: dict[str, str] = {}
+        self._names: dict[str, Counter[str]] = {}
+        self._forms: dict[str, Counter[str]] = {}
+        for model, name in asked.items():
+            self.expect(model, name)
+
+    def expect(self, model: str, asked: str) -> None:
+        """One more model, and the provider's name of it."""
+        self._asked[model] = asked
+        self._names[model] = Counter()
+        self._forms[model] = Counter()
+
+    def count(self, model: str, answered: str | None, asked_as: str | None = None) -> None:
+        """Take note of the name that came with an answer, if any, and of how it was asked."""
+        names = self._names.get(model)
+        if names is None:
+            return
+        if asked_as is not None and asked_as in _ASKED_AS:
+            self._forms[model][asked_as] += 1
+        if not answered:
+            return
+        names[answered] += 1
+        if len(names) > MOST_NAMES:
+            del names[max(names)]
+
+    def identity(self, model: str) -> tuple[str, ...]:
+        """The names, other than the one asked for, that make this model the one it is (R-26)."""
+        names, asked = self._names.get(model, ()), self._asked.get(model, "")
+        others = sorted(name for name in names if match_model(asked, name) != "same")
+        return tuple(_NOT_IN_A_NAME.sub("_", plain(name, LONGEST_NAME)) for name in others)
+
+    def identities(self) -> tuple[str, ...]:
+        """Those of all models."""
+        return tuple(name for model in self._asked for name in self.identity(model))
+
+    def notes(self) -> list[str]:
+        """Notes on models that answered under another name, or refused to be held to a schema."""
+        return [note for model in self._names for note in self.notes_on(model)]
+
+    def notes_on(self, model: str) -> list[str]:
+        """The notes on one model, where there are any."""
+        if model not in self._names:
+            return []
+        notes = (self._note(model, self._names[model]), self._note_on_forms(model))
+        return [note for note in notes if note is not None]
+
+    def _note_on_forms(self, model: str) -> str | None:
+        forms = self._forms[model]
+        told = [
+            f"{show_count(forms[form], 'answer')} {words}"
+            for form, words in _ASKED_AS.items()
+            if forms[form]
+        ]
+        if not told:
+            return None
+        return f"{plain(model)}: its API refused the schema of the answer; asked for " + ", ".join(
+            told
+        )
+
+    def _note(self, model: str, names: Counter[str]) -> str | None:
+        asked = self._asked[model]
+        kinds = {name: match_model(asked, name) for name in sorted(names)}
+        others = [name for name in kinds if kinds[name] == "other"]
+        versions = [name for name in kinds if kinds[name] == "version"]
+        subject = f"{plain(model)}: asked for {plain(asked, LONGEST_NAME)}"
+        if others:
+            return f"{subject}, answered by another model: {_listed(others, names)}"
+        if len(versions) > 1:
+            return f"{subject}, answered by several versions of it: {_listed(versions, names)}"
+        return f"{subject}, answered by {_listed(versions, names)}" if versions else None
+
+
+def _listed(shown: list[str], names: Counter[str]) -> str:
+    parts = [
+        f"{plain(name, LONGEST_NAME)} ({show_count(names[name], 'answer')})"
+        for name in shown[:NAMES_SHOWN]
+    ]
+    more = len(shown) - NAMES_SHOWN
+    return ", ".join(parts) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,60 @@
+"""What is told about an answer, in the form of the files that are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.case import Case, Failed
+from callscore.core.judging import Verdict
+from callscore.core.scorecard import CaseResult
+from callscore.store.verdict_records import VerdictRecord
+from callscore.suites.calls.tally import ScoredReply
+
+
+def result_of(
+    case: Case, model: str, run: int, answer: ScoredReply, marks: Sequence[str]
+) -> CaseResult:
+    """An answer that was measured, with the flags that all results of its model carry."""
+    score, flags = answer.score, answer.measured.flags
+    metrics = score.values
+    if answer.benchmarks:
+        second = {slug: measure.value for slug, measure in answer.benchmarks.items()}
+        metrics = {**metrics, **second}
+    return CaseResult(
+        case.id,
+        model,
+        run,
+        case.task,
+        score.status,
+        score.score,
+        score.ungated_score,
+        score.reasons,
+        sorted({*flags, *marks}) if marks else flags,
+        metrics,
+    )
+
+
+def error_of(case: Case, model: str, run: int, failure: Failed) -> CaseResult:
+    """A run without an answer."""
+    return CaseResult(case.id, model, run, case.task, "error", flags=(failure.why,))
+
+
+def verdict_record(case_id: str, model: str | None, run: int, verdict: Verdict) -> VerdictRecord:
+    """A verdict with whose answer it is about; without a model it is about the case itself."""
+    return VerdictRecord(
+        case_id=case_id,
+        metric=verdict.metric,
+        item=verdict.item,
+        model=model,
+        run=run,
+        verdict=verdict.verdict,
+        value=verdict.value,
+        text=verdict.text,
+        quote=verdict.quote,
+        source=verdict.source,
+        by=verdict.by,
+        approximate=verdict.approximate,
+        expected_outcome_field=verdict.expected_outcome_field,
+        model_output_field=verdict.model_output_field,
+        note=verdict.note,
+    )

@@ -1,0 +1,199 @@
+"""From tallies to the frozen Scorecard: task scores, benchmarks, final score, cost, rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.rating import holds
+from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
+from callscore.core.version import __version__
+from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.scoring_pass import Tallied
+from callscore.suites import catalog
+from callscore.suites.calls import spec
+from callscore.suites.calls.benchmarks.score import score_benchmarks
+from callscore.suites.calls.final import final_score
+from callscore.suites.calls.floors.card import beside_floor, floor_notes
+from callscore.suites.calls.floors.strategy import Floor
+from callscore.suites.calls.model_score import score_task
+from callscore.suites.calls.ranking import cost_of, rank, rank_zeroed
+from callscore.suites.calls.tally import TaskTally
+
+
+def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | None) -> Scorecard:
+    """All models side by side, with the signature that says what they may be compared with."""
+    settings = config.checked_settings()
+    models = [
+        _model_score(model, tallies, config, tallied.floors)
+        for model, tallies in tallied.tallies.items()
+    ]
+    return Scorecard(
+        framework=spec.load().framework,
+        signature=_signature(config, tallied, settings, examiner),
+        models=models,
+        ranking=rank(models),
+        zeroed_ranking=rank_zeroed(models),
+        notes=[
+            *_own(config),
+            *_notes(tallied, examiner),
+            *_overlaps(tallied, examiner),
+            *floor_notes(models, tallied.tallies),
+        ],
+        estimate=any(map(_is_estimate, models)),
+        judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
+    )
+
+
+def _model_score(
+    model: str,
+    tallies: Mapping[str, TaskTally],
+    config: ScoreConfig,
+    floors: Mapping[str, Floor],
+) -> ModelScore:
+    settings = config.checked_settings()
+    scored = {
+        task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
+        for task in catalog.tasks(settings)
+        if task in tallies
+    }
+    tasks = {task: beside_floor(entry.score, floors.get(task)) for task, entry in scored.items()}
+    benchmarks = score_benchmarks(
+        {task: tally.benchmarks for task, tally in tallies.items()},
+        settings,
+        is_covered=_is_covered(tallies, settings),
+    )
+    final = final_score(tasks, benchmarks, settings, config.weights or None)
+    return ModelScore(
+        model=model,
+        tasks=tasks,
+        benchmarks=benchmarks,
+        final=final,
+        cost=cost_of(tallies, config.workload, config.cost_per_1000.get(model)),
+        blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
+        blocked_calls=sum(task.blocked_calls for task in tasks.values()),
+    )
+
+
+def _is_covered(tallies: Mapping[str, TaskTally], settings: spec.Settings) -> bool:
+    """Whether enough cases were evaluated for the benchmarks to be official        C-124"""
+    return all(
+        not tally.not_run
+        and holds(1 - tally.errors / tally.cases, ">=", settings.coverage_required)
+        for tally in tallies.values()
+        if tally.cases
+    )
+
+
+def _is_estimate(model: ModelScore) -> bool:
+    """Whether a value of this model comes from a built-in substitute        C-125"""
+    metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
+    return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
+
+
+def _related(tallied: Tallied, examiner: JudgeRunner) -> list[str]:
+    """The models that a judge of their own family has judged."""
+    return [model for model in tallied.tallies if examiner.is_related(model)]
+
+
+def _overlaps(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
+    if examiner is None:
+        return []
+    judges = ", ".join(examiner.models)
+    return [
+        f"judge_overlap: {model} was judged by a model of its own family ({judges})"
+        for model in _related(tallied, examiner)
+    ]
+
+
+def judging_of(examiner: JudgeRunner, overlap: Sequence[str]) -> Judging:
+    """Who judged, and what that took so far."""
+    spent = examiner.spent
+    return Judging(
+        judge=examiner.judge.name if examiner.judge is not None else None,
+        embedder=examiner.embedder.name if examiner.embedder is not None else None,
+        items=spent.items,
+        requests=spent.requests,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_usd=spent.cost_usd,
+        disputed=spent.disputed,
+        rejudged=spent.rejudged,
+        flip_rate=spent.flipped / spent.rejudged if spent.rejudged else None,
+        failed=spent.failed,
+        similarities=spent.similarities,
+        overlap=overlap,
+        flags=dict(sorted(spent.flags.items())),
+        answered_by=examiner.answered_by.identities(),
+    )
+
+
+def _signature(
+    config: ScoreConfig, tallied: Tallied, settings: spec.Settings, examiner: JudgeRunner | None
+) -> str:
+    """What must agree before two results may be compared (C-126)."""
+    judge = examiner.judge_signature if examiner is not None else None
+    embedder = examiner.embedder if examiner is not None else None
+    judges = [*tallied.judges, *([judge] if judge is not None else ())]
+    changed = {
+        key: value
+        for key, value in msgspec.to_builtins(settings).items()
+        if value != msgspec.to_builtins(spec.load().settings)[key]
+    }
+    parts = {
+        "suite": "calls",
+        "framework": spec.load().framework,
+        "data": tallied.dataset[:16],
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
+        "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
+        "judge": "+".join(judges) or "none",
+        "embedder": embedder.signature if embedder is not None else "none",
+        "weights": _named(config.weights) or settings.weights,
+        **({"workload": _named(config.workload)} if config.workload else {}),
+        "callscore": __version__,
+    }
+    return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+def _named(numbers: Mapping[str, float]) -> str:
+    return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
+
+
+def _repeats(tallied: Tallied) -> str:
+    """How often cases were asked: one number, or all where models or tasks differ        C-07"""
+    of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
+    found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
+    return "+".join(map(str, found)) or "0"
+
+
+def _own(config: ScoreConfig) -> list[str]:
+    """The user's own weights are said beside the score that they make        C-82"""
+    weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
+    return [f"own weights of the Final Score: {weights}"] if weights else []
+
+
+def _notes(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
+    notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
+    if tallied.unused_verdicts:
+        notes.append(
+            f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
+            "without an output, a metric of another task, or an item that is not there"
+        )
+    if tallied.by_code:
+        notes.append(
+            f"records of metrics that code computes: {tallied.by_code}; they were not used"
+        )
+    notes += [
+        f"{model}, {task}: {tally.missing_runs} of {tally.most_runs * tally.evaluated} runs have "
+        "no answer; their cases are the mean of the other runs"
+        for model, tallies in tallied.tallies.items()
+        for task, tally in tallies.items()
+        if tally.missing_runs > 0
+    ]
+    if examiner is None:
+        return notes
+    if examiner.why_failed is not None:
+        notes.append(f"items got no verdict, for example: {examiner.why_failed}")
+    return [*notes, *sorted(examiner.caveats), *examiner.answered_by.notes()]

@@ -1,0 +1,391 @@
+"""The calls suite over stored outputs: cases stream by, tallies grow, results are written.
+
+Nothing that grows with a case's size is kept: outputs and verdicts are found again by their
+position in the file, and only ids, positions and tallies stay in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.errors import DataError, UsageError
+from callscore.core.framework import WHOLE
+from callscore.core.judging import Item
+from callscore.evaluate.case_steps import (
+    NOT_EXAMINED,
+    ExaminedCase,
+    MeasuredCase,
+    ReadCase,
+    answers_of,
+    examine_case,
+)
+from callscore.evaluate.cases import CaseReader, IndexedCase, case_positions
+from callscore.evaluate.given_verdicts import checked_metric, given_on
+from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.reply_source import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
+from callscore.evaluate.scorer import (
+    NOTHING_GIVEN,
+    GivenVerdicts,
+    OnRecord,
+    OnResult,
+    OnVerdict,
+    Scorer,
+    ScoringOptions,
+    Tallies,
+)
+from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
+from callscore.store.records import read_output_head, read_output_heads
+from callscore.store.verdict_records import read_verdict
+from callscore.store.worklists import OnOpen, VerdictLines
+from callscore.suites.calls.floors.strategy import Floor
+from callscore.suites.calls.floors.tally import Floors
+from callscore.suites.calls.known_items import knows
+
+if TYPE_CHECKING:
+    from asyncio import Task
+
+CASES_A_CALL = 4
+"""So many cases may wait for a judge, for each call to it that may be under way: one that takes
+long holds up none of the calls behind it, though results come in the order of the files."""
+
+CASES_TOGETHER = 64
+"""So many cases are scored together, a step at a time and task by task: what a step needs then
+stays in the processor's cache, and scoring takes a fifth less."""
+
+SETTLED_TOGETHER = 16
+"""So many of those that a judge has answered: few enough that nobody's answer waits for long."""
+
+Progress = Callable[[int, int], None]
+UntilReady = Callable[[str], Awaitable[object]]
+"""Returns when the case of an id may be examined: its answers are there, or never will be."""
+
+
+def ignore_progress(done: int, total: int) -> None:
+    """Progress nobody watches."""
+
+
+async def always_ready(case_id: str) -> None:
+    """The answers are there before anything is examined."""
+
+
+class Tallied(msgspec.Struct, frozen=True):
+    """What a pass over all cases leaves behind."""
+
+    tallies: Tallies
+    """By model, then by task."""
+    dataset: str
+    """Hash of the case lines that were scored."""
+    judges: Sequence[str]
+    skipped: Sequence[str]
+    unused_verdicts: int
+    by_code: int = 0
+    """Scores in files of metrics that code computes."""
+    floors: Mapping[str, Floor] = {}
+    """By task, what trivial answers would score (C-135)."""
+    contradicted: Sequence[str] = ()
+    """What to say about references that contradict themselves (C-131)."""
+
+
+class _Index(msgspec.Struct):
+    """Where everything stands: case ids by position, answers and verdicts by case."""
+
+    ids: dict[str, int]
+    source: AnswerSource
+    verdicts: VerdictLines | None = None
+    judges: set[str] = set()
+    unused_verdicts: int = 0
+    estimates: bool = False
+    """Whether a verdict is the word of a built-in substitute."""
+    benchmarks_judged: bool = False
+    """Whether a verdict speaks about a benchmark: then they are wanted."""
+    whole: bool = False
+    """Whether a verdict scores a metric as a whole (C-100)."""
+    worded: bool = False
+    """Whether a verdict is a word on an item."""
+    by_code: int = 0
+    """Scores of metrics that code computes, which nobody needs."""
+
+
+class Sinks(msgspec.Struct, frozen=True):
+    """Where results, records and progress go, and who answers what code leaves open."""
+
+    on_result: OnResult
+    on_record: OnRecord | None = None
+    on_verdict: OnVerdict | None = None
+    progress: Progress = ignore_progress
+    on_open: OnOpen | None = None
+    examiner: JudgeRunner | None = None
+
+
+Waiting = tuple[IndexedCase, ReadCase, "Task[ExaminedCase]"]
+
+
+class ScoringPass:
+    """Scores one case after the other, in the order of the case files; waits where it is left."""
+
+    def __init__(
+        self, config: ScoreConfig, sinks: Sinks, source: AnswerSource | None = None
+    ) -> None:
+        """The answers come from `source`, else from the files of the config."""
+        self._index = index = _build_index(config, source)
+        self._examiner = sinks.examiner
+        _refuse_mixture(index, sinks.examiner)
+        self._progress = sinks.progress
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._floors = Floors(config.checked_settings(), len(index.ids))
+        self._wanted = CaseReader(config, index.ids)
+        self._cases = iter(self._wanted)
+        self._next = next(self._cases, None)
+        if self._next is None and self._wanted.skipped:
+            raise DataError(f"no usable case is left, for example: {self._wanted.skipped[0]}")
+        self._scorer = Scorer(
+            config.checked_settings(),
+            {model: _marks(model, index.source, sinks.examiner) for model in index.source.models},
+            ScoringOptions(
+                on_result=sinks.on_result,
+                on_record=sinks.on_record,
+                on_verdict=sinks.on_verdict,
+                estimates=index.estimates,
+                benchmarks=config.benchmarks or index.benchmarks_judged,
+                asks=sinks.examiner is not None,
+                on_open=sinks.on_open,
+                whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
+            ),
+        )
+
+    def advance(self, is_ready: Callable[[str], bool], most: int) -> int:
+        """Score the next cases, no more than these, as long as the one of the id is ready.
+
+        Says how many were. Where somebody judges there are none: that needs a loop of its own.
+        """
+        cases: list[IndexedCase] = []
+        while len(cases) < most and self._examiner is None and (placed := self._next) is not None:
+            if not is_ready(placed.opened.case.id):
+                break
+            cases.append(placed)
+            self._taken()
+        self._score_together(cases)
+        return len(cases)
+
+    def finish(self) -> Tallied:
+        """Score what is left; the sum of everything."""
+        if self._examiner is not None and self._next is not None:
+            import asyncio  # only a judge or an embedder needs a loop
+
+            asyncio.run(self.examine_all(self._examiner))
+        while cases := list(islice(iter(self._taken, None), CASES_TOGETHER)):
+            self._score_together(cases)
+        return Tallied(
+            tallies=self._scorer.tallies,
+            dataset=self._digest.hexdigest(),
+            judges=sorted(self._index.judges),
+            skipped=self._wanted.skipped,
+            unused_verdicts=self._index.unused_verdicts,
+            by_code=self._index.by_code,
+            floors=self._floors.found(),
+            contradicted=self._wanted.contradicted.notes,
+        )
+
+    def close(self) -> None:
+        """Give back the files."""
+        self._index.source.close()
+        if self._index.verdicts is not None:
+            self._index.verdicts.close()
+
+    def _taken(self) -> IndexedCase | None:
+        placed, self._next = self._next, next(self._cases, None)
+        if placed is not None:
+            self._floors.add(placed.opened.case.task, placed.opened.reference)
+            placed.add_to(self._digest)
+        return placed
+
+    def _answers(self, placed: IndexedCase) -> Answers:
+        return self._index.source.answers(placed.position, placed.opened.case)
+
+    def _read(self, placed: IndexedCase, answers: Answers) -> ReadCase:
+        """The answers to a case as its task reads them, and what files say about them."""
+        index = self._index
+        if index.verdicts is None:
+            return self._scorer.read(placed.opened, answers, NOTHING_GIVEN)
+        given = given_on(index.verdicts.lines(placed.position))
+        read = self._scorer.read(placed.opened, answers, given)
+        if given:
+            index.unused_verdicts += _unused(given, read, answers)
+        return read
+
+    def _score_together(self, cases: Sequence[IndexedCase]) -> None:
+        """Measure some cases, those of one task together; add them up in their own order."""
+        answers = [self._answers(placed) for placed in cases]
+        tasks = [placed.opened.case.task for placed in cases]
+        by_task = sorted(range(len(cases)), key=tasks.__getitem__)
+        read = [self._read(cases[at], answers[at]) for at in by_task]
+        measured = [self._scorer.measure(case, NOT_EXAMINED) for case in read]
+        in_order = dict(zip(by_task, measured, strict=True))
+        self._add(cases, [in_order[at] for at in range(len(cases))])
+
+    def _add(self, cases: Sequence[IndexedCase], measured: Sequence[MeasuredCase]) -> None:
+        self._scorer.add(measured)
+        if cases:
+            self._progress(cases[-1].position + 1, len(self._index.ids))
+
+    async def examine_all(
+        self, examiner: JudgeRunner, until_ready: UntilReady = always_ready
+    ) -> None:
+        """All cases, some of them at once, begun and settled in the order of the files."""
+        import asyncio
+
+        waiting: deque[Waiting] = deque()
+        try:
+            while (placed := self._next) is not None:
+                await until_ready(placed.opened.case.id)
+                self._taken()
+                read = self._read(placed, self._answers(placed))
+                waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
+                if len(waiting) >= CASES_A_CALL * examiner.at_once:
+                    await self._settle_some(waiting)
+            while waiting:
+                await self._settle_some(waiting)
+        finally:
+            for _, _, task in waiting:
+                task.cancel()
+            await examiner.close()
+
+    async def _settle_some(self, waiting: deque[Waiting]) -> None:
+        """Wait for the first case; measure it, and those behind it that are examined as well."""
+        await waiting[0][2]
+        ready = list(islice(takewhile(_is_examined, waiting), SETTLED_TOGETHER))
+        for _ in ready:
+            waiting.popleft()
+        measured = [self._scorer.measure(read, examined.result()) for _, read, examined in ready]
+        self._add([placed for placed, _, _ in ready], measured)
+
+
+def _is_examined(waiting: Waiting) -> bool:
+    """Whether its verdicts are there; where examining broke, whoever waits for it next is told."""
+    task = waiting[2]
+    return task.done() and not task.cancelled() and task.exception() is None
+
+
+def _marks(model: str, source: AnswerSource, examiner: JudgeRunner | None) -> Sequence[str]:
+    """What every result of a model says: that it is none, or that a relative has judged it."""
+    label = source.labels.get(model)
+    related = examiner is not None and examiner.is_related(model)
+    return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
+
+
+def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
+    ids = case_positions(config)
+    if not ids:
+        raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
+    if source is None:
+        source = _recorded(config, ids) if config.outputs else _embedded(config)
+    for model in config.cost_per_1000:
+        if model not in source.models:
+            known = ", ".join(source.models)
+            raise UsageError(f"cost of {model!r}: no output is by it; expected one of {known}")
+    index = _Index(ids, source)
+    if config.verdicts:
+        _index_verdicts(config, index)
+    return index
+
+
+def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
+    lines = LinesByKey(config.outputs)
+    models: set[str] = set()
+    for block in blocks_of(config.outputs):
+        heads = read_output_heads(block.lines)
+        keys = [ids.get(head.case_id, -1) for head in heads]
+        if keys and -1 not in keys:
+            lines.add_block(keys, block)
+            models.update([head.model for head in heads])
+            continue
+        for line in lines_in(block):
+            head = read_output_head(line)
+            models.add(head.model)
+            lines.add(_position(ids, head.case_id, line), line)
+    if not models:
+        raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
+    return RecordedAnswers(lines, sorted(models))
+
+
+def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
+    if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
+        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
+    return EmbeddedAnswers()
+
+
+def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
+    verdicts = index.verdicts = VerdictLines(config.verdicts)
+    models = set(index.source.models)
+    for line in verdicts:
+        record = read_verdict(line)
+        try:
+            metric = checked_metric(record)
+        except DataError as error:
+            raise error.located(line.place, record.case_id) from None
+        if metric is None:
+            index.by_code += 1
+            continue
+        if metric in config.elsewhere and record.case_id not in index.ids:
+            continue
+        position = _position(index.ids, record.case_id, line)
+        if record.model is not None and record.model not in models:
+            index.unused_verdicts += 1
+            continue
+        index.judges.add(record.by or "unnamed")
+        index.whole |= record.item == WHOLE
+        index.worded |= record.verdict is not None
+        index.estimates = index.estimates or record.approximate
+        index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
+        verdicts.add(position, line)
+
+
+def _refuse_mixture(index: _Index, examiner: JudgeRunner | None) -> None:
+    """Scores of whole metrics and words on items never make one result        C-100"""
+    judged = examiner.judge if examiner is not None else None
+    judges_whole = examiner is not None and examiner.judges_whole
+    whole = index.whole or judges_whole
+    worded = index.worded or (judged is not None and not judges_whole)
+    if whole and worded:
+        raise UsageError(
+            "scores of whole metrics (five-key records, or a judge with style: document) and "
+            "verdicts on items cannot be mixed; expected one or the other"
+        )
+
+
+def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
+    position = ids.get(case_id)
+    if position is None:
+        raise DataError(
+            f"{case_id!r} is not in the case files; expected the id of a case",
+            field="case_id",
+            place=line.place,
+        )
+    return position
+
+
+def _unused(given: GivenVerdicts, read: ReadCase, answers: Answers) -> int:
+    """Verdicts on a case that fit none of its answers: of another run, task, or item."""
+    task = read.opened.case.task
+    runs = {run for of_model in answers.values() for run in of_model} | {1}
+    return sum(
+        len(verdicts)
+        for (model, run), items in given.items()
+        for item, verdicts in items.items()
+        if run not in (runs if model is None else answers.get(model, ()))
+        or item.metric.partition(".")[0] not in (task, "bench")
+        or not _is_known(item, model, run, read)
+    )
+
+
+def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
+    """Whether an answer that a verdict may be about has the item; a failed one need not."""
+    about = [a for a in answers_of(read) if a.run == run and model in (None, a.model)]
+    return not about or any(knows(read.opened.reference, a.output, item) for a in about)

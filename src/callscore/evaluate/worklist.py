@@ -1,0 +1,79 @@
+"""What awaits a verdict once everything was measured, as a list that people can fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from callscore.core.case import Failed
+from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.evaluate.case_steps import MeasuredAnswer, ReadCase, ask_after
+from callscore.judges.evidence import PLACES
+from callscore.judges.rubric import CANNOT_TELL, shipped
+from callscore.store.worklists import OpenItem
+from callscore.suites.calls.text.summary import PURPOSE
+from callscore.suites.calls.translation import outcomes
+from callscore.suites.calls.translation.judged import FLUENCY
+
+
+def still_open(questions: Iterable[Question], verdicts: Verdicts) -> list[Question]:
+    """The questions with words to choose from that no verdict answers; an estimate is none."""
+    return [
+        question
+        for question in questions
+        if question.offered
+        and not _answers(question, verdicts.get(Item(question.metric, question.item), ()))
+    ]
+
+
+def _answers(question: Question, given: Sequence[Verdict]) -> bool:
+    """Whether verdicts decide a question; abstaining decides neither purpose nor fluency (C-69)."""
+    exact = [verdict for verdict in given if not verdict.approximate]
+    if question.metric == FLUENCY or question.item == PURPOSE:
+        return any(verdict.verdict != CANNOT_TELL for verdict in exact)
+    return bool(exact)
+
+
+def waiting_items(
+    read: ReadCase,
+    measured: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]],
+    about_case: Verdicts,
+) -> Sequence[OpenItem]:
+    """What still awaits a verdict: on a case itself, then on its answers."""
+    case_id = read.opened.case.id
+    frozen = still_open(read.frozen, about_case)
+    waiting = [*open_items(case_id, None, 1, frozen)]
+    # Whether an outcome is kept can be said before it is known to be one: nobody asks twice.
+    known = {**outcomes.supposed(frozen), **about_case}
+    for runs in measured.values():
+        for answer in runs:
+            if isinstance(answer, MeasuredAnswer):
+                asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
+                left = still_open(asked, answer.verdicts)
+                waiting += open_items(case_id, answer.read.model, answer.read.run, left)
+    return waiting
+
+
+def open_items(
+    case_id: str, model: str | None, run: int, questions: Iterable[Question]
+) -> Iterator[OpenItem]:
+    """The questions about one answer, or about a case, as lines of a worklist."""
+    for question in questions:
+        rubric = shipped().rubric_for(question)
+        if rubric is None:
+            continue
+        quoting = [
+            f"{word}: {' or '.join(PLACES[place] for place in places)}"
+            for word, places in rubric.evidence.items()
+        ]
+        yield OpenItem(
+            case_id=case_id,
+            model=model,
+            run=run,
+            metric=question.metric,
+            item=question.item,
+            text=question.text,
+            compare_with=rubric.compared(question.reference if rubric.against_from else ""),
+            question=rubric.question,
+            words=tuple(sorted(rubric.words, key=CANNOT_TELL.__eq__)),
+            quote_from="; ".join(quoting),
+        )

@@ -1,0 +1,60 @@
+"""Models behind APIs, opened: those under test, judges and embedders alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from callscore.core.provider import Provider
+from callscore.core.run import ModelSpec
+from callscore.providers.secrets import Secrets
+
+if TYPE_CHECKING:
+    from callscore.providers.embedding import EmbeddingServer
+    from callscore.providers.http import Http
+
+
+class Online:
+    """Opens models; they share connections, which are imported and made for the first of them."""
+
+    def __init__(
+        self, environment: Mapping[str, str] = os.environ, *, attempt_seconds: float | None = None
+    ) -> None:
+        self._secrets = Secrets(environment)
+        self._seconds = attempt_seconds
+        self._pool: Http | None = None
+        self._closing: list[Callable[[], Awaitable[None]]] = []
+
+    def provider(self, spec: ModelSpec, *, sending: bool = True) -> Provider:
+        """A model; one that is not to be asked needs no key, and nothing could be sent to it."""
+        if not sending:
+            from callscore.providers.dry_run import UnsentModel
+
+            return UnsentModel(spec, self._secrets)
+        from callscore.providers.catalog import make_provider
+
+        provider = make_provider(spec, self._secrets, self._http())
+        self._closing.append(provider.close)
+        return provider
+
+    def embedding_server(self, spec: ModelSpec) -> EmbeddingServer:
+        """The `/embeddings` of a model."""
+        from callscore.providers.catalog import make_embedding_access
+        from callscore.providers.embedding import EmbeddingServer
+
+        server = EmbeddingServer(make_embedding_access(spec, self._secrets), self._http())
+        self._closing.append(server.close)
+        return server
+
+    async def close(self) -> None:
+        """Close whatever was opened here."""
+        for close in self._closing:
+            await close()
+
+    def _http(self) -> Http:
+        from callscore.providers.http import ATTEMPT_SECONDS, Http
+
+        if self._pool is None:
+            self._pool = Http(attempt_seconds=self._seconds or ATTEMPT_SECONDS)
+        return self._pool

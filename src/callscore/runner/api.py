@@ -1,0 +1,89 @@
+"""`callscore.run(...)`: a run from Python, with the same checks and the same store."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from callscore.app import as_path
+from callscore.config.config import EvalConfig, load_eval
+from callscore.core.consent import answered_by, yes
+from callscore.core.errors import UsageError
+from callscore.core.keywords import names_nearest
+from callscore.core.run import Event, OnEvent
+from callscore.core.scorecard import Scorecard
+from callscore.engine.off_loop import off_loop
+from callscore.runner.prepare import RunOptions, prepare
+from callscore.runner.run import run_prepared
+
+
+def ignore_event(event: Event) -> None:
+    """Events nobody looks at."""
+
+
+@names_nearest
+def run(  # noqa: PLR0913  the options of a run are its parameters
+    config: str | os.PathLike[str],
+    *,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    limit: int | None = None,
+    budget_usd: float | None = None,
+    preflight: bool = True,
+    results: str | os.PathLike[str] | None = None,
+    records: str | os.PathLike[str] | None = None,
+    save_verdicts: str | os.PathLike[str] | None = None,
+    open_items: str | os.PathLike[str] | None = None,
+    accept_changed: bool = False,
+    on_event: OnEvent = ignore_event,
+    trust_config: bool = False,
+) -> Scorecard:
+    """Ask the models of an eval file, keep every answer, and score them, as `callscore run` does.
+
+    Args:
+        config: The eval file.
+        store: Where answers are kept; else where the file says.
+        resume: Go on with the unfinished run of this file, or start one.
+        limit: Ask only so many cases, from the first.
+        budget_usd: Stop before more than this is spent; else what the file says.
+        preflight: Ask every model one case first.
+        results: Write one JSON line a case, model and run.
+        records: Write one JSON line a case, model, run and metric.
+        save_verdicts: Write what judge and embedder said, as a verdicts file.
+        open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
+        accept_changed: With `resume`, begin a new run where the file or its data have changed.
+        on_event: Is told what happens, in the thread that asks.
+        trust_config: Let the file send keys to hosts that they were never sent to.
+
+    An interrupt keeps what has come so far and raises KeyboardInterrupt. Works where an event loop
+    runs already, as in a notebook.
+    """
+    options = RunOptions(
+        resume=resume,
+        limit=limit,
+        budget_usd=budget_usd,
+        preflight=preflight,
+        results=as_path(results),
+        records=as_path(records),
+        save_verdicts=as_path(save_verdicts),
+        open_items=as_path(open_items),
+        accept_changed=accept_changed,
+    )
+    loaded = load_eval(Path(config), as_path(store))
+    return off_loop(lambda: _run(loaded, options, on_event, trust_config=trust_config))
+
+
+def _run(
+    loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
+) -> Scorecard:
+    if not loaded.cases:
+        raise UsageError(f"{loaded.path}: holds scenarios only; use the command `callscore run`")
+    with ExitStack() as stack:
+        if trust_config:
+            stack.enter_context(answered_by(yes))
+        prepared = stack.enter_context(closing(prepare(loaded, options)))
+        ran = run_prepared(prepared, on_event)
+    if ran.card is None:
+        raise KeyboardInterrupt
+    return ran.card

@@ -1,0 +1,233 @@
+"""What a run would come to, before anything is spent: calls, tokens, dollars from … to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from callscore.core.case import Case
+from callscore.core.framework import DOCUMENT, judged_metrics
+from callscore.core.run import ModelSpec
+from callscore.core.transcript import turns
+from callscore.judges.prompt import MOST_ITEMS
+from callscore.runner.models import ModelHandle
+from callscore.runner.prompts import Asked, CaseSource, call_of
+from callscore.suites.calls.benchmarks.instructions import instructions_of
+from callscore.suites.calls.questions import MOST_STATED
+from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
+from callscore.suites.calls.translation.critical import given_facts
+
+BYTES_A_TOKEN = 4
+RUBRIC_TOKENS = 2_400
+"""The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
+ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 330, 160, 2
+"""Of an item without its texts, and of its verdict with a quote; items with known answers."""
+RECORD_TOKENS = 200
+STATEMENTS_ASKED = 3
+"""So many items may repeat one text of an answer."""
+ANSWER_TOKENS = 25_000
+"""Of an answer as a judge is shown it, at most."""
+PUT = 2
+"""A request whose answer cannot be used is put once more."""
+IsPaid = Callable[[bytes], bool]
+"""Whether the answer to a request, by its key, is already in the journal."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """One model's part. Answers are expected as long as the human's, and are at most their cap."""
+
+    model: str
+    calls: int = 0
+    already_paid: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    most_output_tokens: int = 0
+    cost_usd: float | None = None
+    most_cost_usd: float | None = None
+
+
+def estimate(
+    models: Sequence[ModelHandle], subjects: CaseSource, repeats: int, is_paid: IsPaid
+) -> list[Estimate]:
+    """One pass over the data, every request built as it would be sent."""
+    counted = {model.spec.name: _Count() for model in models}
+    for asked in subjects.stream():
+        expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+        for model in models:
+            count = counted[model.spec.name]
+            for run in range(1, repeats + 1):
+                count.add(model, asked, run, expected, is_paid)
+    return [counted[model.spec.name].estimate(model) for model in models]
+
+
+class JudgedAnswers(msgspec.Struct, frozen=True):
+    """What there is to judge: answers a case, how long each may be, and whether benchmarks run."""
+
+    a_case: int
+    longest: int
+    """Tokens."""
+    benchmarks: bool
+
+
+def estimate_judging(
+    judges: Sequence[ModelSpec], answers: JudgedAnswers, subjects: CaseSource
+) -> list[Estimate]:
+    """What judging comes to at most, judge by judge.
+
+    Every item is open, every answer holds as many statements as are judged, every request is put
+    twice, and every judge of a panel is asked everything. It may be nothing: code decides what it
+    can, and kept answers are not asked again. The twentieth of the answers that the first judge
+    is asked a second time to measure how steady it is comes on top.
+    """
+    count = _JudgeCount()
+    for asked in subjects.stream():
+        if judges[0].style == DOCUMENT:
+            count.add_whole(asked, answers)
+        else:
+            count.add(asked, answers)
+    return [count.estimate(judge) for judge in judges]
+
+
+class _JudgeCount:
+    """Requests and tokens of one judge, each request put twice."""
+
+    def __init__(self) -> None:
+        self._calls = self._input = self._output = 0
+
+    def add(self, asked: Asked, answers: JudgedAnswers) -> None:
+        items = most_items(asked.case, benchmarks=answers.benchmarks)
+        base = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked)
+        texts = STATEMENTS_ASKED * answers.longest
+        for number, dossiers, longest, said in (
+            (items.of_case, 1, 0, _shown(asked)),
+            (items.of_answer, answers.a_case, min(answers.longest, ANSWER_TOKENS), texts),
+        ):
+            requests = dossiers * -(-number // MOST_ITEMS)
+            self._calls += PUT * requests
+            self._input += PUT * (requests * (base + longest))
+            self._input += PUT * dossiers * (number * ITEM_TOKENS + (said if number else 0))
+            self._output += PUT * (dossiers * number + requests * CANARIES) * ENTRY_TOKENS
+
+    def add_whole(self, asked: Asked, answers: JudgedAnswers) -> None:
+        requests = answers.a_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)
+        longest = min(answers.longest, ANSWER_TOKENS)
+        self._calls += PUT * requests
+        shown = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked) + longest
+        self._input += PUT * requests * shown
+        self._output += PUT * requests * (RECORD_TOKENS + _expected(asked) + longest)
+
+    def estimate(self, judge: ModelSpec) -> Estimate:
+        price = judge.price
+        return Estimate(
+            model=f"{judge.name} (judge, at most)",
+            calls=self._calls,
+            input_tokens=self._input,
+            most_output_tokens=self._output,
+            cost_usd=0.0 if price is not None else None,
+            most_cost_usd=price.of(self._input, self._output) if price is not None else None,
+        )
+
+
+def _shown(asked: Asked) -> int:
+    return sum(len(message.content.encode()) for message in asked.prompt.messages) // BYTES_A_TOKEN
+
+
+def _expected(asked: Asked) -> int:
+    return len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
+
+
+class Items(NamedTuple):
+    """How many items a judge can be asked about: once a case, and of every answer."""
+
+    of_case: int
+    of_answer: int
+
+
+def most_items(case: Case, *, benchmarks: bool) -> Items:
+    """As many as there can be, whatever a model answers."""
+    spoken = len(turns(case.transcript)) if benchmarks else 0
+    wanted = len(instructions_of(case)) if benchmarks else 0
+    expected = case.expected_outcome
+    if case.task == "qa":
+        asked = len(_listed(expected, "questions"))
+        return Items(spoken, asked + (asked + spoken + wanted if benchmarks else 0))
+    if case.task == "text":
+        summary = expected.get("summary") or {}
+        asked = 2 + len(_listed(summary, "highlights")) + 2 * MOST_STATED
+        matched = len(claims(summary)) + MOST_STATED + spoken + wanted if benchmarks else 0
+        return Items(spoken, asked + matched)
+    if case.task == "translation":
+        listed = given_facts(case)
+        pieces = 0
+        for entry in _listed(expected, "sentence_translations"):
+            text = entry.get("translated_text") if isinstance(entry, dict) else None
+            pieces += max(1, len(list(sentences(text)))) if isinstance(text, str) else 1
+        names = len(_listed(expected, "named_entities_handled"))
+        facts = pieces if listed is None else len(listed)
+        return Items(pieces if listed is None else 0, pieces + names + facts + wanted)
+    if _has_values(case):
+        return Items(0, sum(1 for _ in leaves(expected)))
+    return Items(0, wanted)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Every value within an outcome that is no list and no object."""
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def _listed(outcome: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = outcome.get(key)
+    return found if isinstance(found, list) else ()
+
+
+def _metrics_of(case: Case, *, benchmarks: bool) -> int:
+    """The metrics of a task that the framework's judge may be asked to score."""
+    kinds = (f"{case.task}.", "bench.") if benchmarks else (f"{case.task}.",)
+    return sum(slug.startswith(kinds) for slug in judged_metrics())
+
+
+def _has_values(case: Case) -> bool:
+    """Whether a call is due, whose values a judge may have to compare."""
+    return "calls" in case.expected_outcome or "actions" in case.expected_outcome
+
+
+class _Count:
+    """Sums over the calls of one model."""
+
+    def __init__(self) -> None:
+        self._calls = self._paid = 0
+        self._input = self._expected = self._most = 0
+
+    def add(
+        self, model: ModelHandle, asked: Asked, run: int, expected: int, is_paid: IsPaid
+    ) -> None:
+        call = call_of(model.provider, asked, run)
+        if call is None:
+            return
+        self._calls += 1
+        if is_paid(call.key):
+            self._paid += 1
+            return
+        self._input += call.input_tokens
+        self._expected += min(expected, call.max_output_tokens)
+        self._most += call.max_output_tokens
+
+    def estimate(self, model: ModelHandle) -> Estimate:
+        price = model.spec.price
+        return Estimate(
+            model=model.spec.name,
+            calls=self._calls,
+            already_paid=self._paid,
+            input_tokens=self._input,
+            output_tokens=self._expected,
+            most_output_tokens=self._most,
+            cost_usd=price.of(self._input, self._expected) if price is not None else None,
+            most_cost_usd=price.of(self._input, self._most) if price is not None else None,
+        )

@@ -1,0 +1,127 @@
+"""The pass in which models see their own plans and calls (`history: own`): asked round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from callscore.core.case import Failed, Reply
+from callscore.core.run import Work
+from callscore.runner.models import ModelHandle
+from callscore.runner.prompts import call_of
+from callscore.runner.scenario_replies import ScenarioReplies, StepReply, answer_of
+from callscore.runner.scenarios import ScenarioSet, StoredAnswers, as_asked
+from callscore.suites.orchestration.free_running import FreeRun, own_case_id
+from callscore.suites.orchestration.scenario.recording import Recording
+from callscore.suites.orchestration.scenario.values import Scenario
+
+
+class _Going:
+    """One free run under way."""
+
+    def __init__(self, model: ModelHandle, free: FreeRun, run: int) -> None:
+        self.model = model
+        self.free = free
+        self.run = run
+
+    def work(self) -> Work | None:
+        """The next request; None where the run is over, or there is nobody to ask."""
+        case = self.free.following
+        if case is None:
+            return None
+        asked = as_asked(case, own_case_id(case.id))
+        call = call_of(self.model.provider, asked, self.run)
+        if call is None:
+            return None
+        return Work(asked.case.id, self.model.spec.name, self.run, call, asked.case.task)
+
+    def settled(self, stored: StoredAnswers) -> bool:
+        """Take the answer to the step that was asked; False where none came."""
+        case = self.free.following
+        assert case is not None
+        found = stored(self.model.spec.name, own_case_id(case.id)).get(self.run)
+        if not isinstance(found, Reply):
+            return False
+        self.free.take(answer_of(found))
+        return True
+
+
+class FreeRuns:
+    """All free runs of a run. A round asks one step of each that is still going."""
+
+    def __init__(
+        self,
+        sets: Sequence[ScenarioSet],
+        models: Sequence[ModelHandle],
+        repeats: int,
+        stored: StoredAnswers,
+    ) -> None:
+        self._stored = stored
+        self._asked = False
+        self._going = [
+            _Going(model, FreeRun(scenario, part.cards, part.protocol), run)
+            for part in sets
+            for scenario in part.scenarios()
+            for model in models
+            for run in range(1, repeats + 1)
+        ]
+
+    def next_round(self, leaving_out: frozenset[str]) -> Mapping[str, Sequence[Work]]:
+        """The work of every model; whose last step got no answer goes no further."""
+        if self._asked:
+            self._going = [going for going in self._going if going.settled(self._stored)]
+        self._asked = True
+        works = [
+            (going, going.work())
+            for going in self._going
+            if going.model.spec.name not in leaving_out
+        ]
+        self._going = [going for going, work in works if work is not None]
+        found: dict[str, list[Work]] = {}
+        for _, work in works:
+            if work is not None:
+                found.setdefault(work.model, []).append(work)
+        return found
+
+
+class FreeReplies(msgspec.Struct, frozen=True):
+    """What a model answered to one scenario with its own history, every run to its end."""
+
+    replies: ScenarioReplies
+    recording: Recording
+    not_reached: int
+    """Steps, over all runs, that the model's own plans left out."""
+
+
+def free_replies(
+    part: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredAnswers
+) -> FreeReplies | str:
+    """The free runs of a scenario as they were stored; or why they are not whole."""
+    steps: list[StepReply] = []
+    runs, not_reached = [], 0
+    for number in range(1, repeats + 1):
+        free = FreeRun(scenario, part.cards, part.protocol)
+        steps += _walked(free, model, number, stored)
+        if free.following is not None:
+            return _why(steps[-1])
+        runs.append(free.run(number))
+        not_reached += len(free.not_reached)
+    replies = ScenarioReplies(scenario, model, repeats, steps)
+    recording = Recording(scenario.id, tuple(runs), (scenario.raw,) * repeats, model)
+    return FreeReplies(replies, recording, not_reached)
+
+
+def _walked(free: FreeRun, model: str, run: int, stored: StoredAnswers) -> Iterator[StepReply]:
+    """The steps of one run up to its end, or to the first without an answer."""
+    while (case := free.following) is not None:
+        found = stored(model, own_case_id(case.id)).get(run)
+        yield StepReply(case, run, found)
+        if not isinstance(found, Reply):
+            return
+        free.take(answer_of(found))
+
+
+def _why(step: StepReply) -> str:
+    why = step.found.why if isinstance(step.found, Failed) else answer_of(step.found).error
+    return f"{step.case.id}, run {step.run}: {why}"

@@ -1,0 +1,102 @@
+"""Structured logs on request: one event a line, nothing secret in it (S-12, S-20)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Failed
+from callscore.core.errors import OutputError, StoreError
+from callscore.core.run import Completed, Event, Retry
+from callscore.providers.redaction import redact
+from callscore.report.safe_text import escaped
+
+
+class EventLog:
+    """A file of JSON lines, private to its owner; seconds are counted from its opening."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._began = time.monotonic()
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            # Unbuffered: what could not be written must not come back when the file is closed.
+            self._file = os.fdopen(handle, "ab", buffering=0)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+
+    def __enter__(self) -> EventLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def __call__(self, event: Event) -> None:
+        """Write what happened; how far a model is belongs to the screen, not to the log."""
+        if isinstance(event, Completed):
+            self.write(_outcome(event))
+        elif isinstance(event, Retry):
+            self.write(_retry(event))
+
+    def write(self, record: dict[str, Any]) -> None:
+        """One line."""
+        shown = {
+            key: redact(value) if isinstance(value, str) else value for key, value in record.items()
+        }
+        line = {"seconds": round(time.monotonic() - self._began, 3), **shown}
+        raw = escaped(msgspec.json.encode(line)) + b"\n"
+        try:
+            if self._file.write(raw) < len(raw):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise OutputError(f"{self._path}: cannot be written: {error.strerror}") from None
+
+
+def _outcome(event: Completed) -> dict[str, Any]:
+    work, answer = event.work, event.answer
+    record: dict[str, Any] = {
+        "event": "failed" if isinstance(answer, Failed) else "answered",
+        "case_id": work.case_id,
+        "model": work.model,
+        "run": work.run,
+        "task": work.task,
+        "key": work.call.key.hex(),
+        "cached": event.cached,
+        "attempts": event.attempts,
+    }
+    if isinstance(answer, Failed):
+        return record | {"why": answer.why}
+    return record | {
+        "finish_reason": answer.finish_reason,
+        "input_tokens": answer.input_tokens,
+        "output_tokens": answer.output_tokens,
+        "cost_usd": answer.cost_usd,
+        "latency_ms": None if answer.latency_ms is None else round(answer.latency_ms, 1),
+        "answered_by": answer.model,
+    }
+
+
+def _retry(event: Retry) -> dict[str, Any]:
+    failure = event.failure
+    return {
+        "event": "attempt_failed",
+        "case_id": event.work.case_id,
+        "model": event.work.model,
+        "run": event.work.run,
+        "attempt": event.attempt,
+        "kind": failure.kind,
+        "status": failure.status,
+        "message": failure.message,
+        "wait_s": event.wait_s,
+    }

@@ -1,0 +1,103 @@
+"""One small request a model before anything is spent: wrong keys and names show at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.core.case import Message, Prompt
+from callscore.core.provider import NEVER_REPEATED, Answered, AttemptFailed, Provider
+from callscore.core.run import ModelSpec, Price
+
+WORD_OK = "Reply with the word ok."
+PROMPT = Prompt((Message("user", WORD_OK),))
+_TEXT = {"type": "string"}
+_ITEM = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["id", "verdict", "quote", "source"],
+    "properties": {"id": _TEXT, "verdict": _TEXT, "quote": _TEXT, "source": _TEXT},
+}
+JUDGED = Prompt(
+    PROMPT.messages,
+    {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["items"],
+        "properties": {"items": {"type": "array", "items": _ITEM}},
+    },
+)
+"""The kind of answer that a judge gives; which words it may use differs from request to request."""
+ATTEMPTS = 5
+FIRST_WAIT_S = 0.2
+LONGEST_WAIT_S = 5.0
+PATIENCE_S = 120.0
+"""A model that has to be loaded first takes longer than any answer after it."""
+
+
+class Preflight(msgspec.Struct, frozen=True):
+    """What one small request to a model came to."""
+
+    model: str
+    failure: AttemptFailed | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """What it cost; None where nothing was answered, or nobody knows."""
+
+    def priced(self, price: Price | None) -> Preflight:
+        """The same with what it cost at this price."""
+        if self.failure is not None or price is None:
+            return self
+        cost = price.of(self.input_tokens, self.output_tokens)
+        return msgspec.structs.replace(self, cost_usd=cost)
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """A model or judge that is asked first, and what it is asked."""
+
+    spec: ModelSpec
+    provider: Provider
+    prompt: Prompt = PROMPT
+
+
+def small_prompt(work: Prompt | None) -> Prompt:
+    """A small request with the schema and the tools of a real one: what is refused shows now."""
+    if work is None:
+        return PROMPT
+    if work.schema is not None:
+        asked = (
+            f"{WORD_OK} Put it where a text belongs, in the shortest JSON that the schema allows."
+        )
+        return Prompt((Message("user", asked),), work.schema, work.tools)
+    asked = f"{WORD_OK} Call no tool." if work.tools else WORD_OK
+    return Prompt((Message("user", asked),), None, work.tools)
+
+
+async def preflight(trials: Sequence[Trial], attempt_s: float) -> list[Preflight]:
+    """Ask every model at once; a passing trouble is tried again a few times."""
+    timeout_s = min(PATIENCE_S, attempt_s)
+    return list(await asyncio.gather(*(_ask(trial, timeout_s) for trial in trials)))
+
+
+async def _ask(trial: Trial, timeout_s: float) -> Preflight:
+    name, provider = trial.spec.name, trial.provider
+    call = provider.call(trial.prompt, 1)
+    wait, loop = FIRST_WAIT_S, asyncio.get_running_loop()
+    until = loop.time() + PATIENCE_S
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            async with asyncio.timeout(timeout_s):
+                answer = await provider.attempt(call)
+        except TimeoutError:
+            answer = AttemptFailed("timeout", f"no answer within {timeout_s:g} s")
+        if isinstance(answer, Answered):
+            reply = answer.reply
+            return Preflight(name, None, reply.input_tokens or 0, reply.output_tokens or 0)
+        if answer.kind in NEVER_REPEATED or not left or loop.time() >= until:
+            return Preflight(name, answer)
+        await asyncio.sleep(min(max(wait, answer.retry_after_s or 0), LONGEST_WAIT_S))
+        wait *= 2
+    raise AssertionError("the last attempt returns")

@@ -1,0 +1,152 @@
+"""A run before it begins: config and data checked, models at hand, nothing sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from callscore.app import OutputPaths
+from callscore.config.config import EvalConfig
+from callscore.config.scenarios import Departure, departures
+from callscore.core.errors import UsageError
+from callscore.runner.models import LABELS, ModelHandle, open_models
+from callscore.runner.prompts import AllSubjects, CallSubjects, CaseSource, Survey
+from callscore.store.files import check_targets
+from callscore.store.worklists import check_worklist
+from callscore.suites.orchestration.settings import Mode
+
+if TYPE_CHECKING:
+    from callscore.runner.scenarios import ScenarioSet
+
+
+class RunOptions(msgspec.Struct, frozen=True):
+    """What a command line may say beside the file."""
+
+    resume: bool = False
+    limit: int | None = None
+    budget_usd: float | None = None
+    preflight: bool = True
+    accept_changed: bool = False
+    """Where the run to be resumed was begun with another file or other data, begin a new one."""
+    results: Path | None = None
+    records: Path | None = None
+    save_verdicts: Path | None = None
+    card: Path | None = None
+    log: Path | None = None
+    open_items: Path | None = None
+    mode: Mode | None = None
+    """Which reading scores scenarios, instead of the one that the file names."""
+    export: Path | None = None
+    """A folder for the answers to scenarios in the public form."""
+    trajectories: Path | None = None
+    """A file for every step of every scenario: what was sent, answered, due and decided."""
+
+    @property
+    def targets(self) -> OutputPaths:
+        """The files that the run writes."""
+        return OutputPaths(
+            self.results, self.records, self.save_verdicts, self.card, self.open_items
+        )
+
+    def check_targets(self, config: EvalConfig) -> None:
+        """Refuse what cannot be written, or would be written into something else of the run."""
+        check_targets((*self.targets.files, self.log, self.trajectories), config.files)
+        if self.open_items is not None:
+            check_worklist(self.open_items)
+
+    def refuse_those_of_scenarios(self) -> None:
+        """What has a meaning for scenarios alone would silently do nothing elsewhere."""
+        given = {
+            "--mode": self.mode,
+            "--export": self.export,
+            "--trajectories": self.trajectories,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise UsageError(f"{name} is about scenarios; expected data.orchestration")
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A run that has been checked and not yet begun."""
+
+    config: EvalConfig
+    models: Sequence[ModelHandle]
+    subjects: CaseSource
+    sets: Sequence[ScenarioSet]
+    survey: Survey
+    options: RunOptions
+
+    def close(self) -> None:
+        """Give back the files that models read from."""
+        for model in self.models:
+            if model.recordings is not None:
+                model.recordings.close()
+
+    @property
+    def budget_usd(self) -> float | None:
+        """The budget of the command line, else of the file: for models and judges together."""
+        budget = self.options.budget_usd
+        return self.config.budget_usd if budget is None else budget
+
+    @property
+    def model_budget_usd(self) -> float | None:
+        """The same for the models: those that cannot cost anything need no price to be held."""
+        offline = not any(model.online for model in self.models)
+        unpriced = any(model.spec.price is None for model in self.models)
+        return None if offline and unpriced else self.budget_usd
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the scores must know about models that are none."""
+        offline = [
+            f"{model.spec.name}: {LABELS[model.spec.provider]}"
+            for model in self.models
+            if not model.online
+        ]
+        return [*offline, *map(str, self.departures)]
+
+    @property
+    def departures(self) -> list[Departure]:
+        """Where a run that is called public asks otherwise."""
+        config = self.config
+        return departures(config.repeats, config.models, config.scenario_settings)
+
+
+def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
+    """The config with the reading of the command line; refused where it does not fit."""
+    settings = config.scenario_settings
+    settings = msgspec.structs.replace(settings, mode=mode or settings.mode)
+    if settings.mode == "compat" and config.scoring.judge != "none":
+        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+    return msgspec.structs.replace(config, scenario_settings=settings)
+
+
+def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
+    """Read and check config and data; nothing is sent, nothing is written.
+
+    A dry run and scoring again send nothing later either: `sending=False` needs no keys.
+    """
+    options.check_targets(config)
+    if not config.scenarios:
+        options.refuse_those_of_scenarios()
+    config = _with_mode(config, options.mode)
+    scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
+    config = msgspec.structs.replace(config, scoring=scoring)
+    parts: list[CaseSource] = [CallSubjects(scoring)] if config.cases else []
+    sets: Sequence[ScenarioSet] = ()
+    if config.scenarios:
+        # The other suite is imported only where there are scenarios: half of the start-up.
+        from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects, chosen_protocol
+
+        protocol = chosen_protocol(config.scenario_settings)
+        sets = [ScenarioSet(data, options.limit, protocol) for data in config.scenarios]
+        parts.append(ScenarioSubjects(sets))
+    subjects = AllSubjects(parts)
+    found = subjects.survey()
+    if not found.cases:
+        raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
+    models = open_models(config, sending=sending)
+    return Prepared(config, models, subjects, sets, found, options)

@@ -1,0 +1,76 @@
+"""Recorded outputs for the replaying models: found by case and run, never held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from callscore.core.case import Failed, Reply
+from callscore.core.errors import DataError, UsageError
+from callscore.providers.replay import Recorded
+from callscore.store.files import LinesByKey, lines_of
+from callscore.store.orchestration_files import OUTPUT_SUFFIX
+from callscore.store.records import read_output, read_output_head, reply_of, run_of
+
+
+class Recordings:
+    """The outputs of one model in some files; of several models the one that is named.
+
+    Lines of outputs, recorded runs of scenarios (`*_out.json`), or both.
+    """
+
+    def __init__(self, name: str, model: str, files: Sequence[Path]) -> None:
+        paths = [path for path in files if not path.name.endswith(OUTPUT_SUFFIX)]
+        self._scenarios: Recorded | None = None
+        if len(paths) < len(files):
+            # The other suite is imported only where there are recordings of it.
+            from callscore.runner.scenario_recordings import ScenarioRecordings
+
+            recorded = [path for path in files if path.name.endswith(OUTPUT_SUFFIX)]
+            self._scenarios = ScenarioRecordings(name, recorded)
+        self._lines = LinesByKey(paths)
+        self._positions: dict[str, int] = {}
+        models = {read_output_head(line).model for line in lines_of(paths)}
+        self._model = _chosen(name, model, models) if paths else ""
+        for line in lines_of(paths):
+            head = read_output_head(line)
+            if head.model == self._model:
+                position = self._positions.setdefault(head.case_id, len(self._positions))
+                self._lines.add(position, line)
+
+    def __call__(self, case_id: str, run: int) -> Reply | Failed | None:
+        """What was recorded for a case and a run; None where nothing was."""
+        position = self._positions.get(case_id)
+        if position is None:
+            return None if self._scenarios is None else self._scenarios(case_id, run)
+        found: Reply | Failed | None = None
+        for line in self._lines.lines(position):
+            record = read_output(line)
+            if run_of(record) != run:
+                continue
+            if found is not None:
+                raise DataError(
+                    f"model {record.model!r}, run {run} stands twice; expected one line each",
+                    case_id=case_id,
+                    place=str(line.path),
+                )
+            found = reply_of(record)
+        return found
+
+    def close(self) -> None:
+        """Close the files."""
+        self._lines.close()
+
+
+def _chosen(name: str, model: str, models: set[str]) -> str:
+    """The recorded model meant: the one named by `model`, by `name`, or the only one."""
+    for wanted in (model, name):
+        if wanted in models:
+            return wanted
+    if len(models) == 1 and not model:
+        return next(iter(models))
+    listed = ", ".join(sorted(models)) or "none"
+    raise UsageError(
+        f"model {name!r}: {model or name!r} is not among the recorded models; "
+        f"expected `model` to be one of {listed}"
+    )

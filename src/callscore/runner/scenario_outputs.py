@@ -1,0 +1,85 @@
+"""The answers of a run as the public runner's `*_out.json` files: either evaluator scores them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from callscore.core.errors import StoreError, UsageError
+from callscore.runner.scenario_replies import ScenarioReplies
+from callscore.store.files import atomic_write
+from callscore.suites.orchestration.compat.export import public_form
+
+_UNSAFE = re.compile(r"[^\w.-]")
+
+
+def public_output(replies: ScenarioReplies) -> dict[str, Any]:
+    """One output file; `usage` is of this scenario alone, `generated_at` holds no clock   §3"""
+    used = replies.usage()
+    return {
+        "scenario_id": replies.scenario.id,
+        "generated_at": "",
+        **public_form(replies.recording()),
+        "usage": {
+            "total_calls": used.answers,
+            "total_input_tokens": used.known_input,
+            "total_output_tokens": used.known_output,
+            "total_tokens": used.known_input + used.known_output,
+            "total_cost": used.known_usd,
+        },
+    }
+
+
+class OutputFolder:
+    """`FOLDER/<model>/<language>/<scenario>_out.json`."""
+
+    def __init__(self, folder: Path, models: Iterable[str]) -> None:
+        """Refuse a folder that already holds something, before any work."""
+        self._folder = folder
+        self._names = _folder_names(models)
+        try:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise UsageError(f"{folder}: expected a new or an empty folder to export to")
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot be read: {error.strerror}") from None
+        self._written: set[Path] = set()
+        self.left_out: list[str] = []
+        """Scenarios without a file, and why: a missing answer would count for nothing (Q18)."""
+
+    def write(self, replies: ScenarioReplies) -> None:
+        """One scenario; one that lacks an answer gets no file."""
+        scenario = replies.scenario
+        if replies.missing:
+            self.left_out.append(
+                f"{replies.model} {scenario.lang}/{scenario.id}: {replies.missing}"
+            )
+            return
+        folder = self._folder / self._names[replies.model] / _safe(scenario.lang)
+        file_name = folder / f"{_safe(scenario.id)}_out.json"
+        if file_name in self._written:
+            raise UsageError(
+                f"two scenarios would be exported to {file_name}; expected other names"
+            )
+        self._written.add(file_name)
+        text = json.dumps(public_output(replies), indent=2, ensure_ascii=False, default=str)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot be written: {error.strerror}") from None
+        with atomic_write(file_name) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _folder_names(models: Iterable[str]) -> dict[str, str]:
+    names = {model: _safe(model) for model in models}
+    if len(set(names.values())) < len(names):
+        raise UsageError("two models would be exported to one folder; expected other names")
+    return names
+
+
+def _safe(name: str) -> str:
+    """A name as a part of a path; none that is hidden, for the public evaluator skips those."""
+    return _UNSAFE.sub("_", name).lstrip(".") or "_"

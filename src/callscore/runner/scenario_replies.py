@@ -1,0 +1,151 @@
+"""What one model answered to one scenario: as a recording to score, and what it took."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Failed, Reply
+from callscore.suites.orchestration.scenario.cases import StepCase
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.values import Scenario
+
+NOT_RUN = "not run"
+
+
+class StepReply(msgspec.Struct, frozen=True):
+    """One answer: to which step, in which run; None where the step was not run."""
+
+    case: StepCase
+    run: int
+    found: Reply | Failed | None
+
+
+class ScenarioReplies(msgspec.Struct, frozen=True):
+    """Every step that was asked, with its answer in every run."""
+
+    scenario: Scenario
+    model: str
+    repeats: int
+    steps: Sequence[StepReply]
+
+    @property
+    def missing(self) -> str:
+        """Why the answers are not all there; empty where they are."""
+        for step in self.steps:
+            if (error := answer_of(step.found).error) != "":
+                return f"{step.case.id}, run {step.run}: {error}"
+        return ""
+
+    def recording(self) -> Recording:
+        """The scenario as if it had been recorded: every run, every step that was asked."""
+        runs = range(1, self.repeats + 1)
+        plans: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
+        steps: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
+        for step in self.steps:
+            kept = plans if step.case.is_plan else steps
+            kept[step.run][step.case.step_id] = answer_of(step.found)
+        return Recording(
+            self.scenario.id,
+            tuple(Run(run, plans[run], steps[run]) for run in runs),
+            (self.scenario.raw,) * self.repeats,
+            self.model,
+        )
+
+    def usage(self) -> Usage:
+        """What all of it took."""
+        return Usage.of(step.found for step in self.steps)
+
+    def by_step(self) -> Mapping[tuple[str, int], Reply]:
+        """The answers that came, by case and run."""
+        return {
+            (step.case.id, step.run): step.found
+            for step in self.steps
+            if isinstance(step.found, Reply)
+        }
+
+
+def asked_and_answered(
+    cases: Iterable[StepCase], stored: Mapping[str, Mapping[int, Reply | Failed]], repeats: int
+) -> Iterator[StepReply]:
+    """Every step with its answer in every run."""
+    for case in cases:
+        found = stored.get(case.id, {})
+        for run in range(1, repeats + 1):
+            yield StepReply(case, run, found.get(run))
+
+
+def answer_of(found: Reply | Failed | None) -> RecordedReply:
+    """What came back; an outage stays one, so that it never counts against the model."""
+    if found is None:
+        return RecordedReply(error=NOT_RUN)
+    if isinstance(found, Failed):
+        return RecordedReply(error=found.why or found.stage)
+    calls = [{"name": call.name, "arguments": call.arguments} for call in found.tool_calls]
+    return RecordedReply(text_of(found), calls)
+
+
+def text_of(reply: Reply) -> str:
+    """The text of an answer, whatever bytes it has."""
+    return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
+
+
+def latency_of(reply: Reply) -> float | None:
+    """How long an answer took, to a tenth of a millisecond; of this run or the one that paid."""
+    return None if reply.latency_ms is None else round(reply.latency_ms, 1)
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens and dollars of some answers; what nobody knows is counted, never taken for 0."""
+
+    answers: int = 0
+    known_input: int = 0
+    known_output: int = 0
+    uncounted: int = 0
+    """Answers whose tokens nobody counted."""
+    known_usd: float = 0.0
+    unpriced: int = 0
+
+    @classmethod
+    def of(cls, answers: Iterable[Reply | Failed | None]) -> Usage:
+        """The sum over the answers that came."""
+        replies = [answer for answer in answers if isinstance(answer, Reply)]
+        return cls(
+            len(replies),
+            sum(reply.input_tokens or 0 for reply in replies),
+            sum(reply.output_tokens or 0 for reply in replies),
+            sum(None in (reply.input_tokens, reply.output_tokens) for reply in replies),
+            math.fsum(reply.cost_usd or 0.0 for reply in replies),
+            sum(reply.cost_usd is None for reply in replies),
+        )
+
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost; None where an answer has none that is known."""
+        return None if self.unpriced else self.known_usd
+
+    def shown(self) -> dict[str, Any]:
+        """As results write it."""
+        return {
+            "answers": self.answers,
+            "input_tokens": None if self.uncounted else self.known_input,
+            "output_tokens": None if self.uncounted else self.known_output,
+            "cost_usd": self.cost_usd,
+        }
+
+
+def usage_of_scenarios(used: Mapping[str, Usage]) -> dict[str, Any]:
+    """Tokens and cost of one model: all together, and by scenario."""
+    everything = Usage(
+        sum(usage.answers for usage in used.values()),
+        sum(usage.known_input for usage in used.values()),
+        sum(usage.known_output for usage in used.values()),
+        sum(usage.uncounted for usage in used.values()),
+        math.fsum(usage.known_usd for usage in used.values()),
+        sum(usage.unpriced for usage in used.values()),
+    )
+    by_scenario = {scenario: usage.shown() for scenario, usage in used.items()}
+    return {**everything.shown(), "by_scenario": by_scenario}

@@ -1,1 +1,0 @@
-"""Scoring, wired: cases stream by, answers are measured, judges are asked, tallies grow."""

@@ -1,0 +1,1 @@
+"""Damaged stores: noticed, read page by page, saved to a new file."""

@@ -1,0 +1,122 @@
+"""What can still be read of a damaged journal, written to a new one (R-16)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.store.connection import connect, create_private, map_sqlite_errors, transaction
+from callscore.store.migrations import migrate
+from callscore.store.recovery.sqlite_pages import Image, Row, Value
+from callscore.store.reply_codec import checksum
+
+Shape = tuple[type | tuple[type, ...], ...]
+
+_ID = _NOTHING = type(None)
+"""An INTEGER PRIMARY KEY is not in the record: it is the number of the row."""
+_ANSWERS: Shape = (_ID, bytes, bytes, (int, float, _NOTHING), int, int)
+_RUNS: Shape = (_ID, str, str, str, int, str, str, (str, _NOTHING), (bytes, _NOTHING))
+_HOLDER = len(_RUNS) - 1
+_ITEMS: Shape = (_ID, int, str, str, int, str, bytes, (str, _NOTHING), int)
+_PAID_BY: Shape = (int, bytes)
+"""As the index of judge answers by run has it. The table itself looks like the index of answers."""
+_ANSWER = (
+    "INSERT OR REPLACE INTO answers (id, key, reply, cost_usd, attempts, checksum)"
+    " VALUES (?, ?, ?, ?, ?, ?)"
+)
+# Nobody holds a run of a salvaged journal: it can be resumed.
+_RUN = (
+    "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
+    " finished_at, preflight_usd, uncertain_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_ITEM = (
+    "INSERT OR REPLACE INTO items (seq, run_id, case_id, model, run, task, key, error, paid)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_JUDGED = "INSERT OR REPLACE INTO judge_answers (run_id, key) VALUES (?, ?)"
+_ORPHANS = (
+    "DELETE FROM items WHERE run_id NOT IN (SELECT id FROM runs)"
+    " OR error IS NULL AND key NOT IN (SELECT key FROM answers)",
+    "DELETE FROM judge_answers WHERE run_id NOT IN (SELECT id FROM runs)"
+    " OR key NOT IN (SELECT key FROM answers)",
+)
+
+
+class Salvaged(msgspec.Struct, frozen=True):
+    """What was found."""
+
+    answers: int
+    lost_answers: int
+    """Of answers with a number below the highest: there may have been later ones."""
+    runs: int
+    items: int
+    judge_answers: int
+    """Of the answers: those of judges of which is known which run paid for them."""
+
+
+def salvage(damaged: Path, target: Path) -> Salvaged:
+    """Write every whole answer of a damaged journal, and what is left of its runs, to a new file.
+
+    The damaged one is only read. An answer is taken where its checksum is right; a result, and
+    who paid for an answer of a judge, where the run and the answer were found.
+    """
+    if target.exists():
+        raise UsageError(f"{target}: exists; expected the name of a new file")
+    create_private(target)
+    with closing(connect(target, sqlite3.Connection)) as connection, map_sqlite_errors(target):
+        migrate(connection, target)
+        with transaction(connection):
+            for row in Image(damaged).rows():
+                _take(connection, row)
+            for statement in _ORPHANS:
+                connection.execute(statement)
+        answers, highest = connection.execute(
+            "SELECT count(*), ifnull(max(id), 0) FROM answers"
+        ).fetchone()
+        runs, items, judged = connection.execute(
+            "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM items),"
+            " (SELECT count(*) FROM judge_answers)"
+        ).fetchone()
+    return Salvaged(answers, highest - answers, runs, items, judged)
+
+
+def holds_records(path: Path) -> bool:
+    """Whether anything in a file looks like a row of ours."""
+    return any(
+        _fits(values, shape)
+        for rowid, values in Image(path).rows()
+        if rowid is not None
+        for shape in (_ANSWERS, _ITEMS, _RUNS)
+    )
+
+
+def _take(connection: sqlite3.Connection, row: Row) -> None:
+    """Later versions of a row replace earlier ones."""
+    rowid, values = row
+    if rowid is None:
+        if _fits(values, _PAID_BY):
+            connection.execute(_JUDGED, values)
+    elif _fits(values, _ANSWERS):
+        _, key, reply, *_, expected = values
+        if isinstance(key, bytes) and isinstance(reply, bytes) and checksum(key, reply) == expected:
+            connection.execute(_ANSWER, (rowid, *values[1 : len(_ANSWERS)]))
+    elif _fits(values, _ITEMS):
+        connection.execute(_ITEM, (rowid, *values[1 : len(_ITEMS)]))
+    elif _fits(values, _RUNS):
+        connection.execute(_RUN, (rowid, *values[1:_HOLDER], *_sums(values)))
+
+
+def _sums(values: Sequence[Value]) -> list[Value]:
+    """What a run paid before it began and what it may be billed; earlier versions lack them."""
+    found = [*values[len(_RUNS) :], None, None][:2]
+    return [paid if isinstance(paid, (int, float)) else 0.0 for paid in found]
+
+
+def _fits(values: Sequence[Value], shape: Shape) -> bool:
+    """Whether a record has the shape of a table's rows; columns that came later may follow."""
+    return len(values) >= len(shape) and all(map(isinstance, values, shape))

@@ -1,0 +1,42 @@
+"""The entities that counted against an answer, by their normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.judging import Verdicts
+from callscore.suites.calls.entity.measures import fabricated_entities
+from callscore.suites.calls.entity.reference import (
+    ADHERENCE,
+    CROSS_LANGUAGE,
+    FABRICATED,
+    OF_KEYWORDS,
+    OF_TOPICS,
+    EntityReference,
+)
+from callscore.suites.calls.entity.task import EntityOutput
+from callscore.suites.calls.explain import Faults, quoted
+
+
+def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts) -> Faults:
+    """Entities missed, reported though nobody expected them, not configured, or made up."""
+    keywords, topics = output.keywords, output.topics
+    made_up = fabricated_entities(keywords, topics, reference)
+    missed_in = (reference.keywords - keywords) | (reference.topics - topics)
+    return {
+        **_detection(OF_KEYWORDS, reference.keywords, keywords),
+        **_detection(OF_TOPICS, reference.topics, topics),
+        ADHERENCE: _named("not configured", (keywords | topics) - reference.configured),
+        CROSS_LANGUAGE: _named("missing", missed_in & reference.foreign),
+        FABRICATED: _named("made up", made_up),
+    }
+
+
+def _detection(slugs: Sequence[str], expected: frozenset[str], found: frozenset[str]) -> Faults:
+    precision, recall, f1 = slugs
+    missing, extra = _named("missing", expected - found), _named("not expected", found - expected)
+    return {precision: extra, recall: missing, f1: [*missing, *extra]}
+
+
+def _named(what: str, keys: frozenset[str]) -> list[str]:
+    return [f"{what} {quoted(key.strip())}" for key in sorted(keys)]

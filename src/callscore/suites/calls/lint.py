@@ -1,0 +1,115 @@
+"""Cases that can be scored, but of which a model would not be asked all that is scored (C-130)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from callscore.core.case import Case
+from callscore.core.errors import DataError
+from callscore.core.lazy_regex import lazy_regex
+from callscore.suites.calls.asked import asked_questions, asked_sentences, texts
+from callscore.suites.calls.contradictions import contradictions
+from callscore.suites.calls.entity.reference import ADHERENCE, EntityReference
+from callscore.suites.calls.items import item_id, number
+from callscore.suites.calls.placeholders import is_empty
+from callscore.suites.calls.qa.reference import FormQuestion, QAReference
+from callscore.suites.calls.text.reference import TextReference
+from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference
+
+_SPECIFIC = lazy_regex(r"[\"\u201c\u201e\u00ab\u300c]|(?<!\w)['\u2018]\w|\d")
+"""A quotation or a number: the surest signs that a reason names a moment of the call."""
+FEWEST_WORDS = 7
+"""A reason without such a sign that is shorter names nothing specific (C-37)."""
+
+
+def config_warnings(case: Case, reference: object) -> Iterator[DataError]:
+    """What a case should say and does not; no reason to refuse stored answers."""
+    yield from contradictions(case, reference)
+    if isinstance(reference, QAReference):
+        yield from _of_form(case, reference)
+    elif isinstance(reference, EntityReference):
+        if ADHERENCE in reference.absent or not reference.configured:
+            yield DataError("empty; a model is not told what to look for", field="config.entities")
+    elif isinstance(reference, TextReference):
+        yield from _of_text(case, reference)
+    elif isinstance(reference, TranslationReference):
+        yield from _of_translation(case, reference)
+
+
+def _of_form(case: Case, reference: QAReference) -> Iterator[DataError]:
+    given = case.config.get("questions")
+    items = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
+    asked = {item_id(item.get("question_id")): item.get("max_score") for item in items}
+    if found := list(_differences(asked, reference.questions)) if asked else ["has no question"]:
+        yield DataError(
+            f"{'; '.join(found)}: the expected form is asked and scored", field="config.questions"
+        )
+    unworded = [
+        repr(item.get("question_id")) for item in asked_questions(case) if not item.get("question")
+    ]
+    if unworded:
+        yield DataError(
+            f"{', '.join(unworded)} without `question`: a model is not told what is asked",
+            field="config.questions",
+        )
+    if not case.is_absent("reason"):
+        yield from _vague_reasons(reference)
+
+
+def _differences(asked: Mapping[str, object], scored: Mapping[str, FormQuestion]) -> Iterator[str]:
+    if unasked := [key for key in scored if key not in asked]:
+        yield f"lacks {', '.join(map(repr, unasked))}"
+    if unscored := [key for key in asked if key not in scored]:
+        yield f"has {', '.join(map(repr, unscored))}, which nobody expects"
+    for key, question in scored.items():
+        if key in asked and number(asked[key]) != question.max_score:
+            yield f"max_score of {key!r} is {asked[key]!r}, expected {question.max_score:g}"
+
+
+def _vague_reasons(reference: QAReference) -> Iterator[DataError]:
+    """Reasons of people that would earn a model nothing: who repeats them is right       C-37"""
+    reasons = [q.reason for q in reference.questions.values() if q.score is not None]
+    vague = [reason for reason in reasons if not is_empty(reason) and is_vague(reason)]
+    if vague:
+        yield DataError(
+            f"{len(vague)} of {len(reasons)} name nothing specific, as {vague[0]!r}: a model that"
+            " repeats one is right; expected an action or a quotation",
+            field="expected_outcome.questions.reason",
+        )
+
+
+def is_vague(reason: str) -> bool:
+    """Whether a reason is short and holds neither quotation nor number        C-37"""
+    return _SPECIFIC.search(reason) is None and len(reason.split()) < FEWEST_WORDS
+
+
+def _of_text(case: Case, reference: TextReference) -> Iterator[DataError]:
+    if reference.sentences:
+        asked = asked_sentences(case, "sentiment", "sentence_id", "text") or ()
+        yield from _unread([item["sentence_id"] for item in asked if not item["text"]])
+    given = texts(case.config.get("emotions"))
+    if given and (unasked := sorted(reference.top_emotions - {*given})):
+        yield DataError(
+            f"lacks {', '.join(map(repr, unasked))}, the greatest of the reference",
+            field="config.emotions",
+        )
+
+
+def _of_translation(case: Case, reference: TranslationReference) -> Iterator[DataError]:
+    if reference.sentences:
+        asked = asked_sentences(case, SENTENCES, "source_id", "source_text") or ()
+        yield from _unread([item["source_id"] for item in asked if not item["source_text"]])
+    language = case.config.get("target_language")
+    if not isinstance(language, str) or not language.strip():
+        yield DataError(
+            "missing; a model is not told into which language to translate",
+            field="config.target_language",
+        )
+
+
+def _unread(ids: list[object]) -> Iterator[DataError]:
+    if ids:
+        yield DataError(
+            f"{', '.join(map(repr, ids))} without text: a model is not told how they read",
+            field="config.sentences",
+        )

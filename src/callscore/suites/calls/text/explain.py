@@ -1,0 +1,74 @@
+"""The sentences, highlights, fields and claims that counted against a text answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.judging import Verdicts
+from callscore.suites.calls.explain import Faults, quoted
+from callscore.suites.calls.text import fabrication, sentiment, summary
+from callscore.suites.calls.text.claims import Claim, claims
+from callscore.suites.calls.text.reference import TextReference
+from callscore.suites.calls.text.summary import HIGHLIGHT_CORRECTNESS, HIGHLIGHT_RECALL
+from callscore.suites.calls.text.task import TextOutput, highlights_of
+
+
+def faults(reference: TextReference, output: TextOutput, verdicts: Verdicts) -> Faults:
+    """What was labelled wrongly or not at all, not captured, left empty, or made up."""
+    labels = list(_labels(reference, output))
+    wrong = [
+        f"{quoted(key)} (given {'no label' if given is None else quoted(given)}, expected {label})"
+        for key, label, given in labels
+        if given != label
+    ]
+    info = output.summary.get("call_extracted_info", {})
+    filled = summary.filled_fields(reference, info)
+    fabricated = [
+        quoted(text)
+        for text in fabrication.fabricated(claims(output.summary), reference.claim_forms, verdicts)
+    ]
+    return {
+        "text.sentiment_accuracy": wrong,
+        "text.sentiment_macro_f1": wrong,
+        "text.missing_labels": [quoted(key) for key, _, given in labels if given is None],
+        **_highlights(reference, output, verdicts),
+        "text.field_presence": [
+            f"empty {quoted(name)}"
+            for name, is_filled in zip(reference.required_fields, filled, strict=True)
+            if not is_filled
+        ],
+        fabrication.FABRICATION_FREE: fabricated,
+        fabrication.HALLUCINATION_RATE: fabricated,
+    }
+
+
+def _labels(reference: TextReference, output: TextOutput) -> Iterator[tuple[str, str, str | None]]:
+    """(sentence id, expected label, given label) of every sentence that has one to expect."""
+    pairs = sentiment.label_pairs(reference.sentences, output.sentences, set())
+    labelled = (key for key, sentence in reference.sentences.items() if sentence.label is not None)
+    for key, (expected, given) in zip(labelled, pairs, strict=True):
+        yield key, expected, given
+
+
+def _highlights(reference: TextReference, output: TextOutput, verdicts: Verdicts) -> Faults:
+    given = highlights_of(reference, output, set())
+    captured = summary.captured(reference, given)
+    accurate = summary.stated_in(reference.highlight_forms, given.texts)
+    return {
+        HIGHLIGHT_RECALL: _refuted(HIGHLIGHT_RECALL, reference.highlights, captured, verdicts),
+        HIGHLIGHT_CORRECTNESS: [
+            *_refuted(HIGHLIGHT_CORRECTNESS, given.texts, accurate, verdicts),
+            *["a highlight that is no text"] * given.not_text,
+        ],
+    }
+
+
+def _refuted(
+    metric: str, statements: Sequence[Claim], found: list[bool | None], verdicts: Verdicts
+) -> list[str]:
+    settled = summary.settle(metric, statements, found, verdicts, set())
+    return [
+        f"{statement.item} {quoted(statement.text)}"
+        for statement, stands in zip(statements, settled, strict=True)
+        if stands is False
+    ]

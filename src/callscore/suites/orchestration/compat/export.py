@@ -1,0 +1,61 @@
+"""Our recordings in the public form, so that `compat` can read them: ORCHESTRATIONBENCH.md §2, §3.
+
+The label is made as the public runner makes it, mistakes included (Q19).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.suites.orchestration.scenario.public_label import label_of
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.scenario.values import RawStep
+
+ROLE = "assistant"
+
+
+def public_form(recording: Recording) -> dict[str, Any]:
+    """`history` with one entry a run."""
+    return {
+        "history": {
+            f"run #{number}": _public_run(run, steps)
+            for number, (run, steps) in enumerate(
+                zip(recording.runs, recording.raw_steps, strict=True), 1
+            )
+        }
+    }
+
+
+def _public_run(run: Run, steps: Sequence[RawStep]) -> dict[str, Any]:
+    agents = {step.step_id: step.agent for step in steps}
+    return {
+        "main_agent_history": [
+            {"step_id": step, "role": ROLE, "content": answer.content, "tool_calls": []}
+            for step, answer in run.plans.items()
+            if not answer.error
+        ],
+        "sub_agent_history": [
+            {
+                "step_id": str(step),
+                "agent_id": agents.get(step, ""),
+                "role": ROLE,
+                "content": answer.content,
+                "tool_calls": _wrapped(step, answer),
+            }
+            for step, answer in run.steps.items()
+            if not answer.error
+        ],
+        "label": label_of(steps),
+    }
+
+
+def _wrapped(step: int, answer: RecordedReply) -> Any:
+    if not isinstance(answer.tool_calls, list):
+        return answer.tool_calls
+    return [
+        call
+        if not isinstance(call, Mapping) or "function" in call
+        else {"id": f"call_{step}_{number}", "type": "function", "function": call}
+        for number, call in enumerate(answer.tool_calls, 1)
+    ]

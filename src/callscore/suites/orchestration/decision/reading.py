@@ -1,0 +1,99 @@
+"""What a sub-agent answered: FC with its calls, Reject with its type, or FAILED        C-105"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.values import (
+    AWAITING,
+    GENERAL,
+    VIOLATION,
+    Call,
+    RejectionType,
+)
+from callscore.suites.orchestration.think import without_think
+
+_STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
+
+
+class Called(msgspec.Struct, frozen=True):
+    """FC: at least one well-formed call; `malformed` names the calls beside it that are not."""
+
+    calls: tuple[Call, ...]
+    malformed: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """Reject, with the type that was stated."""
+
+    type: RejectionType
+
+
+class FailedAnswer(msgspec.Struct, frozen=True):
+    """FAILED: neither a call nor a rejection."""
+
+    why: str
+
+
+Prediction = Called | Rejected | FailedAnswer
+
+
+def read_answer(answer: RecordedReply | None) -> Prediction:
+    """A well-formed call wins, then a rejection marker, else FAILED        C-105"""
+    if answer is None:
+        return FailedAnswer("no_answer")
+    calls, malformed = read_calls(answer.tool_calls)
+    text = without_think(answer.content) if isinstance(answer.content, str) else ""
+    rejection = stated_rejection(text)
+    if calls:
+        flags = ["call_and_reject"] if rejection else []
+        flags += ["malformed_call"] if malformed else []
+        return Called(tuple(calls), tuple(malformed), tuple(flags))
+    if rejection is not None:
+        return Rejected(rejection)
+    if malformed:
+        return FailedAnswer("malformed_call")
+    return FailedAnswer("plain_text" if text.strip() else "empty_answer")
+
+
+def read_calls(tool_calls: Any) -> tuple[list[Call], list[str]]:
+    """Well-formed calls, and the names (or "") of those that are not."""
+    calls: list[Call] = []
+    malformed: list[str] = []
+    for entry in tool_calls if isinstance(tool_calls, list) else ():
+        function = entry.get("function", entry) if isinstance(entry, Mapping) else None
+        name = function.get("name") if isinstance(function, Mapping) else None
+        arguments = _object(function.get("arguments")) if isinstance(function, Mapping) else None
+        if isinstance(name, str) and name.strip() and arguments is not None:
+            calls.append(Call(name.strip(), arguments))
+        else:
+            malformed.append(name if isinstance(name, str) else "")
+    return calls, malformed
+
+
+def _object(arguments: Any) -> Mapping[str, Any] | None:
+    """Arguments that are one JSON object, given as text or already decoded."""
+    if isinstance(arguments, str):
+        try:
+            arguments = strict_json.decode(arguments.encode("utf-8", "surrogatepass")).value
+        except strict_json.JsonFault:
+            return None
+    return arguments if isinstance(arguments, Mapping) else None
+
+
+def stated_rejection(text: str) -> RejectionType | None:
+    """The `<status>` first, then the word itself, the violation first        C-105, Q35"""
+    if VIOLATION not in text and AWAITING not in text and GENERAL not in text:
+        return None
+    for stated in _STATUS_TAG.findall(text):
+        for word in (VIOLATION, AWAITING, GENERAL):
+            if stated == word:
+                return word
+    return next((word for word in (VIOLATION, AWAITING) if word in text), None)

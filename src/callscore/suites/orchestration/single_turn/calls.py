@@ -1,0 +1,100 @@
+"""Expected calls in two foreign forms, and a model's calls in the forms models write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.core.case import Malformed
+from callscore.core.errors import DataError
+from callscore.suites.orchestration.call.values import Accepted
+from callscore.suites.orchestration.decision.reading import read_calls
+from callscore.suites.orchestration.scenario.values import Call
+from callscore.suites.orchestration.spec import spec
+
+LEFT_OUT = ""
+"""Among accepted values: the argument may be left out."""
+
+
+def expected_calls(calls: Any) -> tuple[Call, ...]:
+    """`[{tool: {argument: [accepted, …]}}]`; an empty text among them makes it optional."""
+    if not isinstance(calls, list):
+        raise DataError("expected a list of calls", field="expected_outcome.calls")
+    found = []
+    for place, call in enumerate(calls):
+        where = f"expected_outcome.calls[{place}]"
+        if not isinstance(call, Mapping) or len(call) != 1:
+            raise DataError("expected one tool with its arguments", field=where)
+        ((name, arguments),) = call.items()
+        if not isinstance(arguments, Mapping):
+            raise DataError("expected an object of arguments", field=f"{where}.{name}")
+        found.append(Call(name, {key: _accepted(value) for key, value in arguments.items()}))
+    return tuple(found)
+
+
+def _accepted(alternatives: Any) -> Accepted:
+    """Alternatives, inside objects too; what is no list is the only alternative."""
+    listed = alternatives if isinstance(alternatives, list) else [alternatives]
+    values = [value for value in listed if value != LEFT_OUT]
+    return Accepted(tuple(_nested(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed)
+
+
+def _nested(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _accepted(inner) for key, inner in value.items()}
+    if isinstance(value, list) and any(isinstance(element, Mapping) for element in value):
+        return [_nested(element) for element in value]
+    return value
+
+
+def expected_actions(actions: Any) -> tuple[Call, ...]:
+    """`[{name, kwargs}]`; only calls that change something are compared."""
+    if not isinstance(actions, list):
+        raise DataError("expected a list of actions", field="expected_outcome.actions")
+    calls = [_action(action) for action in actions]
+    if None in calls:
+        raise DataError("expected name and kwargs", field="expected_outcome.actions")
+    return changing([call for call in calls if call is not None])
+
+
+def _action(action: Any) -> Call | None:
+    if not isinstance(action, Mapping):
+        return None
+    arguments = action.get("kwargs", action.get("arguments"))
+    name = action.get("name")
+    if not isinstance(name, str) or not isinstance(arguments, Mapping):
+        return None
+    return Call(name, arguments)
+
+
+def changing(calls: Sequence[Call]) -> tuple[Call, ...]:
+    """The calls that change something; looking things up is not held against anybody."""
+    foreign = spec().foreign
+    return tuple(
+        call
+        for call in calls
+        if call.name not in foreign.reading_tools
+        and not call.name.startswith(foreign.reading_prefixes)
+    )
+
+
+def predicted_calls(
+    output: Mapping[str, Any],
+) -> tuple[tuple[Call, ...], tuple[str, ...]] | Malformed:
+    """`calls` or `actions`: each `{name, arguments|kwargs}`, `{function: …}` or `{tool: {…}}`."""
+    listed = output.get("calls", output.get("actions"))
+    if not isinstance(listed, list):
+        return Malformed("structure", 'no list of calls; expected {"calls": […]}')
+    calls, malformed = read_calls([_as_named(call) for call in listed])
+    return tuple(calls), tuple(malformed)
+
+
+def _as_named(call: Any) -> Any:
+    if not isinstance(call, Mapping) or "function" in call:
+        return call
+    if "kwargs" in call:
+        return {"name": call.get("name"), "arguments": call["kwargs"]}
+    if len(call) == 1 and "name" not in call:
+        ((name, arguments),) = call.items()
+        return {"name": name, "arguments": arguments}
+    return call

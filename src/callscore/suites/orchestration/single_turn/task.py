@@ -1,0 +1,192 @@
+"""`task: orchestration` in a case file: one case of other origin, scored like any other task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Case, Malformed, Message, Prompt, Reply, Tool
+from callscore.core.errors import DataError
+from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.core.measure import MALFORMED, Measure, undefined
+from callscore.core.task import Measured
+from callscore.suites.calls.parse import read_object
+from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
+from callscore.suites.orchestration.call.questions import METRIC, OFFERED
+from callscore.suites.orchestration.scenario.values import Call
+from callscore.suites.orchestration.single_turn import calls as call_forms
+from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
+
+VERDICT_WORDS: Mapping[str, tuple[str, ...]] = {METRIC: OFFERED}
+CALL_SLUGS = (
+    "orchestration.function_name_f1",
+    "orchestration.arguments_key_f1",
+    "orchestration.arguments_value_f1",
+    "orchestration.exact_calls",
+)
+GRAPH_SLUGS = (
+    "orchestration.plan_similarity",
+    "orchestration.node_f1",
+    "orchestration.edge_f1",
+    "orchestration.exact_plan",
+)
+SCORE = "orchestration.case_score"
+_ELSEWHERE = undefined("the case has no part of this kind")
+
+
+class ForeignReference(msgspec.Struct, frozen=True):
+    """What a case expects: calls, or a graph; `actions` are calls of which only changes count."""
+
+    calls: tuple[Call, ...] | None = None
+    graph: SubTasks | None = None
+    actions: bool = False
+    tools: Mapping[str, Tool] = {}
+
+
+class ForeignOutput(msgspec.Struct, frozen=True):
+    """What a model gave: calls with the malformed ones by name, or a graph."""
+
+    calls: tuple[Call, ...] = ()
+    malformed: tuple[str, ...] = ()
+    graph: SubTasks | None = None
+
+
+class OrchestrationTask:
+    """Calls with accepted values, action lists, graphs of sub-tasks."""
+
+    name = "orchestration"
+
+    def reference(self, case: Case) -> ForeignReference:
+        """The form is told by the keys of `expected_outcome`; raises DataError on any other."""
+        expected = case.expected_outcome
+        if "calls" in expected:
+            calls = call_forms.expected_calls(expected["calls"])
+            return ForeignReference(calls, tools=_tools(case.config.get("tools")))
+        if "actions" in expected:
+            calls = call_forms.expected_actions(expected["actions"])
+            return ForeignReference(calls, actions=True, tools=_tools(case.config.get("tools")))
+        graph = read_graph(expected)
+        if isinstance(graph, Malformed):
+            raise DataError(
+                "expected calls, actions, or nodes and edges; scenarios are scored by "
+                "`callscore orchestration score`",
+                field="expected_outcome",
+            )
+        return ForeignReference(graph=graph)
+
+    def prompt(self, case: Case) -> Prompt:
+        """The conversation, the tools, and the form of the answer."""
+        wanted = '{"calls": [{"name": …, "arguments": {…}}]}'
+        if "nodes" in case.expected_outcome:
+            wanted = '{"nodes": [{"id": 1, "text": …}], "edges": [["START", "1"], ["1", "END"]]}'
+        tools = msgspec.json.encode(case.config.get("tools", [])).decode()
+        said = case.transcript
+        turns = (
+            said
+            if isinstance(said, str)
+            else "\n".join(f"{turn.speaker or 'user'}: {turn.text}" for turn in said)
+        )
+        system = f"Tools: {tools}\nReturn one JSON object of the form {wanted}."
+        return Prompt((Message("system", system), Message("user", turns)))
+
+    def read(self, reference: ForeignReference, reply: Reply) -> ForeignOutput | Malformed:
+        """The model's calls or graph, or why it is neither."""
+        parsed = read_object(reply, "fenced")
+        if isinstance(parsed, Malformed):
+            return parsed
+        if reference.graph is not None:
+            graph = read_graph(parsed.value)
+            return graph if isinstance(graph, Malformed) else ForeignOutput(graph=graph)
+        found = call_forms.predicted_calls(parsed.value)
+        if isinstance(found, Malformed):
+            return found
+        calls, malformed = found
+        return ForeignOutput(call_forms.changing(calls) if reference.actions else calls, malformed)
+
+    def ask(self, reference: ForeignReference, output: ForeignOutput) -> Sequence[Question]:
+        """Argument values that only a judge can compare."""
+        if reference.calls is None:
+            return ()
+        return self._compared(reference, output, {}).undecided
+
+    def measure(
+        self, reference: ForeignReference, output: ForeignOutput | Malformed, verdicts: Verdicts
+    ) -> Measured:
+        """Name, key and value F1, or node and edge F1 with the graph similarity."""
+        slugs = CALL_SLUGS if reference.calls is not None else GRAPH_SLUGS
+        if isinstance(output, Malformed):
+            return Measured(_all(dict.fromkeys(slugs, MALFORMED)), (output.cause,))
+        if reference.calls is not None:
+            return self._measured_calls(reference, output, verdicts)
+        return _measured_graph(reference, output)
+
+    def _compared(
+        self, reference: ForeignReference, output: ForeignOutput, verdicts: Verdicts
+    ) -> CallMeasured:
+        def ask(question: Question) -> Verdict | None:
+            given = verdicts.get(Item(question.metric, question.item), ())
+            return given[-1] if given else None
+
+        due = reference.calls or ()
+        return measure_calls(output.calls, due, output.malformed, reference.tools, ask)
+
+    def _measured_calls(
+        self, reference: ForeignReference, output: ForeignOutput, verdicts: Verdicts
+    ) -> Measured:
+        found = self._compared(reference, output, verdicts)
+        open_values = bool(found.undecided)
+        exact = found.name == found.key == found.value == 1.0
+        values = (found.name, found.key, found.value, float(exact))
+        measures = dict(zip(CALL_SLUGS, map(_value, values), strict=True))
+        for slug in CALL_SLUGS[2:]:
+            measures[slug] = msgspec.structs.replace(measures[slug], approximate=open_values)
+        return Measured(_all(measures), ("undecided_values",) if open_values else ())
+
+
+def _measured_graph(reference: ForeignReference, output: ForeignOutput) -> Measured:
+    if reference.graph is None or output.graph is None:
+        return Measured(_all(dict.fromkeys(GRAPH_SLUGS, MALFORMED)), ("structure",))
+    found = measure_graph(output.graph, reference.graph)
+    values = (found.similarity, found.node_f1, found.edge_f1, float(found.exact))
+    measures = {
+        slug: msgspec.structs.replace(_value(value), approximate=found.lexical)
+        for slug, value in zip(GRAPH_SLUGS, values, strict=True)
+    }
+    return Measured(_all(measures), ("nodes_matched_by_words",) if found.lexical else ())
+
+
+def _value(value: float) -> Measure:
+    return Measure(value, value, 1.0)
+
+
+def _all(measures: Mapping[str, Measure]) -> Mapping[str, Measure]:
+    """Every slug of the task, those of the other form marked as not applying."""
+    found = {slug: measures.get(slug, _ELSEWHERE) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
+    return {**found, SCORE: _case_score(found)}
+
+
+def _tools(tools: Any) -> dict[str, Tool]:
+    found = {}
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, Mapping) and isinstance(tool.get("name"), str):
+            parameters = tool.get("parameters")
+            schema = parameters if isinstance(parameters, Mapping) else {}
+            found[tool["name"]] = Tool(tool["name"], "", schema)
+    return found
+
+
+def _case_score(measures: Mapping[str, Measure]) -> Measure:
+    """(name + key + value) / 3 for calls, the graph similarity for graphs        001 FC, C-117
+
+    A malformed answer is a failed generation: it scores 0, as failed plans do (C-118).
+    """
+    graph = measures[GRAPH_SLUGS[0]]
+    parts = [graph] if graph is not _ELSEWHERE else [measures[slug] for slug in CALL_SLUGS[:3]]
+    values = [part.value for part in parts if part.value is not None]
+    if len(values) < len(parts):
+        return _value(0.0)
+    score = _value(sum(values) / len(values))
+    approximate = any(part.approximate for part in parts)
+    return msgspec.structs.replace(score, approximate=approximate)

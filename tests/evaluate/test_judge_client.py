@@ -1,0 +1,87 @@
+"""The calls of judges: what they share with models, and how far they are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.run import Completed, Event, Limits, ModelSpec, Progress
+from callscore.engine.plan import EngineOptions
+from callscore.engine.shared_limits import SharedLimits
+from callscore.engine.shutdown import Shutdown
+from callscore.evaluate.judge_client import Billing, JudgeCalls
+from callscore.providers.scripted import ScriptedProvider
+from run_cases import work_for
+
+CALLS = 40
+
+
+def test_progress_is_told_now_and_then_and_at_the_end() -> None:
+    told: list[Event] = []
+
+    async def all_calls() -> None:
+        calls = JudgeCalls(None, Billing(on_event=told.append))
+        spec = ModelSpec("j", "scripted", "j", limits=Limits(CALLS))
+        provider = ScriptedProvider()
+        seat = calls.seat(spec, provider)
+        works = [work_for(number).call for number in range(CALLS)]
+        found = await asyncio.gather(*(seat.carry_out(provider, call) for call in works))
+        assert all(isinstance(settled, Answered) for settled in found)
+        calls.tell_progress()
+
+    asyncio.run(all_calls())
+    progress = [event for event in told if isinstance(event, Progress)]
+    assert sum(isinstance(event, Completed) for event in told) == CALLS
+    assert len(progress) < CALLS / 2
+    assert (progress[-1].done, progress[-1].total) == (CALLS, CALLS)
+
+
+def test_a_judge_waits_while_its_account_is_paused() -> None:
+    async def answered_after_s() -> float:
+        loop = asyncio.get_running_loop()
+        model = ModelSpec("m", "scripted", "m", api_key_env="KEY")
+        judge = ModelSpec("j", "scripted", "j", api_key_env="KEY")
+        calls, commons, provider = (
+            JudgeCalls(None),
+            SharedLimits.of(EngineOptions()),
+            ScriptedProvider(),
+        )
+        calls.begin(Shutdown(), commons)
+        began = loop.time()
+        commons.pause(model).hold(0.1, began, began)
+        await calls.seat(judge, provider).carry_out(provider, work_for(1).call)
+        return loop.time() - began
+
+    assert asyncio.run(answered_after_s()) >= 0.09
+
+
+def test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone() -> None:
+    async def settled() -> tuple[object, object]:
+        calls = JudgeCalls(None)
+        refused = ScriptedProvider(
+            lambda call, attempt: AttemptFailed("unauthorised", "bad key"), latency_s=0.02
+        )
+        good = ScriptedProvider()
+        first = calls.seat(ModelSpec("a", "scripted", "j", api_key_env="ONE"), refused)
+        second = calls.seat(ModelSpec("b", "scripted", "j", api_key_env="TWO"), good)
+        call = work_for(1).call
+        return await asyncio.gather(first.carry_out(refused, call), second.carry_out(good, call))
+
+    one, two = asyncio.run(settled())
+    assert isinstance(one, AttemptFailed)
+    assert isinstance(two, Answered)
+
+
+def test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call() -> None:
+    def broken(call: ProviderRequest, attempt: int) -> Answered:
+        raise OverflowError("int too large")
+
+    async def settled() -> object:
+        calls = JudgeCalls(None)
+        provider = ScriptedProvider(broken)
+        seat = calls.seat(ModelSpec("j", "scripted", "j"), provider)
+        return await seat.carry_out(provider, work_for(1).call)
+
+    found = asyncio.run(settled())
+    assert isinstance(found, AttemptFailed)
+    assert found.message == "the adapter of scripted failed: OverflowError"

@@ -1,0 +1,96 @@
+"""What examining takes, and whom it leaves in peace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from functools import reduce
+from itertools import permutations
+from operator import add
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from builders import qa_case, question
+from callscore.config.score import ScoreConfig
+from callscore.core.case import Case, Failed
+from callscore.core.judging import Judged, Question
+from callscore.embeddings.lexical import Lexical
+from callscore.evaluate.judging import JudgeRunner, Spent
+from callscore.evaluate.scoring_pass import ScoringPass, Sinks
+from callscore.judges.scripted import ScriptedJudge
+
+COMPARED = Question("translation.meaning_accuracy", "s1", "one text", "the same text")
+WORDED = Question("qa.evidence_backed_reasoning", "Q1", "a reason", offered=("vague",))
+
+
+def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> None:
+    costs = (0.1, 0.2, 0.3, 1e-9, 1e6)
+    sums = set()
+    for order in permutations(costs):
+        spent = Spent()
+        for cost in order:
+            spent.add(Judged((), cost_usd=cost), 1)
+        sums.add(spent.cost_usd)
+    one_by_one = {reduce(add, order) for order in permutations(costs)}
+    assert len(sums) == 1 and len(one_by_one) > 1
+
+
+def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
+    def word(asked: Question) -> str:
+        assert asked.text != "reason 3", "this one breaks"
+        return "vague"
+
+    cases, outputs = tmp_path / "cases.jsonl", tmp_path / "outputs.jsonl"
+    numbers = range(6)
+    form = [question(reason="another reason")]
+    cases.write_text("".join(json.dumps(qa_case(form, f"c{n}")) + "\n" for n in numbers))
+    answers = ({"questions": [question(reason=f"reason {n}")]} for n in numbers)
+    outputs.write_text(
+        "".join(
+            json.dumps({"case_id": f"c{n}", "model": "m", "output": answer}) + "\n"
+            for n, answer in enumerate(answers)
+        )
+    )
+    told: list[str] = []
+    sinks = Sinks(
+        on_result=lambda result: told.append(result.case_id),
+        examiner=JudgeRunner(ScriptedJudge(word), None),
+    )
+    tallying = ScoringPass(ScoreConfig(cases=[cases], outputs=[outputs]), sinks)
+    with closing(tallying), pytest.raises(AssertionError, match="this one breaks"):
+        tallying.finish()
+    assert told == ["c0", "c1", "c2"]
+
+
+def test_an_unknown_cost_is_no_cost_of_zero() -> None:
+    spent = Spent()
+    spent.add(Judged(()), 1)
+    assert spent.cost_usd is None
+
+
+def test_what_a_judge_took_counts_though_nothing_came_of_it() -> None:
+    spent = Spent()
+    spent.add(Judged((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1)
+    spent.add(Failed("judge", "N/A", 0.5, requests=2, input_tokens=20, output_tokens=10), 1)
+    assert (spent.requests, spent.input_tokens, spent.output_tokens) == (3, 30, 15)
+    assert (spent.cost_usd, spent.failed) == (0.75, 1)
+
+
+def test_sentences_are_compared_here_only_when_nobody_waits_for_an_answer() -> None:
+    async def examined() -> list[bool]:
+        judge, quiet = ScriptedJudge(lambda question: "vague"), asyncio.Event()
+        examiner = JudgeRunner(judge, Lexical())
+        examiner.until_quiet = quiet.wait
+        case = msgspec.convert(qa_case([question()]), type=Case)
+        worded = asyncio.create_task(examiner.examine(case, [WORDED]))
+        compared = asyncio.create_task(examiner.examine(case, [COMPARED]))
+        await asyncio.sleep(0.01)
+        before = [worded.done(), compared.done()]
+        quiet.set()
+        await compared
+        return before
+
+    assert asyncio.run(examined()) == [True, False]

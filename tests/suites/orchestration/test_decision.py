@@ -1,0 +1,118 @@
+"""FC, Reject or FAILED: hostile entries, unusual shapes, and the cell each step adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from callscore.suites.orchestration.decision.cells import cell
+from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.decision.reading import (
+    Called,
+    FailedAnswer,
+    Prediction,
+    Rejected,
+    read_answer,
+)
+from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.scenario.values import (
+    AWAITING,
+    VIOLATION,
+    Call,
+    CallsDue,
+    RejectionDue,
+)
+
+CALL = Call("book", {"day": 1})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"function": {"name": "book", "arguments": '{"day": 1}'}},
+        {"function": {"name": " book ", "arguments": {"day": 1}}},
+        {"name": "book", "arguments": '{"day": 1}'},
+    ],
+)
+def test_a_call_in_any_usual_shape(entry: dict[str, Any]) -> None:
+    assert read_answer(RecordedReply("", [entry])) == Called((CALL,))
+
+
+@pytest.mark.parametrize(
+    "tool_calls",
+    [
+        [{"function": {"arguments": "{}"}}],
+        [{"function": {"name": "", "arguments": "{}"}}],
+        [{"function": {"name": 3, "arguments": "{}"}}],
+        [{"function": None}],
+        ["book"],
+        [None],
+        [{"function": {"name": "book", "arguments": '{"a": 1, "a": 2}'}}],
+        [{"function": {"name": "book", "arguments": '{"a": NaN}'}}],
+    ],
+)
+def test_an_entry_that_is_no_call_is_failed(tool_calls: Any) -> None:
+    assert read_answer(RecordedReply("", tool_calls)) == FailedAnswer("malformed_call")
+
+
+@pytest.mark.parametrize("tool_calls", [None, {}, "book", 7, {"function": {"name": "book"}}])
+def test_calls_that_are_no_list_are_no_calls(tool_calls: Any) -> None:
+    assert read_answer(RecordedReply(None, tool_calls)) == FailedAnswer("empty_answer")
+
+
+def test_a_good_call_beside_a_bad_one_is_a_call_with_a_flag() -> None:
+    good = {"name": "book", "arguments": '{"day": 1}'}
+    answer = read_answer(RecordedReply("", [good, {"name": "pay", "arguments": "oops"}]))
+    assert answer == Called((CALL,), ("pay",), ("malformed_call",))
+
+
+def test_an_argument_named_like_a_status_is_an_argument() -> None:
+    entry = {"name": "book", "arguments": '{"AWAITING_USER_INPUT": "yes"}'}
+    assert isinstance(read_answer(RecordedReply("", [entry])), Called)
+
+
+def test_a_missing_answer_is_failed() -> None:
+    assert read_answer(None) == FailedAnswer("no_answer")
+
+
+DUE = CallsDue((CALL,), "book")
+
+
+@pytest.mark.parametrize(
+    ("due", "prediction", "expected"),
+    [
+        (DUE, Called((CALL,)), Confusion(fc_fc=1)),
+        (DUE, Rejected(AWAITING), Confusion(fc_reject=1)),
+        (DUE, FailedAnswer(""), Confusion(fc_failed=1)),
+        (RejectionDue(AWAITING), Called((CALL,)), Confusion(reject_fc=1)),
+        (RejectionDue(AWAITING), Rejected(AWAITING), Confusion(reject_same_type=1)),
+        (RejectionDue(AWAITING), Rejected(VIOLATION), Confusion(reject_other_type=1)),
+        (RejectionDue(AWAITING), FailedAnswer(""), Confusion(reject_failed=1)),
+    ],
+)
+def test_every_meeting_of_due_and_came_has_its_cell(
+    due: CallsDue | RejectionDue, prediction: Prediction, expected: Confusion
+) -> None:
+    assert cell(due, prediction) == expected
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["function", "name", "arguments", "x"]), inner, max_size=3
+        )
+    ),
+    max_leaves=10,
+)
+
+
+@given(ANYTHING, ANYTHING)
+def test_nothing_a_model_returns_makes_the_reader_raise(content: Any, tool_calls: Any) -> None:
+    assert isinstance(
+        read_answer(RecordedReply(content, tool_calls)), Called | Rejected | FailedAnswer
+    )
