@@ -140,9 +140,29 @@ def test_quick_answers_lift_every_restraint_at_once() -> None:
     assert concurrency.allowed == 2
     concurrency.answered(sent=0.0, now=0.5)
     assert concurrency.allowed == 64
-    concurrency.refused()
+    concurrency.timed_out()
     concurrency.answered(sent=0.0, now=0.5)
     assert concurrency.allowed == 32
+
+
+def test_a_few_refusals_that_a_proxy_hands_on_do_not_bring_it_to_a_halt() -> None:
+    concurrency = NearbyConcurrency(16, soon_s=0.0)
+    now = 0.0
+    for number in range(600):
+        now += 0.4 / concurrency.allowed
+        if number % 20 == 19:
+            concurrency.refused()
+        else:
+            concurrency.answered(now - 0.4, now)
+    assert concurrency.allowed >= 8
+
+
+def test_where_half_of_a_round_is_refused_less_is_asked() -> None:
+    concurrency = NearbyConcurrency(16, soon_s=60.0)
+    concurrency.answered(sent=0.0, now=0.5)
+    for _ in range(16):
+        concurrency.refused()
+    assert concurrency.allowed == 8
 
 
 @pytest.mark.parametrize("concurrency", [NearbyConcurrency(1, 0.0), Concurrency(1)])

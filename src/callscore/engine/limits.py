@@ -74,10 +74,14 @@ class Concurrency:
         self._end_of_round()
 
     def refused(self) -> None:
-        """A call was refused for the sake of the provider's limits, or timed out."""
+        """A call was refused for the sake of the provider's limits."""
         self._results += 1
         self._refused += 1
         self._end_of_round()
+
+    def timed_out(self) -> None:
+        """A call took too long: to be asked for less is all that can be done about that, too."""
+        self.refused()
 
     def _end_of_round(self) -> None:
         if self._results < self.allowed:
@@ -93,7 +97,9 @@ class NearbyConcurrency:
 
     It begins low. Where the ceiling's worth of calls would be answered soon even one after the
     other, all are allowed at once. Else the number is doubled for a round, and stays so only if
-    more was answered a second; if not, it is tried again some rounds later.
+    more was answered a second; if not, it is tried again some rounds later. A timeout halves it at
+    once, refusals where they are half of a round or more: a proxy on this machine hands on those of
+    the provider behind it.
     """
 
     def __init__(self, ceiling: int, soon_s: float) -> None:
@@ -102,7 +108,7 @@ class NearbyConcurrency:
         self.allowed = min(FIRST_NEARBY, ceiling)
         """Calls at once that are allowed now."""
         self._began: float | None = None
-        self._results = 0
+        self._results = self._refused = 0
         self._rate = 0.0
         """Answers a second with as many calls as are known to be useful."""
         self._useful: int | None = None
@@ -117,15 +123,26 @@ class NearbyConcurrency:
         self._results += 1
         if self._results < ROUNDS_OF * self.allowed:
             return
-        rate = self._results / max(now - self._began, HARDLY_ANYTHING)
-        self._began, self._results = now, 0
+        rate = (self._results - self._refused) / max(now - self._began, HARDLY_ANYTHING)
+        self._began, self._results, self._refused = now, 0, 0
         self._end_of_round(rate)
 
     def refused(self) -> None:
-        """A call was refused for the sake of the server's limits, or timed out."""
+        """A call was refused for the sake of the server's limits."""
         self._soon_s = 0.0  # its first answers were quicker than those that followed
+        self._results += 1
+        self._refused += 1
+        if self._refused >= HALF * ROUNDS_OF * self.allowed:
+            self._halve()
+
+    def timed_out(self) -> None:
+        """A call took too long: the server has more than it can do."""
+        self._soon_s = 0.0
+        self._halve()
+
+    def _halve(self) -> None:
         self.allowed = max(1, self.allowed // 2)
-        self._began, self._results, self._useful = None, 0, None
+        self._began, self._results, self._refused, self._useful = None, 0, 0, None
         self._rounds_to_wait = ROUNDS_TO_WAIT
 
     def _end_of_round(self, rate: float) -> None:

@@ -154,7 +154,7 @@ class RetryingClient:
         if failure.kind == "timeout":
             # Whoever answers too late is asked for too much at once, as with a 429.
             lane.count_timeout()
-            lane.gate.concurrency.refused()
+            lane.gate.concurrency.timed_out()
         if failure.kind not in SHARED:
             return
         lane.gate.concurrency.refused()
