@@ -13,7 +13,7 @@ from callscore.core.case import Case, JsonObject
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
 from callscore.metrics.text import n1
-from callscore.suites.calls.asked import texts
+from callscore.suites.calls.answer_spec import texts
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
     KEYWORDS,
@@ -62,12 +62,11 @@ def may_contradict(case: Case, reference: object) -> bool:
     config = case.config
     if config and not config.keys() <= CONFIG_KEYS:
         return True
-    kind = type(reference)
-    if kind is EntityReference:
-        return NOT_CONFIGURED in reference.flags  # type: ignore[attr-defined]  # of this kind
-    if kind is TextReference:
+    if isinstance(reference, EntityReference):
+        return NOT_CONFIGURED in reference.flags
+    if isinstance(reference, TextReference):
         return bool(config.get("required_fields"))
-    return kind is TranslationReference
+    return isinstance(reference, TranslationReference)
 
 
 def contradictions(case: Case, reference: object) -> Iterator[DataError]:

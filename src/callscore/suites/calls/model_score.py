@@ -135,9 +135,7 @@ def _undecided_gates(
 
 def _is_undecided(slug: str, tally: TaskTally, metrics: Mapping[str, MetricScore]) -> bool:
     row = tally.metrics.get(slug)
-    if row is None:
-        return True
-    if row.estimated:
+    if row is None or row.estimated:
         return True
     return metrics[slug].value is None and bool(row.undecided or row.absent)
 

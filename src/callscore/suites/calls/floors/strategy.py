@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ class Floor(NamedTuple):
     strategy: str | None
 
 
-class FloorTally:
+class FloorTally(ABC):
     """Adds up what the references of a task's cases say, one after the other."""
 
     @property
@@ -33,13 +34,13 @@ class FloorTally:
         """PASS_FAIL questions that people failed, of all; only QA has any."""
         return 0, 0
 
+    @abstractmethod
     def add(self, reference: Any) -> None:
         """Count one case by the reference of its task."""
-        raise NotImplementedError
 
+    @abstractmethod
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
         """The rows of every strategy over all cases so far."""
-        raise NotImplementedError
 
 
 def best(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:

@@ -15,7 +15,7 @@ class Floors:
     """What trivial answers would score on the cases added so far        C-135
 
     Of a large data set every k-th case of a task is counted, some `ENOUGH` in all: floors are
-    known to a hundredth then, and cost no time.
+    known to a hundredth then, and cost no time. The strategy says so.
     """
 
     def __init__(self, settings: Settings, cases: int = 0) -> None:
@@ -38,11 +38,16 @@ class Floors:
     def found(self) -> Mapping[str, Floor]:
         """The floor of every task that has a case."""
         return {
-            task: best(tally.strategies(formula), formula)
+            task: self._labelled(best(tally.strategies(formula), formula))
             for task, tally in self._tallies.items()
             if tally is not None
             for formula in (formula_for(task, self._settings),)
         }
+
+    def _labelled(self, floor: Floor) -> Floor:
+        if self._step == 1 or floor.strategy is None:
+            return floor
+        return floor._replace(strategy=f"{floor.strategy} (1 of {self._step} cases counted)")
 
     @property
     def failures(self) -> tuple[int, int]:
