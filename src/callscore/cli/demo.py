@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.printing import say
+from callscore.cli.safe_echo import say
 
 TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and verdicts"
 

@@ -1,4 +1,4 @@
-"""The shortest way out, for interrupts before the command has begun and while it ends."""
+"""Exit at once on an interrupt that comes before a command has begun, or while it ends."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ INTERRUPTED = 130
 
 
 def leave_at_once(*_: object) -> None:
-    """End here: what was kept is on the disk, and what is half written has no name yet."""
+    """Exit with 130; stored replies are on disk, and unfinished files have no name yet."""
     os.write(2, b"error: interrupted\n")
     os._exit(INTERRUPTED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from callscore.cli.printing import say
+from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
 from callscore.config.choices import default_embedder, judge_choice

@@ -15,8 +15,8 @@ from types import TracebackType
 import click
 
 from callscore.cli.broken_pipe import ignore_broken_pipe
-from callscore.cli.leaving import INTERRUPTED, leave_at_once
-from callscore.cli.printing import say
+from callscore.cli.fast_exit import INTERRUPTED, leave_at_once
+from callscore.cli.safe_echo import say
 from callscore.cli.trust import asked_at_the_terminal
 from callscore.core.consent import answered_by
 from callscore.core.errors import CallscoreError, StoreError
@@ -127,7 +127,7 @@ def _run_command() -> None:
 
 
 def _interrupt(*_: object) -> None:
-    """Stop as tidily as can be; whoever asks once more while that goes on has the last word."""
+    """Shut down in order; a second interrupt meanwhile exits at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave_at_once)
     raise KeyboardInterrupt

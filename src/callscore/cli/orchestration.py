@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from callscore.cli.printing import say
+from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
 

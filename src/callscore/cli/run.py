@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from callscore.cli.printing import say
+from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:

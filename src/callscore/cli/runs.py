@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.printing import say
+from callscore.cli.safe_echo import say
 
 FILE = click.Path(path_type=Path)
 

@@ -1,4 +1,4 @@
-"""Everything that commands print goes through here: no text speaks to the terminal (S-19)."""
+"""Prints text of commands without control characters, wherever the text comes from (S-19)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Print lines without control characters and direction marks, whoever wrote them."""
+    """Print lines without control characters and direction marks."""
     from callscore.report.safe_text import harmless  # few commands say anything before they end
 
     click.echo("\n".join(map(harmless, text.split("\n"))), err=err)

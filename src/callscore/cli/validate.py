@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from callscore.cli.printing import say
+from callscore.cli.safe_echo import say
 
 
 @click.command()

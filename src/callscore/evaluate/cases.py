@@ -23,7 +23,7 @@ from callscore.store.records import (
     read_emotion_names,
 )
 from callscore.suites import catalog
-from callscore.suites.calls.asked import EmotionsOfData
+from callscore.suites.calls.answer_spec import EmotionsOfData
 from callscore.suites.calls.contradictions import (
     contradictions,
     may_contradict,

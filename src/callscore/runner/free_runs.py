@@ -12,7 +12,7 @@ from callscore.runner.models import ModelHandle
 from callscore.runner.prompts import call_of
 from callscore.runner.scenario_replies import ScenarioReplies, StepReply, answer_of
 from callscore.runner.scenarios import ScenarioSet, StoredAnswers, as_asked
-from callscore.suites.orchestration.free_running import FreeRun, own_case_id
+from callscore.suites.orchestration.free_run import FreeRun, own_case_id
 from callscore.suites.orchestration.scenario.recording import Recording
 from callscore.suites.orchestration.scenario.values import Scenario
 

@@ -16,7 +16,7 @@ from callscore.runner.scenarios import ScenarioAnswers, ScenarioSet
 from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration.call.questions import Recorded
 from callscore.suites.orchestration.extension import progress_rate, repeated_runs
-from callscore.suites.orchestration.free_running import is_right
+from callscore.suites.orchestration.free_run import is_right
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.result import About
 from callscore.suites.orchestration.result_format import key_metrics

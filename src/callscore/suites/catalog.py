@@ -13,7 +13,7 @@ from callscore.core.scorecard import TemplateRow
 from callscore.core.task import Task
 from callscore.suites.calls import catalog as calls
 from callscore.suites.calls import formula as calls_formula
-from callscore.suites.calls.asked import EmotionsOfData, no_data_set
+from callscore.suites.calls.answer_spec import EmotionsOfData, no_data_set
 from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.template import template as calls_template

@@ -7,7 +7,7 @@ from typing import Any
 
 from callscore.core.errors import DataError
 from callscore.core.task import Task
-from callscore.suites.calls.asked import EmotionsOfData, no_data_set
+from callscore.suites.calls.answer_spec import EmotionsOfData, no_data_set
 from callscore.suites.calls.benchmarks import words as benchmarks
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.qa import task as qa

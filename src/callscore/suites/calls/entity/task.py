@@ -13,7 +13,7 @@ from callscore.core.measure import ABSENT, MALFORMED
 from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
-from callscore.suites.calls.asked import texts
+from callscore.suites.calls.answer_spec import texts
 from callscore.suites.calls.entity import measures as formulas
 from callscore.suites.calls.entity.configured import configured_list
 from callscore.suites.calls.entity.fast_parse import FORM

@@ -12,7 +12,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import TOLERANCE
 from callscore.core.task import Measured
-from callscore.suites.calls.asked import asked_questions
+from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import build_prompt

@@ -14,7 +14,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import holds
 from callscore.core.task import Measured
-from callscore.suites.calls.asked import (
+from callscore.suites.calls.answer_spec import (
     EmotionsOfData,
     asked_emotions,
     asked_fields,

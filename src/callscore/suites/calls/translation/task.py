@@ -12,7 +12,7 @@ from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
-from callscore.suites.calls.asked import asked_sentences
+from callscore.suites.calls.answer_spec import asked_sentences
 from callscore.suites.calls.items import match
 from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import UNASKED, build_prompt
