@@ -35,7 +35,8 @@ docs: $(VENV)/.ready                ## write the generated pages of the referenc
 
 lock:                             ## needs uv; pins with hashes and without index addresses
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-	  --no-emit-index-url --group dev pyproject.toml -o requirements.lock
+	  --no-emit-index-url --group dev --extra arrow --extra excel --extra import --extra redact \
+	  --extra sign pyproject.toml -o requirements.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
