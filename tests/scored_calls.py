@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class ScoredCalls(NamedTuple):
     """A card and what lies behind it."""
 
     card: Scorecard
-    contributions: dict[str, Contributions]
+    contributions: Mapping[str, Contributions]
     config: ScoreConfig
 
     def shape(self, model: ModelScore) -> ModelShape:

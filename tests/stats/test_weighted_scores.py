@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -100,14 +99,17 @@ def test_groups_of_calls_add_up_to_the_same_card(tmp_path: Path) -> None:
     assert_the_card(random_evaluation(3, tmp_path), most=5)
 
 
-def random_evaluation(seed: int, folder: Path, **config: Any) -> ScoredCalls:
+def random_evaluation(seed: int, folder: Path) -> ScoredCalls:
     dice = Random(seed)
     cases, outputs, verdicts = dataset(dice, per_task=12)
     for case in cases:  # a call goes through several tasks
         case["call_id"] = dice.choice((f"call-{dice.randint(1, 20)}", dice.randint(1, 5)))
-    files = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
-    paths = {name: (written(folder, name, records),) for name, records in files.items()}
-    return score_with_contributions(ScoreConfig(**paths, **config))
+    config = ScoreConfig(
+        (written(folder, "cases", cases),),
+        (written(folder, "outputs", outputs),),
+        (written(folder, "verdicts", verdicts),),
+    )
+    return score_with_contributions(config)
 
 
 @pytest.mark.parametrize("name", ["entity_harper_asr_output", "translation_xrisawoz"])
