@@ -1,4 +1,4 @@
-"""Where the checks of a run go beside the exit code: JUnit XML, GitHub's annotations and summary."""
+"""Where the checks of a run go beside its exit code: JUnit XML, annotations, the job summary."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> No
             file.write(junit_xml(checks, name))
     if os.environ.get("GITHUB_ACTIONS") != "true" or not checks:
         return
-    from callscore.report.github import annotations, checks_markdown
+    from callscore.report.github import annotation_lines, checks_markdown
 
-    for line in annotations(checks):
+    for line in annotation_lines(checks):
         say(line, err=True)
     add_to_job_summary(checks_markdown(checks))
 

@@ -17,7 +17,7 @@ WORDS: Mapping[CheckStatus, str] = {
 }
 
 
-def annotations(checks: Sequence[Check]) -> list[str]:
+def annotation_lines(checks: Sequence[Check]) -> list[str]:
     """One workflow command for every check that is not passed."""
     commands = {"failed": "error", "undecided": "warning"}
     return [
