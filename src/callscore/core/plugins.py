@@ -1,45 +1,56 @@
-"""What installed packages add to Callscore, found through their entry points."""
+"""Extensions: what other installed packages offer through entry points.
+
+A package names its object in `pyproject.toml`, under one of these groups:
+
+callscore.suites      a Suite
+callscore.tasks       a Task that joins a suite
+callscore.providers   a function from a ModelSpec to a Provider
+callscore.judges      a function without arguments that returns a Judge
+callscore.reports     a report format
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from callscore.core.errors import UsageError
+from callscore.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+Group = Literal[
+    "callscore.suites",
+    "callscore.tasks",
+    "callscore.providers",
+    "callscore.judges",
+    "callscore.reports",
+]
 
-def plugin_names(group: str) -> list[str]:
-    """The names that packages announce in a group (`callscore.reports`), sorted."""
-    return sorted(_entry_points(group))
+
+def plugin_names(group: Group) -> Sequence[str]:
+    """The names that installed packages offer in a group, sorted."""
+    return sorted({entry.name for entry in _entries(group)})
 
 
-def load_plugin(group: str, name: str) -> Any:
-    """What a package announces under a name; UsageError where it is missing or does not load."""
-    entry = _entry_points(group).get(name)
-    if entry is None:
-        raise UsageError(f"{name!r}: no installed package announces it in {group}")
+def load_plugin(group: Group, name: str) -> Any:
+    """The object that a package offers under a name.
+
+    Raises ConfigError if no package or more than one offers it, or if it cannot be imported.
+    """
+    found = {entry.value: entry for entry in _entries(group) if entry.name == name}
+    if not found:
+        raise ConfigError(f"{name!r}: no installed package offers it in the group {group}")
+    if len(found) > 1:
+        raise ConfigError(f"{name!r} is offered by several packages: {', '.join(sorted(found))}")
+    (entry,) = found.values()
     try:
         return entry.load()
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"{name!r} of {_package(entry)} cannot be loaded: {error}") from error
+        raise ConfigError(f"{name!r}: {entry.value} cannot be imported: {error}") from error
 
 
-def _entry_points(group: str) -> dict[str, EntryPoint]:
-    """By name; two packages that announce the same name are refused: neither is the right one."""
-    from importlib.metadata import entry_points  # most commands need none
+def _entries(group: Group) -> Sequence[EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and most runs need no plugin
 
-    found: dict[str, EntryPoint] = {}
-    for entry in entry_points(group=group):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise UsageError(
-                f"{entry.name!r} in {group} is announced by {_package(other)} and by "
-                f"{_package(entry)}; expected one of them to be uninstalled"
-            )
-    return found
-
-
-def _package(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else entry.value
+    return list(entry_points(group=group))

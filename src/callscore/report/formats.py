@@ -7,15 +7,16 @@ from importlib import import_module
 
 from callscore.core.errors import UsageError
 from callscore.core.nearest import nearest
-from callscore.core.plugins import load_plugin, plugin_names
+from callscore.core.plugins import Group, load_plugin, plugin_names
 from callscore.report.source import ReportFormat
 
-GROUP = "callscore.reports"
-"""The entry point group in which a package announces a `ReportFormat`."""
+GROUP: Group = "callscore.reports"
+"""The entry point group in which a package offers a `ReportFormat`."""
 
 BUILT_IN: Mapping[str, str] = {
     "csv": "callscore.report.csv",
     "json": "callscore.report.json",
+    "junit": "callscore.report.junit",
 }
 """By name, the module that has the format as `FORMAT`; imported when it is asked for."""
 
