@@ -90,7 +90,9 @@ class FormMaker(RecordMaker):
             for evaluation in read_evaluations(_source(path), form):
                 call_id = evaluation.call_id
                 if call_id in self._evaluations:
-                    self._notes.append(f"call {call_id!r}: of several evaluations the first is used")
+                    self._notes.append(
+                        f"call {call_id!r}: of several evaluations the first is used"
+                    )
                 self._evaluations.setdefault(call_id, evaluation)
 
     def record(self, call: Conversation) -> dict[str, Any] | None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from call_files import CALL, EVERY_FORMAT, EXPECTED, WITH_TIMES, contact_lens, dumps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from call_files import CALL, EVERY_FORMAT, EXPECTED, WITH_TIMES, contact_lens, dumps
 from callscore.core.errors import CallscoreError, DataError
 from callscore.importers.assemble import Context
 from callscore.importers.catalog import FORMATS, detect, read

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from call_files import csv_turns, dumps
 
+from call_files import csv_turns, dumps
 from callscore.core.errors import DataError
 from callscore.importers.forms.arithmetic import hidden_questions, total
 from callscore.importers.forms.confusion import confusion, mark_of
@@ -98,7 +98,13 @@ def aws_form(mode: str = "QUESTION_ONLY") -> dict[str, Any]:
                                     },
                                 }
                             },
-                            {"Question": {"Title": "Remarks", "RefId": "q5", "QuestionType": "TEXT"}},
+                            {
+                                "Question": {
+                                    "Title": "Remarks",
+                                    "RefId": "q5",
+                                    "QuestionType": "TEXT",
+                                }
+                            },
                         ],
                     }
                 },
@@ -202,7 +208,7 @@ def table(rows: list[list[Any]]) -> Source:
 
 
 TABLE = [
-    ["Section", "Question ID", "Question", "Weight", "Options", "Critical", "NA allowed", "Condition"],
+    ["Section", "ID", "Question", "Weight", "Options", "Critical", "NA allowed", "Condition"],
     ["Opening", "greet", "Greeting given?", "2", "Yes=5; No=0; N/A", "", "yes", ""],
     ["Opening", "verify", "Identity verified?", "3", "Yes/No", "yes", "", ""],
     ["Body", "solve", "Issue solved?", "5", "Fully=5; Partly=2; Not=0", "", "", "verify=Yes"],
@@ -266,8 +272,8 @@ def test_an_automatic_fail_zeroes_the_form_or_one_section() -> None:
 def test_genesys_weights_groups_and_fails_on_a_kill_question() -> None:
     form = form_of(GENESYS)
     good = total(form, {"k1": 2, "k2": 1, "t1": 4})
-    # groups are averaged over their questions: (100 + 33.3) / 2 · 0.6 + 100 · 0.4
-    assert good.percent == pytest.approx(0.6 * (100 + 100 / 3) / 2 + 40)
+    # 3 of 5 points in a group of weight 60, 4 of 4 in a group of weight 40
+    assert good.percent == pytest.approx(0.6 * 60 + 0.4 * 100)
     assert good.critical_percent == pytest.approx(100 / 3)
     killed = total(form, {"k1": 0, "k2": 3, "t1": 4})
     assert killed.percent == 0 and killed.failed_by == ["k1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -60,13 +61,10 @@ def _form_percent(form: Form, sections: Sequence[SectionTotal], marks: Marks) ->
     ]
     if not applying:
         return None
-    if form.mode == "section_weights":
+    if form.mode in ("section_weights", "section_points"):
         weights = [_weight(section.weight) for _, section in applying]
-        parts = [
-            weight * (one.percent or 0.0)
-            for weight, (one, _) in zip(weights, applying, strict=True)
-        ]  # noqa: E501
-        return math.fsum(parts) / math.fsum(weights)
+        percents = [one.percent or 0.0 for one, _ in applying]
+        return math.fsum(map(operator.mul, weights, percents)) / math.fsum(weights)
     if form.mode == "question_weights":
         kept = [
             question
@@ -102,7 +100,7 @@ def _section_total(section: Section, form: Form, marks: Marks) -> SectionTotal:
 def _section_percent(
     form: Form, scored: Sequence[FormQuestion], marks: Marks, earned: float, possible: float
 ) -> float | None:
-    if form.mode == "points":
+    if form.mode in ("points", "section_points"):
         return 100 * earned / possible
     if form.mode == "section_weights":
         shares = [100 * (marks[one.id] or 0.0) / one.max_score for one in scored]

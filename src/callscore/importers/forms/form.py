@@ -8,8 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 Kind = Literal["single", "multi", "number", "text"]
-Mode = Literal["question_weights", "section_weights", "points"]
-"""How a vendor adds up: weighted questions, weighted sections, or plain points."""
+Mode = Literal["question_weights", "section_weights", "section_points", "points"]
+"""How a vendor adds up: weighted questions (Amazon Connect), weighted sections of equal questions
+(Amazon Connect), weighted sections of points (Genesys), or plain points (Google)."""
 YES = frozenset({"yes", "y", "pass", "passed", "true", "met", "ja", "sí", "si", "oui", "sim", "예"})
 NO = frozenset({"no", "n", "fail", "failed", "false", "not met", "nein", "non", "não", "아니오"})
 NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "n.a.", "-", "nicht zutreffend"})

@@ -259,7 +259,7 @@ def _genesys_form(form: _GenesysForm) -> Form:
         )
         for group in form.question_groups
     ]
-    mode: Mode = "section_weights" if weighted else "points"
+    mode: Mode = "section_points" if weighted else "points"
     return Form(form.id, form.name, sections, mode, "genesys", notes)
 
 
