@@ -51,9 +51,7 @@ def rank_bands(bands: Sequence[Band]) -> Html:
             )
             for tick in ticks
         ],
-        label(
-            (scale.start + scale.end) / 2, bottom + 33, "Rank by quality", "soft small", "middle"
-        ),
+        label(middle, bottom + 33, "Rank by quality", "soft small", "middle"),
         [_lane(band, scale, TOP + LANE * (place + 0.5)) for place, band in enumerate(bands)],
     )
 
