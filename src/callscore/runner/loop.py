@@ -176,7 +176,7 @@ def _affordable(plan: Workload, first: Sequence[Trial]) -> Iterator[Trial]:
     for trial in first:
         price = trial.spec.price
         if budget is not None and price is not None:
-            call = trial.provider.call(trial.prompt, 1)
+            call = trial.provider.request(trial.prompt, 1)
             spent += price.of(call.input_tokens, call.max_output_tokens)
             if spent > budget:
                 return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -83,7 +85,16 @@ def _header(prepared: Prepared) -> RunHeader:
         config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
         dataset_hash=prepared.survey.digest,
         total=sum(_total(prepared, model) for model in prepared.models),
+        eval_file=_relative_to_store(config.path, config.store),
     )
+
+
+def _relative_to_store(path: Path, store: Path) -> str:
+    """A path that still leads to the file where both were moved together."""
+    try:
+        return os.path.relpath(path.absolute(), store.absolute().parent)
+    except ValueError:  # on another drive
+        return str(path.absolute())
 
 
 def changes(prepared: Prepared) -> Changed | None:

@@ -160,7 +160,11 @@ class RunScoring:
         self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
         if config.cases:
             config.scoring.check()
-            sinks = msgspec.structs.replace(self._outlets, examiner=self._examiner)
+            sinks = msgspec.structs.replace(
+                self._outlets,
+                examiner=self._examiner,
+                on_case=self._prepared.options.on_case,
+            )
             self._tallying = ScoringPass(config.scoring, sinks, self._source)
             self._stack.callback(self._tallying.close)
         if self._prepared.sets:
