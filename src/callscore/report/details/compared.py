@@ -13,8 +13,10 @@ ECHOED = frozenset({"max_score", "type", "text", "source_text", "question"})
 """Fields of a listed object that repeat the question, not the answer."""
 REPEATED = frozenset({"full_translation", "valid_entity_set"})
 """Fields that say again what other fields of the outcome or the settings say."""
-SHORT = 40
-"""A value up to so many characters is right or wrong; a longer one is for reading."""
+SHORT, MOST_WORDS = 40, 2
+"""A value up to so many characters and words is right or wrong; a longer one is for reading."""
+GRADED = "SCORE"
+"""A question of this type allows a margin: another mark is not wrong for that alone (C-30)."""
 MOST_ROWS = 400
 
 
@@ -89,7 +91,15 @@ def _listed_rows(label: str, value: Any, found: Sequence[Any]) -> Iterator[Compa
         own = str(entry.get(key))
         wanted = {name: part for name, part in entry.items() if name != key and name not in ECHOED}
         answers = [mapping(known.get(own)) for known in by_id]
-        yield from _object_rows(f"{label} {own} · ", wanted, answers)
+        for row in _object_rows("", wanted, answers):
+            if entry.get("type") == GRADED:
+                row = row._replace(given=[_ungraded(field) for field in row.given])
+            name = f"{label} {own}" if len(wanted) == 1 else f"{label} {own} · {row.label}"
+            yield row._replace(label=name)
+
+
+def _ungraded(field: Field | None) -> Field | None:
+    return field if field is None or field.same is not False else field._replace(same=None)
 
 
 def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> Compared:
@@ -117,7 +127,7 @@ def _field(expected: Any, found: Any) -> Field | None:
     if found is None:
         return Field("n/a", same=True) if expected is None else None
     told, wanted = shown(found), shown(expected)
-    if len(wanted) > SHORT:
+    if len(wanted) > SHORT or len(wanted.split()) > MOST_WORDS:
         return Field(told)
     return Field(told, same=told.casefold() == wanted.casefold())
 

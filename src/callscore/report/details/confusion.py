@@ -57,7 +57,7 @@ class Sentiments(Confusion):
 
 def _labels(outcome: Mapping[str, Any]) -> Mapping[str, str]:
     return {
-        str(sentence.get("sentence_id")): str(sentence.get("label"))
+        str(sentence.get("sentence_id")): str(sentence.get("label") or NOTHING)
         for sentence in objects(outcome.get("sentiment"))
     }
 

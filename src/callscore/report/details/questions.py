@@ -18,7 +18,7 @@ class QuestionCount(msgspec.Struct):
     asked: int = 0
     agreed: int = 0
     false_pass: int = 0
-    """Marked above the human, where the human gave zero."""
+    """Full marks, where the human gave zero (C-35)."""
     false_fail: int = 0
     """Marked zero, where the human gave full marks."""
     not_applicable: int = 0
@@ -48,7 +48,9 @@ class Question(msgspec.Struct):
 class Questions:
     """Counts every question of every QA case."""
 
-    def __init__(self) -> None:
+    def __init__(self, margin: float = 0.0) -> None:
+        self._margin = margin
+        """Marks of a SCORE question agree within this share of its maximum (C-30)."""
         self._found: dict[tuple[str, str], Question] = {}
 
     def add(self, case: ReadCase) -> None:
@@ -68,7 +70,7 @@ class Questions:
                 if read.answer.result.status in ("error", "not_run"):
                     continue
                 count = question.models.setdefault(read.answer.model, QuestionCount())
-                _count(count, expected, _mark_of(read.given, number))
+                _count(count, expected, _mark_of(read.given, number), self._margin)
 
     def worst_first(self) -> Sequence[Question]:
         """Every question, the one with the least agreement first."""
@@ -83,7 +85,10 @@ def _mark_of(given: Mapping[str, Any] | None, number: str) -> Mapping[str, Any] 
 
 
 def _count(
-    count: QuestionCount, expected: Mapping[str, Any], mark: Mapping[str, Any] | None
+    count: QuestionCount,
+    expected: Mapping[str, Any],
+    mark: Mapping[str, Any] | None,
+    margin: float,
 ) -> None:
     count.asked += 1
     if mark is None:
@@ -94,10 +99,11 @@ def _count(
         count.agreed += wanted is found
         count.not_applicable += wanted is not found
         return
-    full = _number(expected.get("max_score"))
-    count.agreed += abs(wanted - found) <= SAME
-    count.false_pass += wanted == 0 and found > 0
-    count.false_fail += found == 0 and full is not None and wanted >= full > 0
+    full = _number(expected.get("max_score")) or 0.0
+    allowed = margin * full if expected.get("type") == "SCORE" else 0.0
+    count.agreed += abs(wanted - found) <= allowed + SAME
+    count.false_pass += wanted == 0 and found >= full > 0
+    count.false_fail += found == 0 and wanted >= full > 0
 
 
 def _number(value: Any) -> float | None:

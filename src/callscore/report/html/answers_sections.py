@@ -36,9 +36,9 @@ def questions_section(questions: Sequence[Question], models: Sequence[str]) -> H
     ]
     left = len(questions) - len(shown)
     note = (
-        "Share of calls in which the mark is the human's, worst first. False pass: marks where the "
-        "human gave zero. False fail: zero where the human gave full marks. N/A: only one of the "
-        "two says that the question does not apply."
+        "Share of calls in which the mark agrees with the human's, worst first. False pass: full "
+        "marks where the human gave zero. False fail: zero where the human gave full marks. N/A: "
+        "only one of the two says that the question does not apply."
     )
     more = tag("p", f"{show_count(left, 'more question')} not shown.", class_="note")
     found = table(headings, rows, "Agreement by question", "questions")

@@ -238,7 +238,9 @@ def _provenance(card: Scorecard, provenance: Provenance) -> Iterator[tuple[str, 
         )
     if provenance.weights:
         yield "Weights", ", ".join(f"{key} {value:g}" for key, value in provenance.weights.items())
-    yield from provenance.versions.items()
+    if provenance.versions:
+        packages = (f"{package} {version}" for package, version in provenance.versions.items())
+        yield "Versions", ", ".join(packages)
 
 
 def _files(provenance: Provenance) -> Html | None:

@@ -133,11 +133,11 @@ def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
         if span.end > len(said):
             break
         who = dict.fromkeys(f"{name(quote.who)} {plain(quote.about, 40)}" for quote in span.quotes)
-        kind = "gold" if any(quote.who == GOLD for quote in span.quotes) else None
+        kind = " ".join(sorted({"gold" if quote.who == GOLD else "model" for quote in span.quotes}))
         told = "; ".join(list(who)[:8])
         parts += [
             said[at : span.start],
-            tag("mark", said[span.start : span.end], title=told, class_="gold" if gold else None),
+            tag("mark", said[span.start : span.end], title=told, class_=kind),
         ]
         at = span.end
     parts.append(said[at:])
@@ -173,10 +173,14 @@ def _answers(case: ReadCase, place: int) -> Html:
 
 def _comparison(case: ReadCase) -> Html:
     rows = compared(case.expected, [read.given for read in case.answers])
+    asked = {
+        f"questions {one.get('question_id')} · score": str(one.get("question", ""))
+        for one in objects(case.view.case.config.get("questions"))
+    }
     headings = ["Field", "Expected", *(_heading(read, case) for read in case.answers)]
     return table(
         headings,
-        [_compared_row(one) for one in rows],
+        [_compared_row(one, asked.get(one.label, "")) for one in rows],
         f"Expected and given, {plain(case.view.case.id, 80)}",
         "compared",
     )
@@ -198,10 +202,11 @@ def _reasons(read: ReadAnswer) -> list[str]:
     return list(dict.fromkeys([*result.reasons, *result.flags, *error]))
 
 
-def _compared_row(found: Compared) -> Html:
+def _compared_row(found: Compared, asked: str) -> Html:
     cells = [tag("td", _cut(found.expected), dir="auto", class_="expected")]
     cells += [_field(one) for one in found.given]
-    return row(plain(found.label, 120), cells)
+    label = plain(found.label.replace("_", " "), 120)
+    return row(join(label, tag("small", plain(asked, 200)) if asked else None), cells)
 
 
 def _field(found: Field | None) -> Html:

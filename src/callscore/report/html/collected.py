@@ -20,6 +20,8 @@ from callscore.report.html.case import case_html
 from callscore.report.source import CaseView, ReportOptions, ReportSource
 
 MOST_PLANS = 4
+SCORE_MARGIN = "qa.score_margin_fraction"
+"""The setting that says how near two marks of a SCORE question must be (C-30)."""
 NO_SCORE = 2.0
 """Cases that no model has a score for come behind all others."""
 
@@ -54,7 +56,8 @@ class Collected:
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
-        self.questions = Questions()
+        margin = source.provenance.settings.get(SCORE_MARGIN, 0.0)
+        self.questions = Questions(float(margin))
         self.sentiments = Sentiments()
         self.decisions = Decisions()
         self.slices = Slices()

@@ -34,7 +34,7 @@ def _row(line: Row, card: Scorecard) -> Html:
     cells: list[Child] = []
     for model, cell in zip(card.models, line.cells, strict=True):
         metric = _metric(model, template)
-        cells.append(_plain_cell(cell) if metric is None else _metric_cell(metric, template, cell))
+        cells.append(_plain_cell(cell) if metric is None else _metric_cell(metric, template))
     kind = "strong" if template.kind in STRONG else "detail" if template.is_detail else ""
     return table_row(label, [*cells, tag("td", template.threshold, class_="quiet")], kind)
 
@@ -52,7 +52,7 @@ def _plain_cell(cell: Cell) -> Html:
     return tag("td", why, class_=cell.tone)
 
 
-def _metric_cell(metric: MetricScore, template: TemplateRow, cell: Cell) -> Html:
+def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     assert metric.value is not None
     value = show_beside_limits(metric.value, metric.unit, template.bands)
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
@@ -67,7 +67,6 @@ def _metric_cell(metric: MetricScore, template: TemplateRow, cell: Cell) -> Html
         " ",
         chip(word, TONES.get(metric.rating or "", "plain")) if word else None,
         [tag("small", part) for part in aside if part],
-        class_=cell.tone,
     )
 
 

@@ -156,14 +156,7 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
         shown = cut(plain(point.model, 60), LONGEST_NAME)
         width = CHAR * len(shown)
         x, y = across(point.cost), up(point.quality)
-        for left, top, anchor in (
-            (x + 9, y - ROW / 2, "start"),
-            (x - 9 - width, y - ROW / 2, "end"),
-            (x - width / 2, y - ROW - 7, "middle"),
-            (x - width / 2, y + 8, "middle"),
-            (x + 7, y + 4, "start"),
-            (x + 7, y - ROW - 4, "start"),
-        ):
+        for left, top, anchor in _places(x, y, width, point.pareto):
             box = (left, top, width, ROW)
             inside = left >= LEFT and left + width <= WIDTH and 0 <= top <= HEIGHT - BOTTOM - ROW
             if inside and not any(_overlap(box, other) for other in taken):
@@ -174,6 +167,16 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
                 )
                 yield label(at, top + 11.5, shown, style, anchor)
                 break
+
+
+def _places(x: float, y: float, width: float, is_front: bool) -> list[tuple[float, float, str]]:
+    """Where a name may stand, best first; on the left of a front that runs right and up"""
+    right, left = (x + 9, y - ROW / 2, "start"), (x - 9 - width, y - ROW / 2, "end")
+    above, below = (x - width / 2, y - ROW - 7, "middle"), (x - width / 2, y + 8, "middle")
+    lower, upper = (x + 7, y + 4, "start"), (x - 7 - width, y - ROW - 4, "end")
+    if is_front:
+        return [left, upper, above, lower, below, right]
+    return [right, left, above, below, lower, upper]
 
 
 def _overlap(
