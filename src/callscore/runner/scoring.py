@@ -164,6 +164,7 @@ class RunScoring:
                 self._outlets,
                 examiner=self._examiner,
                 on_case=self._prepared.options.on_case,
+                on_tallied=self._prepared.options.on_tallied,
             )
             self._tallying = ScoringPass(config.scoring, sinks, self._source)
             self._stack.callback(self._tallying.close)
