@@ -127,8 +127,6 @@ class Sinks(msgspec.Struct, frozen=True):
     on_open: OnOpen | None = None
     examiner: JudgeRunner | None = None
     on_case: OnCase | None = None
-    on_tallied: OnTallied | None = None
-    """Receives what the pass leaves behind, contributions of calls included."""
 
 
 Waiting = tuple[IndexedCase, ReadCase, "Task[ExaminedCase]"]
@@ -145,7 +143,6 @@ class ScoringPass:
         self._examiner = sinks.examiner
         _refuse_mixture(index, sinks.examiner)
         self._progress = sinks.progress
-        self._on_tallied = sinks.on_tallied
         self._digest = hashlib.blake2b(digest_size=16)
         self._floors = Floors(config.checked_settings(), len(index.ids))
         self._wanted = CaseReader(config, index.ids)
@@ -191,7 +188,7 @@ class ScoringPass:
             asyncio.run(self.examine_all(self._examiner))
         while cases := list(islice(iter(self._taken, None), CASES_TOGETHER)):
             self._score_together(cases)
-        tallied = Tallied(
+        return Tallied(
             tallies=self._scorer.tallies,
             dataset=self._digest.hexdigest(),
             judges=sorted(self._index.judges),
@@ -201,9 +198,6 @@ class ScoringPass:
             floors=self._floors.found(),
             contradicted=self._wanted.contradicted.notes,
         )
-        if self._on_tallied is not None:
-            self._on_tallied(tallied)
-        return tallied
 
     def close(self) -> None:
         """Give back the files."""
