@@ -33,6 +33,7 @@ from callscore.evaluate.reply_source import Answers, AnswerSource, EmbeddedAnswe
 from callscore.evaluate.scorer import (
     NOTHING_GIVEN,
     GivenVerdicts,
+    OnCase,
     OnRecord,
     OnResult,
     OnVerdict,
@@ -93,6 +94,9 @@ class Tallied(msgspec.Struct, frozen=True):
     """What to say about references that contradict themselves (C-131)."""
 
 
+OnTallied = Callable[[Tallied], None]
+
+
 class _Index(msgspec.Struct):
     """Where everything stands: case ids by position, answers and verdicts by case."""
 
@@ -122,6 +126,7 @@ class Sinks(msgspec.Struct, frozen=True):
     progress: Progress = ignore_progress
     on_open: OnOpen | None = None
     examiner: JudgeRunner | None = None
+    on_case: OnCase | None = None
 
 
 Waiting = tuple[IndexedCase, ReadCase, "Task[ExaminedCase]"]
@@ -156,6 +161,7 @@ class ScoringPass:
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=sinks.examiner is not None,
                 on_open=sinks.on_open,
+                on_case=sinks.on_case,
                 whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
             ),
         )

@@ -84,7 +84,7 @@ async def preflight(trials: Sequence[Trial], attempt_s: float) -> list[Preflight
 
 async def _ask(trial: Trial, timeout_s: float) -> Preflight:
     name, provider = trial.spec.name, trial.provider
-    call = provider.call(trial.prompt, 1)
+    call = provider.request(trial.prompt, 1)
     wait, loop = FIRST_WAIT_S, asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S
     for left in reversed(range(ATTEMPTS)):

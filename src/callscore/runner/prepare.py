@@ -12,6 +12,8 @@ from callscore.app import OutputPaths
 from callscore.config.config import EvalConfig
 from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import UsageError
+from callscore.evaluate.scorer import OnCase
+from callscore.evaluate.scoring_pass import OnTallied
 from callscore.runner.models import LABELS, ModelHandle, open_models
 from callscore.runner.prompts import AllSubjects, CallSubjects, CaseSource, Survey
 from callscore.store.files import check_targets
@@ -43,6 +45,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A folder for the answers to scenarios in the public form."""
     trajectories: Path | None = None
     """A file for every step of every scenario: what was sent, answered, due and decided."""
+    on_case: OnCase | None = None
+    """Receives every case with all its answers, for a report."""
+    on_tallied: OnTallied | None = None
+    """Receives what the scoring of calls leaves behind, for a comparison."""
 
     @property
     def targets(self) -> OutputPaths:

@@ -99,5 +99,5 @@ def work_of(
 def call_of(provider: Provider, asked: Asked, run: int) -> ProviderRequest | None:
     """The request for a case; None where there is nothing to ask (no answer was recorded)."""
     if isinstance(provider, CaseProvider):
-        return provider.call_for(asked.case, asked.prompt, run)
-    return provider.call(asked.prompt, run)
+        return provider.request_for(asked.case, asked.prompt, run)
+    return provider.request(asked.prompt, run)

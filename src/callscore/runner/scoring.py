@@ -160,7 +160,11 @@ class RunScoring:
         self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
         if config.cases:
             config.scoring.check()
-            sinks = msgspec.structs.replace(self._outlets, examiner=self._examiner)
+            sinks = msgspec.structs.replace(
+                self._outlets,
+                examiner=self._examiner,
+                on_case=self._prepared.options.on_case,
+            )
             self._tallying = ScoringPass(config.scoring, sinks, self._source)
             self._stack.callback(self._tallying.close)
         if self._prepared.sets:
@@ -244,6 +248,8 @@ class RunScoring:
         if self._tallying is None:
             return None
         tallied = self._tallying.finish()
+        if self._prepared.options.on_tallied is not None:
+            self._prepared.options.on_tallied(tallied)
         card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
         answered_by = self._source.answered_by
         models = [
