@@ -94,6 +94,9 @@ class Tallied(msgspec.Struct, frozen=True):
     """What to say about references that contradict themselves (C-131)."""
 
 
+OnTallied = Callable[[Tallied], None]
+
+
 class _Index(msgspec.Struct):
     """Where everything stands: case ids by position, answers and verdicts by case."""
 
