@@ -13,6 +13,7 @@ from callscore.config.config import EvalConfig
 from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import UsageError
 from callscore.evaluate.scorer import OnCase
+from callscore.evaluate.scoring_pass import OnTallied
 from callscore.runner.models import LABELS, ModelHandle, open_models
 from callscore.runner.prompts import AllSubjects, CallSubjects, CaseSource, Survey
 from callscore.store.files import check_targets
@@ -46,6 +47,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A file for every step of every scenario: what was sent, answered, due and decided."""
     on_case: OnCase | None = None
     """Receives every case with all its answers, for a report."""
+    on_tallied: OnTallied | None = None
+    """Receives what the scoring of calls leaves behind, for a comparison."""
 
     @property
     def targets(self) -> OutputPaths:

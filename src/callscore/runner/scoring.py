@@ -248,6 +248,8 @@ class RunScoring:
         if self._tallying is None:
             return None
         tallied = self._tallying.finish()
+        if self._prepared.options.on_tallied is not None:
+            self._prepared.options.on_tallied(tallied)
         card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
         answered_by = self._source.answered_by
         models = [
