@@ -11,6 +11,7 @@ from callscore.importers import (
     amazon,
     chats,
     eval_sets,
+    inspect_logs,
     labelled_text,
     platforms,
     recognisers,
@@ -36,7 +37,7 @@ def _read_vcon(source: Source, context: Context) -> Iterator[Conversation | Skip
 
 
 FORMATS: Sequence[Format] = (
-    Format("inspect", "Inspect log", eval_sets.is_inspect, eval_sets.read_inspect),
+    Format("inspect", "Inspect log", inspect_logs.is_inspect, inspect_logs.read_inspect),
     Format("contact-lens", "Amazon Connect Contact Lens", amazon.is_contact_lens,
            amazon.read_contact_lens),
     Format("transcribe", "Amazon Transcribe", amazon.is_transcribe, amazon.read_transcribe),

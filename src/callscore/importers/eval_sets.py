@@ -1,9 +1,7 @@
-"""Data sets and results of other evaluation tools: OpenAI Evals, promptfoo, DeepEval, Inspect."""
+"""Data sets and results of other evaluation tools: OpenAI Evals, promptfoo, DeepEval."""
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +12,7 @@ from callscore.importers.assemble import Context, Details, assemble
 from callscore.importers.chats import content_text
 from callscore.importers.conversation import Imported, RawTurn, RecordedOutput, Skipped
 from callscore.importers.labelled_text import labelled_turns, looks_labelled
-from callscore.importers.source import MAX_BYTES, Source
+from callscore.importers.source import Source
 from callscore.importers.tables import Table, cell_text, tables_of
 
 INPUTS = ("transcript", "conversation", "dialogue", "call", "input", "question", "prompt", "query",
@@ -24,7 +22,7 @@ EXPECTED = ("expected_outcome", "expected_output", "expected", "ideal", "referen
 IDS = ("call_id", "id", "name", "conversation_id", "test_case_name", "description")
 
 
-class _Example(msgspec.Struct, frozen=True):
+class Example(msgspec.Struct, frozen=True):
     """One example of a data set: what went in, what was expected, what came out."""
 
     given: Any
@@ -34,8 +32,8 @@ class _Example(msgspec.Struct, frozen=True):
     outputs: Sequence[RecordedOutput] = ()
 
 
-def _conversations(
-    name: str, examples: Iterator[_Example], source: Source, context: Context
+def conversations(
+    name: str, examples: Iterator[Example], source: Source, context: Context
 ) -> Imported:
     for number, example in enumerate(examples, start=1):
         turns = list(_turns(example.given, example.where))
@@ -101,7 +99,7 @@ def is_openai_evals(source: Source) -> bool:
 def read_openai_evals(source: Source, context: Context) -> Imported:
     """The rows of an OpenAI Evals data source or of a run's output."""
     rows = map(_openai_row, _counted(source.objects))
-    yield from _conversations("openai-evals", rows, source, context)
+    yield from conversations("openai-evals", rows, source, context)
 
 
 def _counted(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -109,7 +107,7 @@ def _counted(rows: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"row {number}", row if isinstance(row, dict) else {}
 
 
-def _openai_row(row: tuple[str, Mapping[str, Any]]) -> _Example:
+def _openai_row(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, value = row
     item = value.get("item") if isinstance(value.get("item"), dict) else value
     assert isinstance(item, Mapping)
@@ -117,7 +115,7 @@ def _openai_row(row: tuple[str, Mapping[str, Any]]) -> _Example:
     outputs = []
     if isinstance(sample, dict) and (text := _pick(sample, ("output_text", "output"))) is not None:
         outputs.append(RecordedOutput(str(sample.get("model") or "sample"), _answer(text)))
-    return _Example(
+    return Example(
         _pick(item, INPUTS), where, _text_id(_pick(item, IDS)), _pick(item, EXPECTED), outputs
     )
 
@@ -168,16 +166,16 @@ def read_deepeval(source: Source, context: Context) -> Imported:
         tables = tables_of(source)
         rows = [{key: cell_text(cell) for key, cell in row.cells.items()}
                 for table in tables for row in table.rows]  # fmt: skip
-    yield from _conversations("deepeval", map(_golden, _counted(rows)), source, context)
+    yield from conversations("deepeval", map(_golden, _counted(rows)), source, context)
 
 
-def _golden(row: tuple[str, Mapping[str, Any]]) -> _Example:
+def _golden(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, value = row
     actual = _pick(value, ("actual_output", "actualOutput"))
     outputs = [RecordedOutput("actual_output", actual)] if actual is not None else []
     expected = _pick(value, ("expected_output", "expectedOutput", "expected_outcome"))
     given = value.get("turns") or _pick(value, INPUTS)
-    return _Example(given, where, _text_id(_pick(value, ("id", "name"))), expected, outputs)
+    return Example(given, where, _text_id(_pick(value, ("id", "name"))), expected, outputs)
 
 
 def is_promptfoo(source: Source) -> bool:
@@ -230,16 +228,16 @@ def _promptfoo_results(value: Any) -> Sequence[Any]:
 def read_promptfoo(source: Source, context: Context) -> Imported:
     """The tests of a promptfoo config or table, or the results of a run."""
     if rows := _promptfoo_results(source.json):
-        examples: Iterator[_Example] = _grouped(map(_promptfoo_result, _counted(rows)))
+        examples: Iterator[Example] = grouped(map(_promptfoo_result, _counted(rows)))
     elif tables := _quiet_tables(source):
         examples = (_promptfoo_row(row.cells, row.where) for table in tables for row in table.rows)
     else:
         config = source.json if source.json is not None else _yaml(source)
         examples = map(_promptfoo_test, _counted(config["tests"]))
-    yield from _conversations("promptfoo", examples, source, context)
+    yield from conversations("promptfoo", examples, source, context)
 
 
-def _promptfoo_test(row: tuple[str, Mapping[str, Any]]) -> _Example:
+def _promptfoo_test(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, test = row
     given = test.get("vars") if isinstance(test.get("vars"), dict) else {}
     asserted = test.get("assert")
@@ -251,23 +249,23 @@ def _promptfoo_test(row: tuple[str, Mapping[str, Any]]) -> _Example:
         ),
         None,
     )
-    return _Example(_variable(given), where, _text_id(test.get("description")), expected)
+    return Example(_variable(given), where, _text_id(test.get("description")), expected)
 
 
 _COMPARING = ("equals", "contains", "icontains", "similar", "is-json", "contains-json",
               "factuality", "rouge-n", "levenshtein")  # fmt: skip
 
 
-def _promptfoo_row(cells: Mapping[str, Any], where: str) -> _Example:
+def _promptfoo_row(cells: Mapping[str, Any], where: str) -> Example:
     given = {key: cell_text(cell) for key, cell in cells.items() if not key.startswith("__")}
     expected = next((cell_text(cells[key]) for key in cells if key.startswith("__expected")), None)
     for prefix in ("equals:", "contains:", "similar:", "icontains:"):
         expected = expected.removeprefix(prefix).strip() if expected else expected
     call_id = cell_text(cells.get("__description") or given.get("id"))
-    return _Example(_variable(given), where, call_id, expected)
+    return Example(_variable(given), where, call_id, expected)
 
 
-def _promptfoo_result(row: tuple[str, Mapping[str, Any]]) -> _Example:
+def _promptfoo_result(row: tuple[str, Mapping[str, Any]]) -> Example:
     where, result = row
     given = result.get("vars") if isinstance(result.get("vars"), dict) else {}
     provider = result.get("provider")
@@ -291,7 +289,7 @@ def _promptfoo_result(row: tuple[str, Mapping[str, Any]]) -> _Example:
     )
     test = result.get("testCase")
     expected = _promptfoo_test((where, test if isinstance(test, dict) else {})).expected
-    return _Example(_variable(given), where, _test_id(result), expected, [output])
+    return Example(_variable(given), where, _test_id(result), expected, [output])
 
 
 def _test_id(result: Mapping[str, Any]) -> str:
@@ -299,9 +297,9 @@ def _test_id(result: Mapping[str, Any]) -> str:
     return f"test-{index + 1}" if isinstance(index, int) else ""
 
 
-def _grouped(examples: Iterator[_Example]) -> Iterator[_Example]:
+def grouped(examples: Iterator[Example]) -> Iterator[Example]:
     """Results of several providers on one test, as one example with several outputs."""
-    groups: dict[Any, list[_Example]] = {}
+    groups: dict[Any, list[Example]] = {}
     for example in examples:
         key = example.call_id or msgspec.json.encode(example.given)
         groups.setdefault(key, []).append(example)
@@ -324,90 +322,3 @@ def _variable(given: Any) -> Any:
         return named
     texts = [value for value in given.values() if isinstance(value, str)]
     return max(texts, key=len, default=None)
-
-
-class _InspectOutput(msgspec.Struct):
-    completion: str | None = None
-    model: str | None = None
-    usage: Mapping[str, Any] | None = None
-    error: str | None = None
-
-
-class _InspectSample(msgspec.Struct):
-    id: str | int
-    input: Any = None
-    target: Any = None
-    epoch: int = 1
-    output: _InspectOutput | None = None
-
-
-def is_inspect(source: Source) -> bool:
-    """An Inspect log in JSON, or an `.eval` archive."""
-    if source.is_archive:
-        return "header.json" in _members(source)
-    value = source.json
-    return isinstance(value, dict) and {"eval", "samples"} <= value.keys()
-
-
-def _members(source: Source) -> list[str]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            return archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
-        return []
-
-
-def read_inspect(source: Source, context: Context) -> Imported:
-    """The samples of an Inspect log: input, target and what the model answered."""
-    samples = _archived(source) if source.is_archive else source.json["samples"]
-    examples = _grouped(map(_inspect_sample, _typed_samples(samples, source)))
-    yield from _conversations("inspect", examples, source, context)
-
-
-def _typed_samples(samples: Any, source: Source) -> Iterator[tuple[str, _InspectSample]]:
-    for number, sample in enumerate(samples if isinstance(samples, list) else []):
-        where = f"$.samples[{number}]"
-        try:
-            yield where, msgspec.convert(sample, _InspectSample, strict=False)
-        except msgspec.ValidationError as error:
-            raise DataError(str(error), place=source.name, field=where) from None
-
-
-def _archived(source: Source) -> list[Any]:
-    found: list[Any] = []
-    unpacked = 0
-    try:
-        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            for info in sorted(archive.infolist(), key=lambda info: info.filename):
-                if not info.filename.startswith("samples/"):
-                    continue
-                unpacked += info.file_size
-                if unpacked > MAX_BYTES:
-                    raise DataError(f"unpacks to more than {MAX_BYTES:,} bytes", place=source.name)
-                found.append(msgspec.json.decode(archive.read(info)))
-    except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
-        raise DataError(f"cannot be unpacked: {error}", place=source.name) from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise DataError(f"a sample is no JSON: {error}", place=source.name) from None
-    return found
-
-
-def _inspect_sample(row: tuple[str, _InspectSample]) -> _Example:
-    where, sample = row
-    output = sample.output or _InspectOutput()
-    usage = output.usage or {}
-    tokens = {key: usage[key] for key in ("input_tokens", "output_tokens") if key in usage}
-    outputs = []
-    if output.completion is not None or output.error:
-        outputs = [
-            RecordedOutput(
-                output.model or "model",
-                output.completion,
-                error=output.error if output.completion is None else None,
-                usage=tokens if len(tokens) == 2 else None,
-            )
-        ]
-    target = sample.target
-    if isinstance(target, list) and len(target) == 1:
-        target = target[0]
-    return _Example(sample.input, where, str(sample.id), target, outputs)
