@@ -35,6 +35,7 @@ class Example(msgspec.Struct, frozen=True):
 def conversations(
     name: str, examples: Iterator[Example], source: Source, context: Context
 ) -> Imported:
+    """Every example as a conversation with what was expected and what models answered."""
     for number, example in enumerate(examples, start=1):
         turns = list(_turns(example.given, example.where))
         if not turns:
