@@ -16,7 +16,7 @@ from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary,
 from callscore.core.scorecard import Scorecard
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
-from callscore.providers.nearness import is_nearby
+from callscore.providers.local_server import is_local_server
 from callscore.report.numbers import show_count, show_money
 from callscore.runner.changes import Changed, changed_since
 from callscore.runner.estimate import Estimate, JudgedAnswers, estimate, estimate_judging
@@ -310,7 +310,7 @@ def _plan(prepared: Prepared) -> Workload:
                 model.provider,
                 work_of(model.spec.name, model.provider, shared.reader(), repeats),
                 _total(prepared, model),
-                is_nearby(model.spec),
+                is_local_server(model.spec),
             )
             for model in prepared.models
         },
