@@ -7,7 +7,7 @@ import pytest
 
 from callscore.core.errors import StoreError
 from callscore.core.run import Limits
-from callscore.engine.plan import Workload
+from callscore.engine.workload import Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.runner.loop import Asked, IdleWork, ask_all
 from callscore.store.journal import Journal

@@ -12,10 +12,10 @@ import msgspec
 from callscore.core.errors import ConfigError
 from callscore.core.run import OnEvent, RunSummary, Stopping
 from callscore.engine import loop
-from callscore.engine.plan import Workload
 from callscore.engine.run import generate
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import Workload
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.runner.preflight import Preflight, Trial, preflight
 from callscore.store.journal import OpenRun
@@ -72,7 +72,7 @@ async def _ask_all(session: _Session, first: Sequence[Trial], beside: IdleWork) 
         ]
         plan = _charged(plan, ledger, preflights)
         _refuse(preflights)
-        if stop.asked:
+        if stop.requested:
             return preflights, RunSummary("interrupted", {})
         summary = await _generate_and_judge(session._replace(plan=plan), beside.judging)
         if beside.following is not None:
@@ -106,12 +106,12 @@ async def _generate_and_judge(session: _Session, judging: Judging | None) -> Run
     calls, answered = judging.calls, asyncio.Event()
     spent_usd = plan.options.already_spent_usd
     options = msgspec.structs.replace(calls.payer.options, already_spent_usd=spent_usd)
-    commons = SharedLimits.of(options)
-    judged = asyncio.create_task(_judge_all(judging, answered, stop, commons))
+    shared_limits = SharedLimits.of(options)
+    judged = asyncio.create_task(_judge_all(judging, answered, stop, shared_limits))
     try:
         if plan.options.budget_usd is None:
-            commons = commons.without_budget()
-        summary = await generate(plan, ledger, on_event, stop, commons)
+            shared_limits = shared_limits.without_budget()
+        summary = await generate(plan, ledger, on_event, stop, shared_limits)
         answered.set()
         status = summary.status
         if not await judged:
@@ -135,30 +135,33 @@ def judge_all(judging: Judging) -> bool:
 
 
 async def _judge_all(
-    judging: Judging, answered: asyncio.Event, stop: Shutdown, commons: SharedLimits | None = None
+    judging: Judging,
+    answered: asyncio.Event,
+    stop: Shutdown,
+    shared_limits: SharedLimits | None = None,
 ) -> bool:
     """False where an interrupt came first.
 
     What is in the air then is waited for and kept, as models are.
     """
     calls = judging.calls
-    calls.begin(stop, commons)
+    calls.begin(stop, shared_limits)
     work = asyncio.create_task(judging.examine(answered))
     others = [asyncio.create_task(stop.wait())]
     try:
         await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
         ended = work.done()
         if not ended:
-            options, under_way = calls.payer.options, len(calls.asker.sending)
+            options, under_way = calls.payer.options, len(calls.client.sending)
             patience_s = stop.patience_s(options)
-            calls.tell_progress()
+            calls.emit_progress()
             calls.payer.on_event(Stopping(under_way, patience_s))
             grace = stop.grace(patience_s)
             others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
             await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
     finally:
         await _ended(work, *others)
-    calls.tell_progress()
+    calls.emit_progress()
     if not work.cancelled():
         work.result()
     return ended

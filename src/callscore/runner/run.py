@@ -14,7 +14,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain, Work
 from callscore.core.scorecard import Scorecard
-from callscore.engine.plan import EngineOptions, PlannedModel, Workload
+from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.nearness import is_nearby
 from callscore.report.numbers import show_count, show_money
@@ -332,7 +332,7 @@ def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> list[Tria
     """Who is asked before anything is spent: online models with work left, and then judges."""
     wanting = [(model, _open_work(prepared, journal, model)) for model in prepared.models]
     trials = [
-        Trial(model.spec, model.provider, small_prompt(work.call.prompt))
+        Trial(model.spec, model.provider, small_prompt(work.request.prompt))
         for model, work in wanting
         if work is not None and model.online
     ]
@@ -346,4 +346,4 @@ def _open_work(prepared: Prepared, journal: Journal, model: ModelHandle) -> Work
     """The first piece of work that is left to be asked."""
     name, repeats = model.spec.name, prepared.config.repeats
     work = work_of(name, model.provider, prepared.subjects.stream(), repeats)
-    return next((piece for piece in work if journal.stored(piece.call.key) is None), None)
+    return next((piece for piece in work if journal.stored(piece.request.key) is None), None)
