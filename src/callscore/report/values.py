@@ -58,6 +58,7 @@ def setting_rows(source: ReportSource) -> Iterator[Flat]:
     yield "title", source.title
     yield "framework", card.framework
     yield "signature", card.signature
+    yield "rests on estimates", card.estimate
     for note in (*card.notes, *source.absent):
         yield "note", note
     yield from _flat("run", msgspec.to_builtins(provenance.run))
