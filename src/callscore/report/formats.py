@@ -18,6 +18,7 @@ BUILT_IN: Mapping[str, str] = {
     "xlsx": "callscore.report.xlsx",
     "json": "callscore.report.json",
     "junit": "callscore.report.junit",
+    "dossier": "callscore.report.dossier",
 }
 """By name, the module that has the format as `FORMAT`; imported when it is asked for."""
 
