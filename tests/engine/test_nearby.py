@@ -30,7 +30,7 @@ class OneByOne:
         self._answer_s = answer_s
         self._slots = asyncio.Semaphore(slots)
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         raise AssertionError("the work is given")
 
     async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:

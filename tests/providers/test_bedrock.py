@@ -150,7 +150,7 @@ def test_a_region_gives_the_address() -> None:
     one = make_provider(spec("bedrock", None), secrets(**ACCESS), Http())
     url = "https://bedrock-runtime.eu-west-1.amazonaws.com"
     two = make_provider(spec("bedrock", url), secrets(), Http())
-    assert one.call(PROMPT, 1).key == two.call(PROMPT, 1).key
+    assert one.request(PROMPT, 1).key == two.request(PROMPT, 1).key
 
 
 def _signed(request: Request, secret: str, region: str) -> str:

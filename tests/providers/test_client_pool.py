@@ -27,7 +27,7 @@ def test_the_models_of_one_opener_share_connections_and_are_closed_together() ->
         online = Online(KEYS)
         try:
             models = [online.provider(spec(url)), online.provider(spec(url))]
-            return [await model.attempt(model.call(PROMPT, 1)) for model in models]
+            return [await model.attempt(model.request(PROMPT, 1)) for model in models]
         finally:
             await online.close()
 
@@ -42,7 +42,7 @@ def test_an_attempt_ends_when_the_opener_says_so() -> None:
         online = Online(KEYS, attempt_seconds=0.05)
         try:
             model = online.provider(spec(url))
-            return await model.attempt(model.call(PROMPT, 1))
+            return await model.attempt(model.request(PROMPT, 1))
         finally:
             await online.close()
 
@@ -56,7 +56,7 @@ def test_a_model_that_is_not_to_be_asked_needs_no_key() -> None:
     with pytest.raises(ConfigError, match="STUB_KEY is not set"):
         online.provider(spec("https://example.com/v1"))
     model = online.provider(spec("https://example.com/v1"), sending=False)
-    assert isinstance(asyncio.run(model.attempt(model.call(PROMPT, 1))), AttemptFailed)
+    assert isinstance(asyncio.run(model.attempt(model.request(PROMPT, 1))), AttemptFailed)
 
 
 def test_nothing_that_sends_is_imported_before_a_model_is_opened() -> None:

@@ -128,7 +128,7 @@ def test_every_schema_finds_its_own_form_in_whatever_order_they_are_asked() -> N
         async def asked() -> list[str | None]:
             provider = make_provider(spec("anthropic", stub.url), secrets(), Http())
             try:
-                calls = [provider.call(prompt, n) for n, prompt in enumerate(order)]
+                calls = [provider.request(prompt, n) for n, prompt in enumerate(order)]
                 found = await asyncio.gather(*(provider.attempt(call) for call in calls))
                 return [answered(one).reply.asked_as for one in found]
             finally:
@@ -153,7 +153,7 @@ def test_a_form_that_no_schema_was_taken_in_is_given_up_for_the_model() -> None:
         provider = make_provider(spec("openai", stub.url), secrets(), Http())
         try:
             for prompt in prompts:
-                reply = answered(await provider.attempt(provider.call(prompt, 1))).reply
+                reply = answered(await provider.attempt(provider.request(prompt, 1))).reply
                 assert reply.asked_as == "json"
         finally:
             await provider.close()
@@ -241,14 +241,14 @@ def test_whoever_wants_chat_completions_gets_nothing_else() -> None:
     ],
 )
 def test_models_that_live_in_one_api_alone_are_known_by_name(model: str, path: str) -> None:
-    def call(base_url: str | None, **changes: str) -> bytes:
+    def body(base_url: str | None, **changes: str) -> bytes:
         named = spec("openai", base_url, model=model, **changes)
-        return make_provider(named, secrets(), Http()).call(PROMPT, 1).body
+        return make_provider(named, secrets(), Http()).request(PROMPT, 1).body
 
     api = "responses" if path == "responses" else "chat"
-    assert call(None) == call(None, api=api)
+    assert body(None) == body(None, api=api)
     # another server may well offer a model of this name in the usual API
-    assert call("https://proxy.example/v1") == call("https://proxy.example/v1", api="chat")
+    assert body("https://proxy.example/v1") == body("https://proxy.example/v1", api="chat")
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
     provider = BaselineProvider("b")
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
-        answered = asyncio.run(provider.attempt(provider.call(prompt, 1)))
+        answered = asyncio.run(provider.attempt(provider.request(prompt, 1)))
         assert isinstance(answered, Answered)
         outputs.append(output(case.id, answered.reply.text))
     (model,) = callscore.score([*cases], outputs).models
@@ -138,7 +138,7 @@ def test_c130_simulated_answers_without_any_fault_are_perfect(tmp_path: Path, na
     provider = SimulatedProvider("s", "s", {})
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
-        answered = asyncio.run(provider.attempt(provider.call_for(case, prompt, 1)))
+        answered = asyncio.run(provider.attempt(provider.request_for(case, prompt, 1)))
         assert isinstance(answered, Answered)
         outputs.append(output(case.id, answered.reply.text))
     assert_perfect(callscore.score([*cases], outputs))

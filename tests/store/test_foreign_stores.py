@@ -149,6 +149,7 @@ def test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy(tmp_path:
     _, store = finished(tmp_path)
     with closing(sqlite3.connect(store)) as database:
         database.execute("ALTER TABLE runs DROP COLUMN uncertain_usd")
+        database.execute("ALTER TABLE runs DROP COLUMN eval_file")
         database.execute("PRAGMA user_version = 3")
     with (
         unwritable(tmp_path) as project,

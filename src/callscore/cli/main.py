@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "Ask models, keep every answer, print the scores.",
     "runs": "List runs with status, coverage and cost.",
     "score": "Score stored model outputs against their cases.",
+    "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
     "judge": "Try a judge, and hold it against people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "validate": "Check case files and name every problem with file, line and field.",

@@ -36,7 +36,7 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
 from callscore.store.orchestration_files import output_files
-from callscore.store.strict_yaml import Document, read_yaml
+from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 from callscore.suites.orchestration.spec import spec
@@ -72,19 +72,22 @@ class EvalConfig(msgspec.Struct, frozen=True):
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
 
-def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
-    """The config in a file; raises ConfigError where it cannot be used.
+def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
+    """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
 
-    `store` is where answers are kept instead of where the file says.
+    `store` replaces the store that the config names. The paths in a mapping are relative to the
+    working directory.
     """
+    document = read_yaml(source) if isinstance(source, Path) else in_memory(source)
     try:
-        return _load_eval(path, store)
-    except OSError as error:  # of a folder that may not be looked into
-        raise ConfigError(f"{path}: {error.filename}: cannot be read: {error.strerror}") from None
+        return _checked_eval(document, store)
+    except OSError as error:  # a folder without permission to list it
+        place = f"{document.path}: {error.filename}"
+        raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
 
 
-def _load_eval(path: Path, store: Path | None) -> EvalConfig:
-    document = read_yaml(path)
+def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
+    path = document.path
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
     file = converted(document, EvalFile, "", document.value)

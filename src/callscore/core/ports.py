@@ -26,7 +26,7 @@ class Judge(Protocol):
         """Changes with anything that may change a verdict."""
         ...
 
-    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
+    async def judge(self, request: JudgeRequest, /) -> Judged | Failed:
         """A verdict on every question that has words to choose from, or why there is none."""
         ...
 

@@ -76,20 +76,20 @@ class AttemptFailed(msgspec.Struct, frozen=True):
 
 
 class Provider(Protocol):
-    """Something that turns prompts into calls and carries them out."""
+    """Something that builds requests from prompts and sends them."""
 
     name: str
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The request for a prompt: pure, built once, whatever number of attempts follow."""
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """Build the request for a prompt, once for all attempts; nothing is sent."""
         ...
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
-        """One attempt; never raises for what the world does."""
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+        """Send the request once. A failed attempt is returned, never raised."""
         ...
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...
 
 
@@ -97,9 +97,9 @@ class Provider(Protocol):
 class CaseProvider(Protocol):
     """A provider that answers from the case, not from the prompt: recorded or simulated answers.
 
-    Its calls are keyed by everything that determines the answer, as those of any provider.
+    Its requests are keyed by everything that determines the answer, as those of any provider.
     """
 
-    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
-        """The call for a case; None where there is nothing to ask (no answer was recorded)."""
+    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
+        """The request for a case; None where there is nothing to ask (no answer was recorded)."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,13 @@ from callscore.evaluate.case_steps import (
     ParsedReply,
     ReadCase,
 )
+from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
 from callscore.evaluate.judging import NOTHING_FOUND, Examined
 from callscore.evaluate.results import error_of, result_of, verdict_record
+from callscore.report.source import CaseView
+from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites import catalog
@@ -44,6 +48,7 @@ if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
+OnCase = Callable[[CaseView], None]
 TRANSLATION = "translation"
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
@@ -59,6 +64,8 @@ class _Answered(msgspec.Struct):
     tally: TaskTally
     cases: list[tuple[str, Sequence[ScoredReply]]] = []
     """By id, those with an answer at least."""
+    charges: list[Charge] = []
+    """Of the same cases, where contributions are kept."""
     costs: list[float | None] = []
     failed: int = 0
 
@@ -78,6 +85,10 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Who is told what still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
+    on_case: OnCase | None = None
+    """Receives every case with all its answers, for a report."""
+    intervals: bool = True
+    """Whether what each call contributes is kept, for intervals."""
 
 
 class _Formulas(dict[str, TaskFormula]):
@@ -111,8 +122,10 @@ class Scorer:
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
+        self._on_case = options.on_case
         self._estimates = options.estimates
         self._whole = options.whole
+        self._intervals = options.intervals
         self._formulas = _Formulas(settings)
         self.tallies: Tallies = {model: {} for model in models}
 
@@ -120,7 +133,8 @@ class Scorer:
         tallies = self.tallies[model]
         tally = tallies.get(task)
         if tally is None:
-            tally = tallies[task] = TaskTally()
+            kept = TaskContributions() if self._intervals else None
+            tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
     def read(
@@ -218,6 +232,7 @@ class Scorer:
         groups: dict[str, list[_Answered]] = {}
         for measured in cases:
             case = measured.opened.case
+            key = call_key(case.call_id, case.id) if self._intervals else 0
             self._tell_of_case(measured)
             of_task = groups.get(case.task)
             if of_task is None:
@@ -228,6 +243,7 @@ class Scorer:
                 runs = measured.answers.get(group.model)
                 if runs:
                     self._tell(measured.opened, runs, group)
+                    self._charge(key, runs, group)
                 else:
                     group.tally.add_not_run()
                     self._on_result(CaseResult(case.id, group.model, 1, case.task, "not_run"))
@@ -238,6 +254,8 @@ class Scorer:
                     self._add_up(task, group)
 
     def _tell_of_case(self, measured: MeasuredCase) -> None:
+        if self._on_case is not None:
+            self._on_case(case_view(measured, self._models))
         if self._on_verdict is not None:
             self._keep(measured.opened.case, None, measured.frozen)
         if self._on_open is not None:
@@ -245,10 +263,26 @@ class Scorer:
                 self._on_open(item)
 
     def _add_up(self, task: str, group: _Answered) -> None:
-        group.tally.add_cases(self._formulas[task], group.cases)
+        group.tally.add_cases(self._formulas[task], group.cases, group.charges)
         if task in self._benchmarked:
-            for _, answers in group.cases:
-                group.tally.add_benchmarks(answers, self._settings.consistency_ddof)
+            answered = [answers for _, answers in group.cases]
+            group.tally.add_benchmarks(answered, self._settings.consistency_ddof)
+
+    def _charge(
+        self, key: int, runs: Sequence[MeasuredAnswer | tuple[int, Failed]], group: _Answered
+    ) -> None:
+        """Note which call the case belongs to that was told last, and what was spent on it."""
+        kept = group.tally.contributions
+        if kept is None:
+            return
+        answered = sum(isinstance(run, MeasuredAnswer) for run in runs)
+        costs = group.costs[-len(runs) :]
+        spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
+        charge = Charge(key, spend, answered)
+        if answered:
+            group.charges.append(charge)
+        else:
+            kept.add_unanswered(charge)
 
     def _tell(
         self,

@@ -32,6 +32,7 @@ from callscore.evaluate.reply_source import Answers, AnswerSource, EmbeddedAnswe
 from callscore.evaluate.scorer import (
     NOTHING_GIVEN,
     GivenVerdicts,
+    OnCase,
     OnRecord,
     OnResult,
     OnVerdict,
@@ -121,6 +122,7 @@ class Sinks(msgspec.Struct, frozen=True):
     progress: Progress = ignore_progress
     on_open: OnOpen | None = None
     examiner: JudgeRunner | None = None
+    on_case: OnCase | None = None
 
 
 Waiting = tuple[IndexedCase, ReadCase, "Task[ExaminedCase]"]
@@ -159,6 +161,7 @@ class ScoringPass:
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=sinks.examiner is not None,
                 on_open=sinks.on_open,
+                on_case=sinks.on_case,
                 whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
             ),
         )

@@ -29,7 +29,7 @@ class Requests:
         address = f"{url.host_port_subcomponent or ''}{url.raw_path_qs}"
         self._identity = "\0".join((dialect.kind, address, model, "")).encode()
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The request for a prompt, with the key of everything that determines its answer."""
         fields = self._dialect.body(prompt)
         body = msgspec.json.encode(fields)

@@ -11,6 +11,7 @@ from callscore.core.run import ModelSpec
 from callscore.providers.secrets import Secrets
 
 if TYPE_CHECKING:
+    from callscore.providers.cache_key import Requests
     from callscore.providers.embedding import EmbeddingServer
     from callscore.providers.http import Http
 
@@ -27,14 +28,19 @@ class Online:
         self._closing: list[Callable[[], Awaitable[None]]] = []
 
     def provider(self, spec: ModelSpec, *, sending: bool = True) -> Provider:
-        """A model; one that is not to be asked needs no key, and nothing could be sent to it."""
+        """The provider of a model; without `sending`, it needs no key and sends nothing."""
+        from callscore.providers import catalog
+
+        plugin = catalog.is_plugin(spec)
         if not sending:
             from callscore.providers.dry_run import UnsentModel
 
-            return UnsentModel(spec, self._secrets)
-        from callscore.providers.catalog import make_provider
-
-        provider = make_provider(spec, self._secrets, self._http())
+            make = catalog.make_plugin_provider if plugin else self._requests
+            return UnsentModel(spec, make)
+        if plugin:
+            provider = catalog.make_plugin_provider(spec)
+        else:
+            provider = catalog.make_provider(spec, self._secrets, self._http())
         self._closing.append(provider.close)
         return provider
 
@@ -51,6 +57,11 @@ class Online:
         """Close whatever was opened here."""
         for close in self._closing:
             await close()
+
+    def _requests(self, spec: ModelSpec) -> Requests:
+        from callscore.providers.catalog import make_requests
+
+        return make_requests(spec, self._secrets)
 
     def _http(self) -> Http:
         from callscore.providers.http import ATTEMPT_SECONDS, Http

@@ -45,29 +45,29 @@ class RemoteModel:
         self._http = http
         http.join()
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The request for a prompt, with the key of everything that determines its answer."""
-        return self._requests.call(prompt, repeat)
+        return self._requests.request(prompt, repeat)
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
         """One attempt; a refusal, an empty or a cut answer is an answer (C-27)."""
-        way = self._ways.first(call)
+        way = self._ways.first(request)
         while True:
-            found = await self._attempt(call, way)
+            found = await self._attempt(request, way)
             if not isinstance(found, HttpAnswer):
                 return found
             error = server_error(found.body, found.headers)
-            another = self._ways.next(call, way, found.status, error)
+            another = self._ways.next(request, way, found.status, error)
             if another is None:
                 return self._refused(found, error, self._ways.wire(way).endpoint.host)
             way = another
 
     async def _attempt(
-        self, call: ProviderRequest, way: Way
+        self, request: ProviderRequest, way: Way
     ) -> Answered | AttemptFailed | HttpAnswer:
         """What came of one request; an answer with an error status as it is."""
         dialect, endpoint = self._ways.wire(way)
-        body = self._ways.body(call, way)
+        body = self._ways.body(request, way)
         headers = await self._access.authorise(body)
         if isinstance(headers, AttemptFailed):
             return headers
@@ -79,7 +79,7 @@ class RemoteModel:
             return self._unread(reply, answer, endpoint.host)
         names = dialect.limit_headers
         told = left(answer.headers, names) if names else NOTHING_TOLD
-        asked_as = self._ways.taken(call, way)
+        asked_as = self._ways.taken(request, way)
         token = headers.get(_SESSION_TOKEN)
         secrets = (*self._access.secrets, token) if token else self._access.secrets
         reply = _without_secrets(reply, secrets, asked_as)

@@ -22,7 +22,7 @@ Recorded = Callable[[str, int], Reply | Failed | None]
 
 
 class _Taped(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The body of a call: the recorded answer, or why there was none.
+    """The body of a request: the recorded answer, or why there was none.
 
     Bytes are kept as text with a mark: base64 would hide from a reader what was recorded.
     """
@@ -59,12 +59,12 @@ class ReplayProvider:
         self.name = name
         self._recorded = recorded
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """Recordings are found by case; a prompt alone has none."""
         raise ConfigError(f"{self.name}: replay answers cases, not prompts")
 
-    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
-        """The recorded answer as a call; None where none was recorded."""
+    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
+        """The recorded answer as a request; None where none was recorded."""
         found = self._recorded(case.id, repeat)
         if found is None:
             return None
@@ -76,9 +76,9 @@ class ReplayProvider:
         tokens = len(body) // BYTES_A_TOKEN + 1
         return ProviderRequest(key, self.name, body, input_tokens=0, max_output_tokens=tokens)
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
         """The recorded answer; a recorded failure stays one and is not repeated."""
-        taped = _READ.decode(call.body)
+        taped = _READ.decode(request.body)
         if taped.failed is not None:
             return AttemptFailed("bad_request", taped.failed)
         return Answered(taped.reply())

@@ -67,8 +67,10 @@ class CaseSource(Protocol):
 class CaseFiles:
     """The wanted cases of case files."""
 
-    def __init__(self, config: ScoreConfig) -> None:
+    def __init__(self, config: ScoreConfig, *, keep_content: bool = False) -> None:
+        """`keep_content`: the stream has every case with all of its keys, for a report."""
         self._config = config
+        self._keep_content = keep_content
         self._contradicted = Contradicted()
         self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
         self.positions: dict[str, int] = {}
@@ -112,10 +114,11 @@ class CaseFiles:
 
     def stream(self) -> Iterator[Asked]:
         """Every wanted case with its prompt and its reference."""
+        fast = not self._keep_content
         wanted = (
             IndexedCase(self.positions[opened.case.id], line, opened)
             for line in lines_of(self._config.cases)
-            if self._is_wanted(opened := open_case(line, self._tasks, checked=True))
+            if self._is_wanted(opened := open_case(line, self._tasks, checked=fast))
         )
         for indexed in islice(wanted, self._config.limit):
             task, case = indexed.opened.task, indexed.opened.case
@@ -203,5 +206,5 @@ def work_of(model: str, provider: Provider, asked: Iterable[Asked], repeats: int
 def call_of(provider: Provider, asked: Asked, run: int) -> ProviderRequest | None:
     """The request for a case; None where there is nothing to ask (no answer was recorded)."""
     if isinstance(provider, CaseProvider):
-        return provider.call_for(asked.case, asked.prompt, run)
-    return provider.call(asked.prompt, run)
+        return provider.request_for(asked.case, asked.prompt, run)
+    return provider.request(asked.prompt, run)

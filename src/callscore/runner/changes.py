@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import msgspec
 
 from callscore.core.run import Work
@@ -34,7 +37,16 @@ def header_of(prepared: Prepared) -> RunHeader:
         config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
         dataset_hash=prepared.survey.digest,
         total=sum(map(prepared.total, prepared.models)),
+        eval_file=_relative_to_store(config.path, config.store),
     )
+
+
+def _relative_to_store(path: Path, store: Path) -> str:
+    """A path that still leads to the file where both were moved together."""
+    try:
+        return os.path.relpath(path.absolute(), store.absolute().parent)
+    except ValueError:  # on another drive
+        return str(path.absolute())
 
 
 def changes(prepared: Prepared) -> Changed | None:

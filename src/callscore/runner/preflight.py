@@ -103,7 +103,7 @@ def _affordable(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
     for trial in trials:
         price = trial.spec.price
         if budget is not None and price is not None:
-            call = trial.provider.call(trial.prompt, 1)
+            call = trial.provider.request(trial.prompt, 1)
             spent += price.of(call.input_tokens, call.max_output_tokens)
             if spent > budget:
                 return
@@ -138,7 +138,7 @@ async def _ask_all(trials: Sequence[Trial], attempt_s: float) -> list[Preflight]
 
 async def _ask(trial: Trial, timeout_s: float) -> Preflight:
     name, provider = trial.spec.name, trial.provider
-    call = provider.call(trial.prompt, 1)
+    call = provider.request(trial.prompt, 1)
     wait, loop = FIRST_WAIT_S, asyncio.get_running_loop()
     until = loop.time() + PATIENCE_S
     for left in reversed(range(ATTEMPTS)):

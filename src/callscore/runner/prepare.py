@@ -16,6 +16,7 @@ from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
+from callscore.evaluate.scorer import OnCase
 from callscore.providers.client_pool import Online
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
@@ -57,6 +58,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A folder for the answers to scenarios in the public form."""
     trajectories: Path | None = None
     """A file for every step of every scenario: what was sent, answered, due and decided."""
+    on_case: OnCase | None = None
+    """Receives every case with all its answers, for a report."""
 
     @property
     def targets(self) -> OutputPaths:
@@ -178,7 +181,9 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
-    files = CaseFiles(scoring) if config.cases else None
+    files: CaseFiles | None = None
+    if config.cases:
+        files = CaseFiles(scoring, keep_content=options.on_case is not None)
     sources: list[CaseSource] = [files] if files is not None else []
     sets: Sequence[ScenarioSet] = ()
     if config.scenarios:

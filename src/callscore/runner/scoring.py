@@ -217,7 +217,9 @@ class RunScoring:
         self._defer_embedder()
         if files is not None:
             config.scoring.check()
-            sinks = msgspec.structs.replace(self._sinks, examiner=self._examiner)
+            sinks = msgspec.structs.replace(
+                self._sinks, examiner=self._examiner, on_case=self._prepared.options.on_case
+            )
             feed = CasesToScore(files, self._cases)
             self._pass = ScoringPass(config.scoring, sinks, self.replies, feed)
             self._stack.callback(self._pass.close)

@@ -59,6 +59,9 @@ MIGRATIONS: Sequence[str] = (
     """
     ALTER TABLE runs ADD COLUMN uncertain_usd REAL NOT NULL DEFAULT 0;
     """,
+    """
+    ALTER TABLE runs ADD COLUMN eval_file TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

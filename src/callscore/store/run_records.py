@@ -27,7 +27,7 @@ _OF_RUN = (
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
     " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
     "   WHERE run_id = runs.id),"
-    " uncertain_usd"
+    " uncertain_usd, eval_file"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -54,6 +54,8 @@ class RunHeader(msgspec.Struct, frozen=True):
     dataset_hash: str
     total: int
     """Pieces of work, all models and repeats together."""
+    eval_file: str = ""
+    """The file that the run was made with, relative to the folder of the store."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -185,13 +187,15 @@ def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
 
 def _new_run(connection: sqlite3.Connection, header: RunHeader) -> int:
     cursor = connection.execute(
-        "INSERT INTO runs (name, config_hash, dataset_hash, total, status, started_at, holder)"
-        " VALUES (?, ?, ?, ?, 'running', ?, ?)",
+        "INSERT INTO runs"
+        " (name, config_hash, dataset_hash, total, eval_file, status, started_at, holder)"
+        " VALUES (?, ?, ?, ?, ?, 'running', ?, ?)",
         (
             header.name,
             header.config_hash,
             header.dataset_hash,
             header.total,
+            header.eval_file,
             now(),
             _encode(this_process()),
         ),
@@ -211,6 +215,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
             "config_hash": config_hash,
             "dataset_hash": dataset_hash,
             "total": total,
+            "eval_file": row[15],
         },
         "status": status,
         "started_at": started,

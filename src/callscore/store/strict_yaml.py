@@ -6,6 +6,7 @@ decimal numbers and nothing else are more than text; tags are refused, a key may
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ import msgspec
 
 from callscore.core.errors import ConfigError
 
+IN_MEMORY = "config"
+"""What messages call a config that is no file."""
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 MAX_ALIASES = 100
@@ -76,8 +79,9 @@ class Document(msgspec.Struct, frozen=True):
     lines: Mapping[str, int]
 
     def error(self, part: str, problem: str) -> ConfigError:
-        """The problem with file, line and part, ready to be raised."""
-        return ConfigError(f"{self.path}:{self.line_of(part)}: {part or 'file'}: {problem}")
+        """A ConfigError that names file, line and part."""
+        place = f"{self.path}:{self.line_of(part)}" if self.lines else str(self.path)
+        return ConfigError(f"{place}: {part or 'file'}: {problem}")
 
     def line_of(self, part: str) -> int:
         """The line of a part; of the nearest part around it where it has none itself."""
@@ -96,6 +100,15 @@ def read_yaml(path: Path) -> Document:
     if len(raw) > MAX_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_BYTES} bytes")
     return parse_yaml(raw, path)
+
+
+def in_memory(value: Mapping[str, Any]) -> Document:
+    """A document of Python values: dicts, lists, texts, numbers, paths. It has no lines."""
+    try:
+        raw = msgspec.json.encode(value, enc_hook=os.fspath)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{IN_MEMORY}: {error}; expected the values of an eval file") from None
+    return Document(Path(IN_MEMORY), msgspec.json.decode(raw), {})
 
 
 def parse_yaml(raw: bytes, path: Path) -> Document:

@@ -25,16 +25,16 @@ class BaselineProvider:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The prompt itself; rules need nothing else."""
         body = msgspec.json.encode(prompt, order="deterministic")
         known = f"{LABEL}\0{VERSION}\0{repeat}\0".encode()
         key = blake2b(known + body, digest_size=KEY_BYTES).digest()
         return ProviderRequest(key, LABEL, body, input_tokens=0, max_output_tokens=0)
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
         """The answer of the rules."""
-        prompt = _READ.decode(call.body)
+        prompt = _READ.decode(request.body)
         if prompt.schema is not None:
             answer = calls.answer(prompt.schema, _document(prompt))
             return Answered(_reply(msgspec.json.encode(answer).decode()))

@@ -26,7 +26,7 @@ class CriterionTally(msgspec.Struct):
     why: str = ""
     """Why the first case that has no value has none."""
 
-    def add(self, runs: Sequence[Measure], criterion: Criterion) -> None:
+    def add(self, runs: Sequence[Measure], criterion: Criterion) -> float | None:
         """Take in one case: the mean of its runs (C-07), unless one of them is still open."""
         waiting = [run for run in runs if run.absence in ("not_run", "failed")]
         for run in waiting:
@@ -35,12 +35,13 @@ class CriterionTally(msgspec.Struct):
             self.why = self.why or run.why
         values = [run.value for run in runs if run.value is not None]
         if waiting or not values:
-            return
+            return None
         mean = math.fsum(values) / len(values)
         self.total += mean
         self.n += 1
         self.passed += criterion.passes(mean)
         self.approximate += any(run.approximate for run in runs)
+        return mean
 
     def __add__(self, other: CriterionTally) -> CriterionTally:
         """Both tallies together."""
@@ -60,13 +61,17 @@ Criteria = dict[str, CriterionTally]
 
 def add_case(
     tallies: Criteria, runs: Sequence[Benchmarked], scores: Sequence[Measure], ddof: int
-) -> None:
-    """Take in the runs of one case, with the task score of each."""
-    criteria = load().benchmarks.criteria
-    for slug in runs[0]:
-        tallies.setdefault(slug, CriterionTally()).add([run[slug] for run in runs], criteria[slug])
-    steady = consistency_of(scores, ddof)
-    tallies.setdefault(CONSISTENCY, CriterionTally()).add([steady], criteria[CONSISTENCY])
+) -> Mapping[str, Measure]:
+    """Take in the runs of one case, with the task score of each; says what the case adds."""
+    criteria, found = (
+        load().benchmarks.criteria,
+        {slug: [run[slug] for run in runs] for slug in runs[0]},
+    )
+    found[CONSISTENCY] = [consistency_of(scores, ddof)]
+    return {
+        slug: Measure(tallies.setdefault(slug, CriterionTally()).add(measures, criteria[slug]))
+        for slug, measures in found.items()
+    }
 
 
 def consistency_of(scores: Sequence[Measure], ddof: int) -> Measure:
