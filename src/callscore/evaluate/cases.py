@@ -194,9 +194,9 @@ class CaseFeed(Protocol):
 class CaseReader:
     """The wanted cases of a job, read and checked one at a time."""
 
-    def __init__(self, config: ScoreConfig, positions: Mapping[str, int] | None = None) -> None:
+    def __init__(self, config: ScoreConfig) -> None:
         self._config = config
-        self.positions = case_positions(config) if positions is None else positions
+        self.positions: Mapping[str, int] = case_positions(config)
         self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
         self._hash = hashlib.blake2b(digest_size=16)
         self._contradicted = Contradicted()

@@ -25,7 +25,7 @@ from callscore.evaluate.case_steps import (
     answers_of,
     examine_case,
 )
-from callscore.evaluate.cases import CaseFeed, CaseReader, IndexedCase, case_positions
+from callscore.evaluate.cases import CaseFeed, CaseReader, IndexedCase
 from callscore.evaluate.given_verdicts import checked_metric, given_on
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
@@ -69,10 +69,6 @@ UntilReady = Callable[[str], Awaitable[object]]
 
 def ignore_progress(done: int, total: int) -> None:
     """Progress nobody watches."""
-
-
-async def always_ready(case_id: str) -> None:
-    """The answers are there before anything is examined."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -139,13 +135,12 @@ class ScoringPass:
         feed: CaseFeed | None = None,
     ) -> None:
         """Answers come from `source`, cases from `feed`; else both from the files of the config."""
-        positions = case_positions(config) if feed is None else feed.positions
-        self._index = index = _build_index(config, source, positions)
+        self._feed = feed or CaseReader(config)
+        self._index = index = _build_index(config, source, self._feed.positions)
         self._examiner = sinks.examiner
         _refuse_mixture(index, sinks.examiner)
         self._progress = sinks.progress
         self._floors = Floors(config.checked_settings(), len(index.ids))
-        self._feed = CaseReader(config, positions) if feed is None else feed
         self._cases = iter(self._feed)
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
@@ -246,7 +241,7 @@ class ScoringPass:
             self._progress(cases[-1].position + 1, len(self._index.ids))
 
     async def examine_all(
-        self, examiner: JudgeRunner, until_ready: UntilReady = always_ready
+        self, examiner: JudgeRunner, until_ready: UntilReady | None = None
     ) -> None:
         """All cases, some of them at once, begun and settled in the order of the files."""
         import asyncio
@@ -254,7 +249,8 @@ class ScoringPass:
         waiting: deque[Waiting] = deque()
         try:
             while (placed := self._next) is not None:
-                await until_ready(placed.opened.case.id)
+                if until_ready is not None:
+                    await until_ready(placed.opened.case.id)
                 self._taken()
                 read = self._read(placed, self._answers(placed))
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))

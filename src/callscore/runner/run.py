@@ -33,7 +33,8 @@ from callscore.runner.preflight import (
     small_prompt,
 )
 from callscore.runner.prepare import ModelHandle, Prepared
-from callscore.runner.scoring import RunReplies, RunScoring
+from callscore.runner.replies import RunReplies
+from callscore.runner.scoring import RunScoring
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
 
