@@ -15,7 +15,7 @@ from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
-from callscore.store.records import (
+from callscore.store.input_records import (
     canonical_case,
     read_case,
     read_case_id,

@@ -41,7 +41,7 @@ from callscore.evaluate.scorer import (
     Tallies,
 )
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.records import read_output_head, read_output_heads
+from callscore.store.input_records import read_output_head, read_output_heads
 from callscore.store.verdict_records import read_verdict
 from callscore.store.worklists import OnOpen, VerdictLines
 from callscore.suites.calls.floors.strategy import Floor
@@ -87,6 +87,9 @@ class Tallied(msgspec.Struct, frozen=True):
     """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
     """What to say about references that contradict themselves (C-131)."""
+
+
+OnTallied = Callable[[Tallied], None]
 
 
 class _Index(msgspec.Struct):

@@ -15,6 +15,7 @@ GROUP: Group = "callscore.reports"
 
 BUILT_IN: Mapping[str, str] = {
     "csv": "callscore.report.csv",
+    "html": "callscore.report.html",
     "json": "callscore.report.json",
     "junit": "callscore.report.junit",
 }

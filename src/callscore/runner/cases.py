@@ -23,7 +23,7 @@ from callscore.evaluate.cases import (
     open_case,
 )
 from callscore.store.files import Line, lines_of
-from callscore.store.records import read_case_id, read_emotion_names
+from callscore.store.input_records import read_case_id, read_emotion_names
 from callscore.suites import catalog
 
 MOST_KEPT = 256

@@ -71,7 +71,7 @@ def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Ch
     for model in prepared.models:
         cases, repeats = prepared.read_cases(), prepared.config.repeats
         for work in work_of(model.spec.name, model.provider, cases, repeats):
-            if journal.stored(work.call.key) is not None:
+            if journal.stored(work.request.key) is not None:
                 continue
             if not journal.has_answered(record.id, work):
                 new += 1
@@ -112,4 +112,4 @@ def _most_usd(model: ModelHandle, work: Work) -> float | None:
     price = model.spec.price
     if price is None:
         return None
-    return price.of(work.call.input_tokens, work.call.max_output_tokens)
+    return price.of(work.request.input_tokens, work.request.max_output_tokens)

@@ -12,8 +12,8 @@ from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, Answered, AttemptFailed, Provider
 from callscore.core.run import ModelSpec, Price
-from callscore.engine.plan import Workload
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import Workload
 
 WORD_OK = "Reply with the word ok."
 PROMPT = Prompt((Message("user", WORD_OK),))

@@ -17,6 +17,7 @@ from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
 from callscore.evaluate.scorer import OnCase
+from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import Online
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
@@ -60,6 +61,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A file for every step of every scenario: what was sent, answered, due and decided."""
     on_case: OnCase | None = None
     """Receives every case with all its answers, for a report."""
+    on_tallied: OnTallied | None = None
+    """Receives what the scoring of calls leaves behind, for a comparison."""
 
     @property
     def targets(self) -> OutputPaths:

@@ -14,10 +14,10 @@ from callscore.core.errors import UsageError
 from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain, Work
 from callscore.core.scorecard import Scorecard
 from callscore.engine import loop
-from callscore.engine.plan import EngineOptions, PlannedModel, Workload
 from callscore.engine.run import generate
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.nearness import is_nearby
 from callscore.runner.cases import CaseStream, work_of
@@ -125,7 +125,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
             job.ledger.charge_preflight(cost)
             plan = _after_spending(plan, plan.options.already_spent_usd + cost)
         refuse_failed(preflights)
-        if stop.asked:
+        if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when every model has answered it, on the same budget.
         limits = _shared_limits(plan, scoring)
@@ -343,7 +343,7 @@ def _trials(
         return []
     left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
     trials = [
-        Trial(model.spec, model.provider, small_prompt(work.call.prompt))
+        Trial(model.spec, model.provider, small_prompt(work.request.prompt))
         for model, work in left
         if work is not None and model.online
     ]
@@ -359,4 +359,4 @@ def _open_work(
     """The first request that is not answered yet; what is read for it stays in the stream."""
     with closing(cases.reader()) as reader:
         work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
-        return next((piece for piece in work if journal.stored(piece.call.key) is None), None)
+        return next((piece for piece in work if journal.stored(piece.request.key) is None), None)

@@ -155,8 +155,8 @@ class RunScoring:
             ended = work.done()
             if not ended:
                 patience_s = stop.patience_s(calls.payer.options)
-                calls.tell_progress()
-                calls.payer.on_event(Stopping(len(calls.asker.sending), patience_s))
+                calls.emit_progress()
+                calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
                 grace = stop.grace(patience_s)
                 others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
                 await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
@@ -164,7 +164,7 @@ class RunScoring:
             for task in (work, *others):
                 task.cancel()
             await asyncio.gather(work, *others, return_exceptions=True)
-        calls.tell_progress()
+        calls.emit_progress()
         if not work.cancelled():
             work.result()
         return ended
@@ -173,7 +173,10 @@ class RunScoring:
         """The scorecard of the calls suite, where the run has cases."""
         if self._pass is None:
             return None
-        card = scorecard(self._prepared.config.scoring, self._pass.finish(), self._examiner)
+        tallied = self._pass.finish()
+        if self._prepared.options.on_tallied is not None:
+            self._prepared.options.on_tallied(tallied)
+        card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
