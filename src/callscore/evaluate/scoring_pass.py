@@ -52,12 +52,10 @@ if TYPE_CHECKING:
     from asyncio import Task
 
 CASES_A_CALL = 4
-"""So many cases may wait for a judge, for each call to it that may be under way: one that takes
-long holds up none of the calls behind it, though results come in the order of the files."""
+"""Cases that wait for a judge, for each call that may be under way: a slow one delays none."""
 
 CASES_TOGETHER = 64
-"""So many cases are scored together, a step at a time and task by task: what a step needs then
-stays in the processor's cache, and scoring takes a fifth less."""
+"""Cases scored together, step by step and task by task: the processor's cache saves a fifth."""
 
 SETTLED_TOGETHER = 16
 """So many of those that a judge has answered: few enough that nobody's answer waits for long."""
