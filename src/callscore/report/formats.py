@@ -14,6 +14,7 @@ GROUP: Group = "callscore.reports"
 """The entry point group in which a package offers a `ReportFormat`."""
 
 BUILT_IN: Mapping[str, str] = {
+    "html": "callscore.report.html",
     "csv": "callscore.report.csv",
     "xlsx": "callscore.report.xlsx",
     "json": "callscore.report.json",
