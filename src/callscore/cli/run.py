@@ -153,12 +153,12 @@ def _confirmed(prepared: Prepared) -> Prepared:
         return prepared
     import msgspec
 
-    from callscore.runner.run import changes, told_of
+    from callscore.runner.changes import changes, describe_change
 
     changed = changes(prepared)
     if changed is None:
         return prepared
-    say(f"{told_of(changed)}.", err=True)
+    say(f"{describe_change(changed)}.", err=True)
     click.confirm("Begin a new run?", abort=True, err=True)
     accepting = msgspec.structs.replace(options, accept_changed=True)
     return msgspec.structs.replace(prepared, options=accepting)
@@ -209,7 +209,7 @@ def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | Non
 
 def _show_estimate(prepared: Prepared) -> None:
     from callscore.cli.run_text import estimate_lines
-    from callscore.runner.run import dry_run
+    from callscore.runner.estimate import dry_run
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         say(line)
