@@ -18,8 +18,8 @@ from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard, show_as_html_by
 from callscore.engine.off_loop import off_loop
-from callscore.evaluate.cases import NamedEmotions, duplicate_id, open_case
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.cases import duplicate_id, open_case, tasks_for
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escaped
@@ -28,8 +28,7 @@ from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
-from callscore.suites import catalog
-from callscore.suites.calls import spec
+from callscore.suites.catalog import AllFloors
 
 
 class Frame(Protocol):
@@ -200,10 +199,10 @@ def score_files(
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
     config.check()
-    with opened_examiner(config) as examiner:
+    with open_judge_runner(config) as examiner:
         sinks = msgspec.structs.replace(sinks, examiner=examiner)
-        with closing(ScoringPass(config, sinks)) as tallying:
-            return scorecard(config, tallying.finish(), examiner)
+        with closing(ScoringPass(config, sinks)) as scoring:
+            return scorecard(config, scoring.finish(), examiner)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
@@ -221,16 +220,13 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
-    from callscore.suites.calls.floors.card import data_notes
-    from callscore.suites.calls.floors.tally import Floors
-    from callscore.suites.calls.lint import config_warnings
-
-    tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
+    config = ScoreConfig(cases=paths)
+    tasks = tasks_for(config)
     seen: set[str] = set()
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
-    floors = Floors(spec.settings())
+    floors = AllFloors(config.catalog)
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -242,12 +238,11 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        floors.add(case.task, opened.reference)
-        found_in = config_warnings(case, opened.reference)
+        floors.add(opened.suite, case.task, opened.reference)
+        found_in = opened.task.warnings(case, opened.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
-    notes = list(data_notes(floors.found(), *floors.failures))
-    return CaseCheck(counts, found, warnings, notes)
+    return CaseCheck(counts, found, warnings, floors.data_notes())
 
 
 @contextmanager
@@ -302,10 +297,9 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
 
 def _html(card: Scorecard) -> str:
     from callscore.report.notebook import card_html
-    from callscore.suites.catalog import OTHER_ORIGIN, template
+    from callscore.suites.catalog import template_of
 
-    other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
-    return card_html(card, template(other_origin=other_origin))
+    return card_html(card, template_of(card))
 
 
 show_as_html_by(_html)

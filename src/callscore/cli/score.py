@@ -146,7 +146,7 @@ def score(
     finally:
         progress.close()
     with ignore_broken_pipe():
-        title = f"Call Intelligence scorecard · {card.framework}"
+        title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:
         output.require_complete(card)

@@ -35,9 +35,9 @@ from callscore.config.scenarios import (
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
+from callscore.core.spec import MOST_RUNS
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, read_yaml
-from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 from callscore.suites.orchestration.spec import spec
 

@@ -9,7 +9,7 @@ from callscore.config.file import GateEntry
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
-from callscore.suites.calls import spec
+from callscore.suites import registry
 from callscore.suites.orchestration.headline import HEADLINES, Headline
 
 FINAL = "final"
@@ -17,8 +17,10 @@ FINAL = "final"
 
 def known_gates() -> tuple[str, ...]:
     """Everything that a gate may be put on."""
-    found = spec.load()
-    return (FINAL, *found.tasks, *found.metrics, *HEADLINES)
+    specs = [suite.spec for suite in registry.all_suites()]
+    tasks = [task for spec in specs for task in spec.tasks]
+    metrics = [slug for spec in specs for slug in spec.metrics]
+    return (FINAL, *tasks, *metrics, *HEADLINES)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:

@@ -1,8 +1,9 @@
-"""The cases of a job, opened one after the other: read, checked, ready for answers."""
+"""The cases of a job, loaded one after the other: read, checked, ready for answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,7 +13,9 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
+from callscore.core.suite import Suite
 from callscore.core.task import Task
+from callscore.core.verdict_rules import VerdictRules
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
 from callscore.store.records import (
     canonical_case,
@@ -20,15 +23,8 @@ from callscore.store.records import (
     read_case_id,
     read_case_ids,
     read_checked_case,
-    read_emotion_names,
 )
-from callscore.suites import catalog
-from callscore.suites.calls.answer_spec import EmotionsOfData
-from callscore.suites.calls.contradictions import (
-    contradictions,
-    may_contradict,
-    refuse_contradiction,
-)
+from callscore.suites.registry import suite_of
 
 
 class LoadedCase(msgspec.Struct, frozen=True, gc=False):
@@ -37,12 +33,18 @@ class LoadedCase(msgspec.Struct, frozen=True, gc=False):
     case: Case
     task: Task[Any, Any]
     reference: Any
+    suite: Suite
     content: bytes = b""
     """The case as canonical JSON, where it was read to be scored (C-132)."""
 
+    @property
+    def rules(self) -> VerdictRules:
+        """How verdicts on its answers are used."""
+        return self.suite.verdict_rules
+
 
 class IndexedCase(msgspec.Struct, frozen=True, gc=False):
-    """An opened case, its position among all cases of the files, and the line it stands on."""
+    """A loaded case, its position among all cases of the files, and its line."""
 
     position: int
     line: Line
@@ -72,8 +74,9 @@ def open_case(
     try:
         task = tasks[case.task]
         reference = task.reference(case) if for_scoring else None
-        refuse_contradiction(reference)
-        return LoadedCase(case, task, reference, content)
+        suite = suite_of(case.task)
+        assert suite is not None  # its task was found
+        return LoadedCase(case, task, reference, suite, content)
     except KeyError:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
@@ -87,25 +90,15 @@ def open_case(
         raise error.located(line.place, case.id) from None
 
 
-class NamedEmotions:
-    """The emotions that any reference of some files names; the files are read when it is asked.
+def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
+    """The tasks under the settings of a config; they may read all its case files."""
+    return config.catalog.tasks(partial(case_lines, config.cases))
 
-    Scoring seldom asks: only where an answer has other emotions than its own reference.
-    """
 
-    def __init__(self, cases: Sequence[Path]) -> None:
-        self._cases = cases
-        self._found: Sequence[str] | None = None
-
-    def __call__(self) -> Sequence[str]:
-        """Read all files once, however few of their cases are wanted: prompts stay the same."""
-        if self._found is None:
-            found: dict[str, None] = {}
-            for block in blocks_of(self._cases):
-                for line in block.lines:
-                    found.update(dict.fromkeys(read_emotion_names(line)))
-            self._found = tuple(found)
-        return self._found
+def case_lines(cases: Sequence[Path]) -> Iterator[bytes]:
+    """All lines of some case files, however few of their cases are wanted."""
+    for block in blocks_of(cases):
+        yield from block.lines
 
 
 def duplicate_id(case_id: str, line: Line) -> DataError:
@@ -150,9 +143,7 @@ class Contradicted:
 
     def look(self, opened: LoadedCase, line: Line) -> None:
         """Check the reference of one case."""
-        if not may_contradict(opened.case, opened.reference):
-            return
-        found = next(contradictions(opened.case, opened.reference), None)
+        found = next(iter(opened.task.contradictions(opened.case, opened.reference)), None)
         if found is not None:
             self._cases += 1
             self._first = self._first or found.located(line.place, opened.case.id)
@@ -177,13 +168,12 @@ class CaseReader:
         positions: Mapping[str, int],
         *,
         for_scoring: bool = True,
-        emotions: EmotionsOfData | None = None,
+        tasks: Mapping[str, Task[Any, Any]] | None = None,
     ) -> None:
         self._config = config
         self._positions = positions
         self._for_scoring = for_scoring
-        emotions = emotions or NamedEmotions(config.cases)
-        self._tasks = catalog.tasks(config.checked_settings(), emotions)
+        self._tasks = tasks or tasks_for(config)
         self.skipped: list[str] = []
         self.contradicted = Contradicted()
 

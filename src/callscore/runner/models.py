@@ -15,6 +15,7 @@ from callscore.core.run import ModelSpec, Price
 from callscore.providers.client_pool import Online
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.replay_files import Recordings
+from callscore.suites.registry import noise_of
 
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
@@ -85,7 +86,7 @@ def _offline(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 
-        return SimulatedProvider(spec.name, spec.model, spec.params)
+        return SimulatedProvider(spec.name, spec.model, spec.params, noise_of)
     if spec.provider == "baseline":
         from callscore.providers.baseline.provider import BaselineProvider
 

@@ -12,7 +12,7 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Work
-from callscore.evaluate.cases import CaseReader, NamedEmotions, case_positions
+from callscore.evaluate.cases import CaseReader, case_positions, tasks_for
 
 
 class Asked(NamedTuple):
@@ -47,7 +47,7 @@ class CallSubjects:
     def __init__(self, config: ScoreConfig) -> None:
         self._config = config
         self._positions = case_positions(config)
-        self._emotions = NamedEmotions(config.cases)
+        self._tasks = tasks_for(config)
 
     def survey(self) -> Survey:
         """Check every case as scoring will, expected outcome included."""
@@ -60,9 +60,7 @@ class CallSubjects:
 
     def stream(self) -> Iterator[Asked]:
         """Every case with its prompt."""
-        wanted = CaseReader(
-            self._config, self._positions, for_scoring=False, emotions=self._emotions
-        )
+        wanted = CaseReader(self._config, self._positions, for_scoring=False, tasks=self._tasks)
         for placed in wanted:
             task, case = placed.opened.task, placed.opened.case
             yield Asked(case, task.prompt(case))

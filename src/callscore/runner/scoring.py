@@ -17,7 +17,7 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.run import Completed, ModelSpec, Work
 from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.evaluate.judge_client import JudgeCalls
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.model_identity import AnsweredBy
 from callscore.evaluate.reply_source import Answers
@@ -157,7 +157,7 @@ class RunScoring:
         self._judged: Judged = {}
         self.exported: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
-        self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
+        self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
         if config.cases:
             config.scoring.check()
             sinks = msgspec.structs.replace(self._outlets, examiner=self._examiner)

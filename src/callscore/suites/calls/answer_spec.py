@@ -6,23 +6,56 @@ taken: ids, source texts, scales, fields, emotions and the list of entities; nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from callscore.core.case import Case, JsonObject
+from callscore.core.suite import CaseLines, no_case_lines
 from callscore.core.transcript import turns
-from callscore.suites.calls.items import item_id
+from callscore.metrics.item_ids import item_id
 
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
 """Those of the framework's own sample, where neither config nor data set names any (C-25)."""
 
-EmotionsOfData = Callable[[], Sequence[str]]
-"""The emotions that any reference of the data set names."""
+
+class _EmotionOfOutcome(msgspec.Struct, gc=False):
+    emotion: dict[str, Any] = {}
 
 
-def no_data_set() -> Sequence[str]:
-    """Where a case stands alone."""
-    return ()
+class _EmotionOfCase(msgspec.Struct, gc=False):
+    expected_outcome: _EmotionOfOutcome
+
+
+class EmotionsOfData:
+    """The emotions that any reference of the data set names; read when they are first needed.
+
+    Scoring seldom needs them: only where an answer has other emotions than its own reference.
+    """
+
+    def __init__(self, lines: CaseLines = no_case_lines) -> None:
+        self._lines = lines
+        self._found: Sequence[str] | None = None
+
+    def __call__(self) -> Sequence[str]:
+        """Read all files once, however few of their cases are wanted: prompts stay the same."""
+        if self._found is None:
+            decoder = msgspec.json.Decoder(_EmotionOfCase)
+            found: dict[str, None] = {}
+            for line in self._lines():
+                found.update(dict.fromkeys(_emotion_names(decoder, line)))
+            self._found = tuple(found)
+        return self._found
+
+
+def _emotion_names(decoder: msgspec.json.Decoder[_EmotionOfCase], line: bytes) -> Collection[str]:
+    if b'"emotion"' not in line:
+        return ()
+    try:
+        return decoder.decode(line).expected_outcome.emotion
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()
 
 
 def texts(value: object) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
-from callscore.suites.calls.formula import ActiveGate, TaskFormula, task_score
+from callscore.scorecard.formula import ActiveGate, TaskFormula, task_score
 
 
 class CaseScore(msgspec.Struct, frozen=True, gc=False):

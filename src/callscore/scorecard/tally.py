@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from callscore.core.measure import Measure
+from callscore.core.spec import Criterion
 from callscore.core.task import Measured
-from callscore.suites.calls.benchmarks import tally as benchmarks
-from callscore.suites.calls.benchmarks.tally import CriterionTally
-from callscore.suites.calls.benchmarks.words import Benchmarked
-from callscore.suites.calls.case_score import CaseScore
-from callscore.suites.calls.formula import STRUCTURE, TaskFormula
+from callscore.scorecard import criteria
+from callscore.scorecard.case_score import CaseScore
+from callscore.scorecard.criteria import Benchmarked, CriterionTally
+from callscore.scorecard.formula import STRUCTURE, TaskFormula
 
 UNDECIDED = ("failed", "not_run")
 """Why a case has no value although it has an answer: something about it was not decided."""
@@ -200,13 +200,15 @@ class TaskTally(msgspec.Struct):
             for cost in costs:
                 self.spend += cost or 0.0
 
-    def add_benchmarks(self, answers: Sequence[ScoredReply], ddof: int) -> None:
-        """Take in the second layer of the runs of one case, where it is run."""
+    def add_benchmarks(
+        self, answers: Sequence[ScoredReply], limits: Mapping[str, Criterion], ddof: int
+    ) -> None:
+        """Add the second layer of the runs of one case, where it is run."""
         if answers and answers[0].benchmarks:
             scores = [_run_score(answer) for answer in answers]
-            benchmarks.add_case(
-                self.benchmarks, [answer.benchmarks for answer in answers], scores, ddof
-            )
+            runs = [answer.benchmarks for answer in answers]
+            steady = criteria.consistency_of(scores, ddof)
+            criteria.add_case(self.benchmarks, runs, steady, limits)
 
     def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
         """Take in the runs of one case, averaged within the case first (C-07)."""
@@ -307,7 +309,7 @@ class TaskTally(msgspec.Struct):
             call_blocked=self.call_blocked | other.call_blocked,
             breaching_runs=_added(self.breaching_runs, other.breaching_runs),
             malformed=_added(self.malformed, other.malformed),
-            benchmarks=benchmarks.joined(self.benchmarks, other.benchmarks),
+            benchmarks=criteria.joined(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,

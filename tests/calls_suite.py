@@ -1,0 +1,57 @@
+"""The suite-neutral scoring functions with the specification of the calls suite filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from callscore.core.spec import ScoreSettings
+from callscore.core.suite import CaseLines, no_case_lines
+from callscore.core.task import Task
+from callscore.scorecard import benchmarks, criteria, final, formula, ranking
+from callscore.scorecard import template as rows
+from callscore.scorecard.criteria import Benchmarked, Criteria, consistency_of
+from callscore.scorecard.formula import TaskFormula
+from callscore.suites.calls import spec
+from callscore.suites.catalog import Catalog
+
+SPEC = spec.load()
+
+final_score = partial(final.final_score, SPEC)
+option_weights = partial(final.option_weights, SPEC)
+formula_for = partial(formula.formula_for, SPEC)
+score_benchmarks = partial(benchmarks.score_benchmarks, SPEC.benchmarks)
+rank = partial(ranking.rank, spec=SPEC)
+rank_zeroed = partial(ranking.rank_zeroed, spec=SPEC)
+template = partial(rows.template, SPEC)
+
+
+def formula_of(task: str, gates: str) -> TaskFormula:
+    return formula_for(task, spec.settings({"gates": gates}))
+
+
+def tasks(
+    settings: ScoreSettings | None = None, data: CaseLines = no_case_lines
+) -> Mapping[str, Task[Any, Any]]:
+    given = {} if settings is None else {name: _value(settings, name) for name in _names(settings)}
+    return Catalog(given).tasks(data)
+
+
+def _names(settings: ScoreSettings) -> Sequence[str]:
+    import msgspec
+
+    return list(msgspec.to_builtins(settings))
+
+
+def _value(settings: ScoreSettings, name: str) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(settings)[name]
+
+
+def add_case(
+    tallies: Criteria, runs: Sequence[Benchmarked], scores: Sequence[Any], ddof: int
+) -> None:
+    steady = consistency_of(scores, ddof)
+    criteria.add_case(tallies, runs, steady, SPEC.benchmarks.criteria)
