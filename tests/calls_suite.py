@@ -14,6 +14,7 @@ from callscore.scorecard import template as rows
 from callscore.scorecard.criteria import Benchmarked, Criteria, consistency_of
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls import spec
+from callscore.suites.calls.suite import CallsSuite
 from callscore.suites.catalog import Catalog
 
 SPEC = spec.load()
@@ -34,20 +35,13 @@ def formula_of(task: str, gates: str) -> TaskFormula:
 def tasks(
     settings: ScoreSettings | None = None, data: CaseLines = no_case_lines
 ) -> Mapping[str, Task[Any, Any]]:
-    given = {} if settings is None else {name: _value(settings, name) for name in _names(settings)}
-    return Catalog(given).tasks(data)
+    """The four tasks of the suite."""
+    return CallsSuite().tasks(spec.settings() if settings is None else settings, data)
 
 
-def _names(settings: ScoreSettings) -> Sequence[str]:
-    import msgspec
-
-    return list(msgspec.to_builtins(settings))
-
-
-def _value(settings: ScoreSettings, name: str) -> Any:
-    import msgspec
-
-    return msgspec.to_builtins(settings)[name]
+def all_tasks(data: CaseLines = no_case_lines) -> Mapping[str, Task[Any, Any]]:
+    """The tasks of every suite."""
+    return Catalog().tasks(data)
 
 
 def add_case(

@@ -58,6 +58,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     workload: Mapping[str, float] | None = None,
     cost_per_1000: Mapping[str, float] | None = None,
     tasks: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     limit: int | None = None,
     allow_bad_cases: bool = False,
     results: str | os.PathLike[str] | None = None,
@@ -85,6 +86,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
+        metrics: Metrics of other installed packages, measured beside those of the tasks.
         limit: Only so many cases, from the first.
         allow_bad_cases: Skip unusable cases and say so.
         results: Write one JSON line a case, model and run.
@@ -105,6 +107,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         workload=workload or {},
         cost_per_1000=cost_per_1000 or {},
         tasks=tasks,
+        metrics=metrics,
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )

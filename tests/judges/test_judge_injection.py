@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calls_suite import tasks
+from calls_suite import all_tasks
 from callscore.core.case import Case, Failed, Message, Turn
 from callscore.core.judging import Judged, JudgeRequest, Question
 from callscore.core.transcript import turns
@@ -26,7 +26,6 @@ from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, su
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import GullibleModel, LiteralModel, ObedientModel
-from callscore.suites.calls import spec
 from judge_cases import EXPECTED, asked, dossier, judge, request
 
 OWN = Path(__file__).with_name("attacks.jsonl")
@@ -158,7 +157,7 @@ def worth(answer: Judged | Failed) -> dict[str, float]:
 
 def test_every_task_is_attacked_and_has_something_to_gain() -> None:
     attacked = {str(clean.task) for clean in CLEAN}
-    assert attacked == set(tasks(spec.settings()))
+    assert attacked == set(all_tasks())
     for clean in CLEAN:
         assert 0.0 in worth(judge(clean)).values()
 

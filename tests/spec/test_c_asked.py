@@ -14,7 +14,7 @@ import pytest
 
 import callscore
 from builders import Json, entity_case, output, qa_case, question, score, text_case, text_outcome
-from calls_suite import tasks
+from calls_suite import all_tasks
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import Answered
 from callscore.core.scorecard import Scorecard
@@ -22,7 +22,6 @@ from callscore.evaluate.cases import case_lines
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.schemas import fits_output_format
 from callscore.providers.simulated import SimulatedProvider
-from callscore.suites.calls import spec
 from callscore.suites.registry import noise_of
 from commands import run
 from eval_files import eval_file
@@ -38,7 +37,7 @@ def prompts_of(cases: Sequence[Json], folder: Path) -> list[tuple[Case, Prompt]]
     """The prompts of a data set, as a run sends them."""
     path = folder / "cases.jsonl"
     path.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
-    known = tasks(spec.settings(), lambda: case_lines([path]))
+    known = all_tasks(lambda: case_lines([path]))
     read = [msgspec.convert(case, Case) for case in cases]
     return [(case, known[case.task].prompt(case)) for case in read]
 

@@ -81,6 +81,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 )
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
+@click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @trust_option
@@ -102,6 +103,7 @@ def score(
     workload: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
+    metrics: tuple[str, ...],
     allow_bad_cases: bool,
     all_rows: bool,
     require_complete: bool,
@@ -132,6 +134,7 @@ def score(
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
         settings=_pairs("--set", settings),
+        metrics=metrics,
         weights=_numbers("--weights", weights),
         workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),

@@ -109,6 +109,9 @@ class Task(Protocol[Reference, Output]):
 
     # Hooks of the data, the records and the simulated provider
 
+    def check_reference(self, reference: Reference) -> None:
+        """Raise DataError where even a perfect answer would be blocked        C-131"""
+
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
         """What in a reference, or between it and its config, cannot all be met        C-131"""
         return ()

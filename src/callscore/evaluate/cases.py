@@ -73,7 +73,10 @@ def open_case(
     case, content = read_case(line) if for_scoring else (read_checked_case(line), b"")
     try:
         task = tasks[case.task]
-        reference = task.reference(case) if for_scoring else None
+        reference = None
+        if for_scoring:
+            reference = task.reference(case)
+            task.check_reference(reference)
         suite = suite_of(case.task)
         assert suite is not None  # its task was found
         return LoadedCase(case, task, reference, suite, content)
