@@ -62,7 +62,7 @@ async def ours(url: str) -> None:
     provider = make_provider(model, Secrets({"BENCH_KEY": "x"}), Http())
 
     async def ask(number: int) -> None:
-        answer = await provider.attempt(provider.call(prompt(number), 1))
+        answer = await provider.attempt(provider.request(prompt(number), 1))
         assert isinstance(answer, Answered)
 
     await in_parallel(ask)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from callscore.core.spec import ScoreSettings
-from callscore.core.suite import CaseLines, no_case_lines
+from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Task
 from callscore.scorecard import benchmarks, criteria, final, formula, ranking
 from callscore.scorecard import template as rows
@@ -15,7 +15,7 @@ from callscore.scorecard.criteria import Benchmarked, Criteria, consistency_of
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls import spec
 from callscore.suites.calls.suite import CallsSuite
-from callscore.suites.catalog import Catalog
+from callscore.suites.catalog import Catalog, NamesOf, no_names
 
 SPEC = spec.load()
 
@@ -33,15 +33,15 @@ def formula_of(task: str, gates: str) -> TaskFormula:
 
 
 def tasks(
-    settings: ScoreSettings | None = None, data: CaseLines = no_case_lines
+    settings: ScoreSettings | None = None, names: DataNames = no_data_names
 ) -> Mapping[str, Task[Any, Any]]:
     """The four tasks of the suite."""
-    return CallsSuite().tasks(spec.settings() if settings is None else settings, data)
+    return CallsSuite().tasks(spec.settings() if settings is None else settings, names)
 
 
-def all_tasks(data: CaseLines = no_case_lines) -> Mapping[str, Task[Any, Any]]:
+def all_tasks(names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:
     """The tasks of every suite."""
-    return Catalog().tasks(data)
+    return Catalog().tasks(names)
 
 
 def add_case(

@@ -57,9 +57,11 @@ def run(*args: object, env: Mapping[str, str] | None = None, cwd: Path | None = 
     return subprocess.CompletedProcess(words, int(code), out, err)
 
 
-def run_afresh(*args: object, env: Mapping[str, str] | None = None) -> Done:
+def run_afresh(
+    *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Done:
     """The command, to its end, in a new interpreter: what it imports and inherits is its own."""
-    process = start(*args, env=env)
+    process = start(*args, env=env, cwd=cwd)
     out, err = process.communicate(timeout=command_server.LONGEST_S)
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
@@ -77,7 +79,9 @@ def run_python(code: str, *args: object) -> Done:
     )
 
 
-def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+def start(
+    *args: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.Popen[str]:
     """The command in a new interpreter, under way."""
     return subprocess.Popen(
         [sys.executable, "-m", "callscore", *map(str, args)],
@@ -86,6 +90,7 @@ def start(*args: object, env: Mapping[str, str] | None = None) -> subprocess.Pop
         text=True,
         encoding="utf-8",
         env=environment(env),
+        cwd=cwd,
     )
 
 

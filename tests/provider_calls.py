@@ -37,7 +37,7 @@ def secrets(**environment: str) -> Secrets:
 
 def built(model: ModelSpec, prompt: Prompt = PROMPT, repeat: int = 1) -> ProviderRequest:
     """The request, without sending it."""
-    return make_provider(model, secrets(), Http()).call(prompt, repeat)
+    return make_provider(model, secrets(), Http()).request(prompt, repeat)
 
 
 def ask(
@@ -67,7 +67,7 @@ def ask_times(
     async def attempts() -> Sequence[Answered | AttemptFailed]:
         provider = make_provider(model, secrets(**(environment or {})), http or Http())
         try:
-            call = provider.call(prompt, 1)
+            call = provider.request(prompt, 1)
             return [await provider.attempt(call) for _ in range(times)]
         finally:
             await provider.close()

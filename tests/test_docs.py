@@ -27,7 +27,9 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["metrics.md", "settings.md", "commands.md", "judge-requests.md"])
+@pytest.mark.parametrize(
+    "name", ["api.md", "metrics.md", "settings.md", "commands.md", "judge-requests.md"]
+)
 def test_generated_pages_are_fresh(name: str) -> None:
     page = generator().PAGES[name]()
     assert (DOCS / "reference" / name).read_text(encoding="utf-8") == page, "run `make docs`"

@@ -54,6 +54,24 @@ class TestInARunningLoop:
 
         assert asyncio.run(cell()).models[0].tasks["qa"].cases == 2
 
+    def test_a_run_takes_the_keys_of_an_eval_file_as_a_mapping(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        config = {"data": [cases_file(tmp_path, 2)], "models": [PERFECT], "store": "kept.db"}
+        card = callscore.run(config)
+        assert card.models[0].tasks["qa"].cases == 2
+        assert Path("kept.db").exists()
+        assert callscore.run(config, resume=True).signature == card.signature
+
+    def test_a_mapping_with_an_unknown_key_is_refused(self) -> None:
+        with pytest.raises(callscore.ConfigError, match="^config: modles: unknown key; did you"):
+            callscore.run({"data": "cases.jsonl", "modles": [PERFECT]})
+
+    def test_a_mapping_of_something_else_is_refused(self) -> None:
+        with pytest.raises(callscore.ConfigError, match="^config: .*; expected the values of an"):
+            callscore.run({"data": object(), "models": [PERFECT]})
+
     def test_an_error_comes_out_as_it_is(self) -> None:
         async def cell() -> callscore.Scorecard:
             return callscore.score(CASES, [{"case_id": "x", "model": "m", "output": ""}])
@@ -198,7 +216,8 @@ class TestOptions:
         ours = set(inspect.signature(callscore.score).parameters)
         assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
         ours = set(inspect.signature(callscore.run).parameters)
-        of_commands, of_scenarios = {"card", "log"}, {"mode", "export", "trajectories"}
+        of_commands = {"card", "log", "on_case", "on_tallied"}
+        of_scenarios = {"mode", "export", "trajectories"}
         assert set(RunOptions.__struct_fields__) - ours == of_commands | of_scenarios
 
     def test_a_judge_that_is_none_is_named(self) -> None:
@@ -226,7 +245,7 @@ class TestPublicNames:
 
     def test_another_name_is_an_attribute_error(self) -> None:
         with pytest.raises(AttributeError, match="no attribute 'scor'"):
-            callscore.scor  # noqa: B018
+            getattr(callscore, "scor")  # noqa: B009  a type checker knows that it is missing
 
 
 class TestScorecard:

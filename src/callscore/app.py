@@ -21,11 +21,12 @@ from callscore.engine.off_loop import off_loop
 from callscore.evaluate.cases import duplicate_id, open_case, tasks_for
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.scorecards import scorecard
+from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escaped
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import near_misses, read_case_id
+from callscore.store.input_records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites.catalog import AllFloors
@@ -93,7 +94,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         records: Write one JSON line a case, model, run and metric.
         save_verdicts: Write what judge and embedder said, as a verdicts file.
         open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
-        progress: Is told how many cases of how many are scored.
+        progress: Called with the number of scored cases and of all.
     """
     who = judge_choice(os.fspath(judge)) if isinstance(judge, (str, os.PathLike)) else judge
     config = ScoreConfig(
@@ -111,12 +112,8 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    targets = OutputPaths(
-        as_path(results),
-        as_path(records),
-        as_path(save_verdicts),
-        open_items=as_path(open_items),
-    )
+    paths = (as_path(results), as_path(records), as_path(save_verdicts))
+    targets = OutputPaths(*paths, open_items=as_path(open_items))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
     return off_loop(lambda: _score_given(given, config, targets, progress))
 
@@ -192,12 +189,18 @@ def opened_sinks(targets: OutputPaths, progress: Progress = ignore_progress) -> 
 
 
 def score_files(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
+    config: ScoreConfig,
+    targets: OutputPaths = NO_FILES,
+    progress: Progress = ignore_progress,
+    on_case: OnCase | None = None,
 ) -> Scorecard:
-    """Score the files of a config, and write what is asked for."""
+    """Score the files of a config, and write what is asked for.
+
+    `on_case` receives every case with all its answers, for a report.
+    """
     targets.check((*config.cases, *config.outputs, *config.verdicts))
     with opened_sinks(targets, progress) as sinks:
-        return _score(config, sinks)
+        return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:

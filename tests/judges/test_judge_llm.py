@@ -113,8 +113,8 @@ class Failing(LiteralModel):
         self.attempts = 0
         self._with_schema: set[bytes] = set()
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
-        call = super().call(prompt, repeat)
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        call = super().request(prompt, repeat)
         if prompt.schema is None:
             return call
         marked = ProviderRequest(b"schema" + call.key, call.model, call.body, call.input_tokens, 0)
@@ -154,7 +154,7 @@ def test_what_was_never_sent_is_no_request(kind: FailureKind, requests: int) -> 
 
 def test_attempts_end() -> None:
     provider = Failing("server", "server", "server", "server", "server")
-    call = provider.call(Prompt((Message("user", "x"),)), 0)
+    call = provider.request(Prompt((Message("user", "x"),)), 0)
     assert isinstance(asyncio.run(patiently(provider, call)), AttemptFailed)
     assert provider.attempts == llm.ATTEMPTS
 

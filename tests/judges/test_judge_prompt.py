@@ -42,16 +42,16 @@ SUPPORT = asked("support", "The customer was charged twice")
 
 def test_the_same_dossier_gives_the_same_bytes() -> None:
     provider = LiteralModel()
-    one = provider.call(request(dossier(SUPPORT)).prompt, 0)
-    other = provider.call(request(dossier(SUPPORT)).prompt, 0)
+    one = provider.request(request(dossier(SUPPORT)).prompt, 0)
+    other = provider.request(request(dossier(SUPPORT)).prompt, 0)
     assert one == other
 
 
 def test_a_repeat_sends_the_same_bytes_under_another_key() -> None:
     prompt = request(dossier(SUPPORT)).prompt
     provider = LiteralModel()
-    assert provider.call(prompt, 0).body == provider.call(prompt, 1).body
-    assert provider.call(prompt, 0).key != provider.call(prompt, 1).key
+    assert provider.request(prompt, 0).body == provider.request(prompt, 1).body
+    assert provider.request(prompt, 0).key != provider.request(prompt, 1).key
 
 
 @pytest.mark.parametrize("name", sorted(shipped_files()))

@@ -34,7 +34,7 @@ def test_every_kind_has_its_own_address_and_key(kind: str) -> None:
         }
     )
     provider = make_provider(spec(kind, None, api_key_env=None), everything, Http())
-    call = provider.call(PROMPT, 1)
+    call = provider.request(PROMPT, 1)
     assert provider.name == "m"
     assert KEY.encode() not in call.body + call.key
     assert len(call.key) == 32

@@ -218,7 +218,7 @@ def test_tls_with_a_server_that_speaks_none_is_a_connection_failure() -> None:
         url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         provider = make_provider(spec("openai", url), secrets(), Http(attempt_seconds=5))
         try:
-            return await provider.attempt(provider.call(PROMPT, 1))
+            return await provider.attempt(provider.request(PROMPT, 1))
         finally:
             await provider.close()
             server.close()
@@ -275,9 +275,9 @@ def test_one_model_may_leave_while_another_goes_on() -> None:
         http = Http()
         first = make_provider(spec("openai", stub.url), secrets(), http)
         second = make_provider(spec("openai", stub.url, name="n"), secrets(), http)
-        before = await first.attempt(first.call(PROMPT, 1))
+        before = await first.attempt(first.request(PROMPT, 1))
         await first.close()
-        after = await second.attempt(second.call(PROMPT, 1))
+        after = await second.attempt(second.request(PROMPT, 1))
         await second.close()
         return before, after
 
@@ -290,7 +290,7 @@ def test_one_model_may_leave_while_another_goes_on() -> None:
 def test_cancelling_an_attempt_cancels_it() -> None:
     async def cancelled() -> bool:
         provider = make_provider(spec("openai", stub.url), secrets(), Http())
-        task = asyncio.create_task(provider.attempt(provider.call(PROMPT, 1)))
+        task = asyncio.create_task(provider.attempt(provider.request(PROMPT, 1)))
         await asyncio.sleep(0.1)
         task.cancel()
         (outcome,) = await asyncio.gather(task, return_exceptions=True)

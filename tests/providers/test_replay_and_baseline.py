@@ -29,7 +29,7 @@ PROMPT = Prompt(())
 
 
 def answer(provider: Provider, prompt: Prompt) -> Reply:
-    found = asyncio.run(provider.attempt(provider.call(prompt, 1)))
+    found = asyncio.run(provider.attempt(provider.request(prompt, 1)))
     assert isinstance(found, Answered)
     return found.reply
 
@@ -48,7 +48,7 @@ def recording(text: str) -> Recorded:
 )
 def test_a_recorded_answer_comes_back_as_it_was(recorded: Reply) -> None:
     provider = ReplayProvider("r", lambda case_id, run: recorded)
-    call = provider.call_for(CASE, PROMPT, 1)
+    call = provider.request_for(CASE, PROMPT, 1)
     assert call is not None
     found = asyncio.run(provider.attempt(call))
     assert isinstance(found, Answered)
@@ -65,17 +65,17 @@ def test_a_recorded_answer_comes_back_as_it_was(recorded: Reply) -> None:
 
 def test_a_recorded_failure_stays_a_failure_and_nothing_recorded_is_nothing_asked() -> None:
     failing = ReplayProvider("r", lambda case_id, run: Failed("model", "was\ndown"))
-    call = failing.call_for(CASE, PROMPT, 1)
+    call = failing.request_for(CASE, PROMPT, 1)
     assert call is not None
     found = asyncio.run(failing.attempt(call))
     assert found == AttemptFailed("bad_request", "was down")
-    assert ReplayProvider("r", lambda case_id, run: None).call_for(CASE, PROMPT, 1) is None
+    assert ReplayProvider("r", lambda case_id, run: None).request_for(CASE, PROMPT, 1) is None
 
 
 def test_another_recording_has_another_key() -> None:
     keys = set()
     for name, text, run in (("r", "a", 1), ("r", "b", 1), ("q", "a", 1), ("r", "a", 2)):
-        call = ReplayProvider(name, recording(text)).call_for(CASE, PROMPT, run)
+        call = ReplayProvider(name, recording(text)).request_for(CASE, PROMPT, run)
         assert call is not None
         keys.add(call.key)
     assert len(keys) == 4
@@ -83,7 +83,7 @@ def test_another_recording_has_another_key() -> None:
 
 def test_a_recording_cannot_answer_a_prompt_alone() -> None:
     with pytest.raises(ConfigError):
-        ReplayProvider("r", lambda case_id, run: None).call(PROMPT, 1)
+        ReplayProvider("r", lambda case_id, run: None).request(PROMPT, 1)
 
 
 def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
@@ -112,7 +112,7 @@ def test_the_rules_never_see_the_expected_outcome() -> None:
     """They are given the prompt alone, and the prompt holds no expected outcome."""
     for line in lines_of([CASES]):
         opened = open_case(line, tasks(spec.settings()))
-        call = BaselineProvider("b").call(opened.task.prompt(opened.case), 1)
+        call = BaselineProvider("b").request(opened.task.prompt(opened.case), 1)
         assert b"expected_outcome" not in call.body
 
 

@@ -19,7 +19,7 @@ from callscore.core.errors import ConfigError
 from callscore.core.provider import Answered, CaseProvider, ProviderRequest
 from callscore.providers.simulated import SimulatedProvider
 from callscore.store.files import lines_of
-from callscore.store.records import read_case
+from callscore.store.input_records import read_case
 from callscore.suites.registry import noise_of
 
 CASES = Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl"))
@@ -43,7 +43,7 @@ def answered(provider: SimulatedProvider, call: ProviderRequest) -> Reply:
 def outputs(provider: SimulatedProvider, repeat: int = 1) -> list[dict[str, Any]]:
     found = []
     for case in sample_cases():
-        reply = answered(provider, provider.call_for(case, PROMPT, repeat))
+        reply = answered(provider, provider.request_for(case, PROMPT, repeat))
         record = {"case_id": case.id, "model": "s", "output": reply.text}
         found.append({**record, "finish_reason": reply.finish_reason})
     return found
@@ -101,21 +101,23 @@ def test_the_same_seed_gives_the_same_answers_and_another_gives_others() -> None
 def test_the_key_covers_case_rates_seed_and_repeat() -> None:
     one, two, *_ = sample_cases()
     keys = [
-        simulated().call_for(one, PROMPT, 1).key,
-        simulated().call_for(two, PROMPT, 1).key,
-        simulated().call_for(one, PROMPT, 2).key,
-        simulated(seed=1).call_for(one, PROMPT, 1).key,
-        simulated(refusals=0.1).call_for(one, PROMPT, 1).key,
-        SimulatedProvider("s", "other", {}, noise_of).call_for(one, PROMPT, 1).key,
+        simulated().request_for(one, PROMPT, 1).key,
+        simulated().request_for(two, PROMPT, 1).key,
+        simulated().request_for(one, PROMPT, 2).key,
+        simulated(seed=1).request_for(one, PROMPT, 1).key,
+        simulated(refusals=0.1).request_for(one, PROMPT, 1).key,
+        SimulatedProvider("s", "other", {}, noise_of).request_for(one, PROMPT, 1).key,
     ]
     assert len(set(keys)) == len(keys)
-    assert simulated().call_for(one, PROMPT, 1).key == keys[0]
+    assert simulated().request_for(one, PROMPT, 1).key == keys[0]
 
 
 def test_it_says_that_it_is_simulated_and_needs_the_case() -> None:
     provider = simulated()
     assert isinstance(provider, CaseProvider)
-    assert answered(provider, provider.call_for(sample_cases()[0], PROMPT, 1)).model == "simulated"
+    assert (
+        answered(provider, provider.request_for(sample_cases()[0], PROMPT, 1)).model == "simulated"
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,13 +144,15 @@ def test_steps_of_scenarios_are_answered_with_calls_plans_or_texts() -> None:
     provider = simulated()
     calls = answered(
         provider,
-        provider.call_for(scenario({"calls": [{"name": "f", "arguments": {"a": 1}}]}), PROMPT, 1),
+        provider.request_for(
+            scenario({"calls": [{"name": "f", "arguments": {"a": 1}}]}), PROMPT, 1
+        ),
     )
     assert [(c.name, json.loads(c.arguments)) for c in calls.tool_calls] == [("f", {"a": 1})]
     plan = {"workflow_1": {"steps": [{"agent_id": "x"}]}}
-    planned = answered(provider, provider.call_for(scenario({"plan": plan}), PROMPT, 1))
+    planned = answered(provider, provider.request_for(scenario({"plan": plan}), PROMPT, 1))
     assert json.loads(planned.text) == plan
-    said = answered(provider, provider.call_for(scenario({"text": "no"}), PROMPT, 1))
+    said = answered(provider, provider.request_for(scenario({"text": "no"}), PROMPT, 1))
     assert said.text == "no"
 
 
@@ -171,4 +175,4 @@ def test_no_expected_outcome_breaks_it(task: str, expected: dict[str, Any]) -> N
     rates = dict.fromkeys(("wrong_scores", "missing_labels", "fabricated_facts"), 0.5)
     provider = simulated(**rates)
     case = Case("c", task, "", {}, expected)
-    assert answered(provider, provider.call_for(case, PROMPT, 1)).model == "simulated"
+    assert answered(provider, provider.request_for(case, PROMPT, 1)).model == "simulated"

@@ -18,7 +18,7 @@ from calls_suite import all_tasks
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import Answered
 from callscore.core.scorecard import Scorecard
-from callscore.evaluate.cases import case_lines
+from callscore.evaluate.cases import NamesInData
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.schemas import fits_output_format
 from callscore.providers.simulated import SimulatedProvider
@@ -37,7 +37,7 @@ def prompts_of(cases: Sequence[Json], folder: Path) -> list[tuple[Case, Prompt]]
     """The prompts of a data set, as a run sends them."""
     path = folder / "cases.jsonl"
     path.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
-    known = all_tasks(lambda: case_lines([path]))
+    known = all_tasks(NamesInData([path]))
     read = [msgspec.convert(case, Case) for case in cases]
     return [(case, known[case.task].prompt(case)) for case in read]
 
@@ -124,7 +124,7 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
     provider = BaselineProvider("b")
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
-        answered = asyncio.run(provider.attempt(provider.call(prompt, 1)))
+        answered = asyncio.run(provider.attempt(provider.request(prompt, 1)))
         assert isinstance(answered, Answered)
         outputs.append(output(case.id, answered.reply.text))
     (model,) = callscore.score([*cases], outputs).models
@@ -138,7 +138,7 @@ def test_c130_simulated_answers_without_any_fault_are_perfect(tmp_path: Path, na
     provider = SimulatedProvider("s", "s", {}, noise_of)
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
-        answered = asyncio.run(provider.attempt(provider.call_for(case, prompt, 1)))
+        answered = asyncio.run(provider.attempt(provider.request_for(case, prompt, 1)))
         assert isinstance(answered, Answered)
         outputs.append(output(case.id, answered.reply.text))
     assert_perfect(callscore.score([*cases], outputs))

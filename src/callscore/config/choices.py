@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from callscore.core.errors import UsageError
+from callscore.core.plugins import plugin_names
 
 if TYPE_CHECKING:
     from callscore.config.judges import EmbedderChoice, JudgeChoice
 
+BUILT_IN_JUDGES = ("none", "offline")
+YAML = (".yaml", ".yml")
+
 
 def judge_choice(given: str) -> JudgeChoice:
-    """`none`, `offline`, or the models in a file."""
-    if given in ("none", "offline"):
+    """`none`, `offline`, the name of an installed judge, or the models in a file."""
+    if given in BUILT_IN_JUDGES or (_is_name(given) and given in known_judges()):
         return given
     from callscore.config.judges import load_judge
 
-    return load_judge(_file("judge", given, "none, offline"))
+    return load_judge(_file("judge", given, ", ".join(known_judges())))
+
+
+def known_judges() -> Sequence[str]:
+    """The judges that have a name: the built-in ones, and those of installed packages."""
+    return (*BUILT_IN_JUDGES, *plugin_names("callscore.judges"))
+
+
+def check_judge_name(name: str) -> None:
+    """Raise UsageError if no judge has this name."""
+    if name not in BUILT_IN_JUDGES and name not in (known := known_judges()):
+        raise UsageError(f"judge {name!r} is unknown; expected {', '.join(known)} or models")
+
+
+def _is_name(given: str) -> bool:
+    return Path(given).suffix not in YAML
 
 
 def default_embedder(judge: object) -> str:
@@ -39,6 +59,6 @@ def embedder_choice(given: str) -> EmbedderChoice:
 
 def _file(option: str, given: str, words: str) -> Path:
     path = Path(given)
-    if path.suffix not in (".yaml", ".yml"):
+    if _is_name(given):
         raise UsageError(f"{option} {given!r}; expected {words}, or a YAML file")
     return path

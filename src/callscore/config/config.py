@@ -20,7 +20,7 @@ from callscore.config.file import (
     ModelEntry,
     ScenarioEntry,
 )
-from callscore.config.gates import is_of_scenarios, known_gates
+from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
 from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
 from callscore.config.reading import converted
@@ -37,7 +37,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
-from callscore.store.strict_yaml import Document, read_yaml
+from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 from callscore.suites.orchestration.spec import spec
@@ -73,19 +73,22 @@ class EvalConfig(msgspec.Struct, frozen=True):
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
 
-def load_eval(path: Path, store: Path | None = None) -> EvalConfig:
-    """The config in a file; raises ConfigError where it cannot be used.
+def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
+    """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
 
-    `store` is where answers are kept instead of where the file says.
+    `store` replaces the store that the config names. The paths in a mapping are relative to the
+    working directory.
     """
+    document = read_yaml(source) if isinstance(source, Path) else in_memory(source)
     try:
-        return _load_eval(path, store)
-    except OSError as error:  # of a folder that may not be looked into
-        raise ConfigError(f"{path}: {error.filename}: cannot be read: {error.strerror}") from None
+        return _checked_eval(document, store)
+    except OSError as error:  # a folder without permission to list it
+        place = f"{document.path}: {error.filename}"
+        raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
 
 
-def _load_eval(path: Path, store: Path | None) -> EvalConfig:
-    document = read_yaml(path)
+def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
+    path = document.path
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
     file = converted(document, EvalFile, "", document.value)
@@ -172,8 +175,8 @@ def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) 
         near = difflib.get_close_matches(gate.of, known_gates(), n=1)
         hint = f"did you mean {near[0]}?" if near else "expected final, a task or a metric"
         raise document.error(f"{part}.of", f"{gate.of!r} cannot be gated; {hint}")
-    if gate.at_least is None and gate.at_most is None:
-        raise document.error(part, "expected at_least or at_most")
+    if problem := entry_problem(gate):
+        raise document.error(part, problem)
     if gate.model is not None and gate.model not in {model.name for model in file.models}:
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
 

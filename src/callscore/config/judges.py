@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.config.choices import default_embedder
+from callscore.config.choices import BUILT_IN_JUDGES, default_embedder, known_judges
 from callscore.config.file import OFFLINE, ModelEntry
 from callscore.config.models import checked_model
 from callscore.config.reading import converted
@@ -19,20 +19,21 @@ JudgeChoice = str | tuple[ModelSpec, ...]
 EmbedderChoice = str | ModelSpec
 """The name of an embedder, or a model behind `/embeddings`."""
 
-BUILT_IN_JUDGES = ("none", "offline")
 MOST_JUDGES = 3
 STYLES = ("items", "document")
-YAML = (".yaml", ".yml")
 
 
 def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
     """The judges under a key: a word, one model, or up to three."""
     if value is None or value in BUILT_IN_JUDGES:
         return value or "none"
+    if isinstance(value, str) and value in known_judges():
+        return value
     entries = value if isinstance(value, list) else [value]
     if not all(isinstance(entry, dict) for entry in entries):
         raise document.error(
-            part, f"{value!r}; expected none, offline, a model or a list of models"
+            part,
+            f"{value!r}; expected {', '.join(known_judges())}, a model or a list of models",
         )
     if not 1 <= len(entries) <= MOST_JUDGES:
         raise document.error(part, f"{len(entries)} judges; expected one to {MOST_JUDGES}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from callscore.config.file import OFFLINE, PROVIDERS, ModelEntry
 from callscore.core.errors import ConfigError
+from callscore.core.plugins import plugin_names
 from callscore.core.run import ModelSpec
 from callscore.store.strict_yaml import Document
 
@@ -59,8 +60,11 @@ def _check_name(document: Document, part: str, entry: ModelEntry) -> None:
 
 def _check_provider(document: Document, part: str, entry: ModelEntry) -> None:
     if entry.provider not in PROVIDERS:
-        near = difflib.get_close_matches(entry.provider, PROVIDERS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(PROVIDERS)}"
+        known = (*PROVIDERS, *plugin_names("callscore.providers"))
+        if entry.provider in known:
+            return  # its package decides whether it needs the name of a model
+        near = difflib.get_close_matches(entry.provider, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
         raise document.error(f"{part}.provider", f"unknown provider; {hint}")
     if entry.provider not in OFFLINE and not entry.model:
         raise document.error(f"{part}.model", "missing; expected the provider's name of the model")

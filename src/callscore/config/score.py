@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from callscore.config.choices import check_judge_name
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
@@ -28,7 +29,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     outputs: Sequence[Path] = ()
     verdicts: Sequence[Path] = ()
     judge: str | Judge | tuple[ModelSpec, ...] = "none"
-    """Who decides what code cannot: `none`, `offline`, models, or any other Judge."""
+    """Who decides what code cannot: `none`, `offline`, an installed judge, models, or a Judge."""
     embedder: str | Embedder | ModelSpec = "none"
     """Who compares sentences: a name, a model behind `/embeddings`, or any other Embedder."""
     benchmarks: bool = False
@@ -71,8 +72,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
         for path in (*self.cases, *self.outputs, *self.verdicts):
             if is_special(path):
                 raise UsageError(f"{path}: is a pipe; expected a file, as it is read twice")
-        if isinstance(self.judge, str) and self.judge not in ("none", "offline"):
-            raise UsageError(f"judge {self.judge!r} is unknown; expected none, offline or models")
+        if isinstance(self.judge, str):
+            check_judge_name(self.judge)
         self.check_options()
 
     def check_options(self) -> None:

@@ -1,46 +1,58 @@
-"""Extensions in other installed packages, found by entry point."""
+"""Extensions: what other installed packages offer through entry points.
+
+A package names its object in `pyproject.toml`, under one of these groups:
+
+callscore.suites      a Suite
+callscore.tasks       a StandaloneTask: a suite of one task
+callscore.metrics     a Metric: one more row of an existing task
+callscore.providers   a function from a ModelSpec to a Provider
+callscore.judges      a function without arguments that returns a Judge
+callscore.reports     a report format
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from callscore.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-SUITES = "callscore.suites"
-TASKS = "callscore.tasks"
-METRICS = "callscore.metrics"
-PROVIDERS = "callscore.providers"
-JUDGES = "callscore.judges"
-REPORTS = "callscore.reports"
+Group = Literal[
+    "callscore.suites",
+    "callscore.tasks",
+    "callscore.metrics",
+    "callscore.providers",
+    "callscore.judges",
+    "callscore.reports",
+]
 
 
-@cache
-def entry_points(group: str) -> Mapping[str, EntryPoint]:
-    """The entry points of a group, by name; none of them is imported yet.
+def plugin_names(group: Group) -> Sequence[str]:
+    """The names that installed packages offer in a group, sorted."""
+    return sorted({entry.name for entry in _entries(group)})
 
-    Call it only for a name that is not built in: finding the installed packages takes as long as
-    starting the program.
+
+def load_plugin(group: Group, name: str) -> Any:
+    """The object that a package offers under a name.
+
+    Raises ConfigError if no package or more than one offers it, or if it cannot be imported.
     """
-    from importlib.metadata import entry_points as installed
-
-    return {point.name: point for point in sorted(installed(group=group))}
-
-
-def load_plugin(group: str, name: str) -> Any:
-    """What the entry point of this name refers to; None where no package has one."""
-    point = entry_points(group).get(name)
-    if point is None:
-        return None
+    found = {entry.value: entry for entry in _entries(group) if entry.name == name}
+    if not found:
+        raise ConfigError(f"{name!r}: no installed package offers it in the group {group}")
+    if len(found) > 1:
+        raise ConfigError(f"{name!r} is offered by several packages: {', '.join(sorted(found))}")
+    (entry,) = found.values()
     try:
-        return point.load()
-    except Exception as error:
-        package = point.dist.name if point.dist is not None else point.value
-        raise ConfigError(
-            f"{group} {name!r} of the package {package} cannot be loaded: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{name!r}: {entry.value} cannot be imported: {error}") from error
+
+
+def _entries(group: Group) -> Sequence[EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and most runs need no plugin
+
+    return list(entry_points(group=group))

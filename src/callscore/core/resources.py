@@ -1,4 +1,4 @@
-"""Tables that come with the program, as TOML files beside the modules that use them."""
+"""Tables that ship with the package, as TOML files next to the modules that use them."""
 
 from pathlib import Path
 from typing import Any

@@ -20,12 +20,12 @@ from callscore.core.verdict_rules import VerdictRules
 if TYPE_CHECKING:
     from callscore.core.noise import Degrade
 
-CaseLines = Callable[[], Iterable[bytes]]
-"""All lines of the case files, read anew at every call: for what depends on the whole data set."""
+DataNames = Callable[[], Sequence[str]]
+"""The names that a suite finds in all lines of the case files, for what depends on all of them."""
 
 
-def no_case_lines() -> Iterable[bytes]:
-    """The data set of a case that is read alone."""
+def no_data_names() -> Sequence[str]:
+    """Of a case that is read alone."""
     return ()
 
 
@@ -53,8 +53,12 @@ class Suite(Protocol):
         """The default settings with some replaced; raises ConfigError."""
         ...
 
-    def tasks(self, settings: ScoreSettings, data: CaseLines) -> Mapping[str, Task[Any, Any]]:
-        """The tasks by name."""
+    def tasks(self, settings: ScoreSettings, names: DataNames) -> Mapping[str, Task[Any, Any]]:
+        """The tasks by name; `names` are those that `names_in` finds in the whole data set."""
+        ...
+
+    def names_in(self, line: bytes) -> Iterable[str]:
+        """The names in one line of a case file that the tasks ask for."""
         ...
 
     def noise(self, task: str) -> Degrade:

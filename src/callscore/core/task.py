@@ -111,6 +111,7 @@ class Task(Protocol[Reference, Output]):
 
     def check_reference(self, reference: Reference) -> None:
         """Raise DataError where even a perfect answer would be blocked        C-131"""
+        return
 
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
         """What in a reference, or between it and its config, cannot all be met        C-131"""

@@ -9,12 +9,11 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.framework import WHOLE
-from callscore.evaluate.cases import case_positions
 from callscore.evaluate.given_verdicts import checked_metric
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import AnswerSource, EmbeddedAnswers, RecordedAnswers
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.records import read_output_head, read_output_heads
+from callscore.store.input_records import read_output_head, read_output_heads
 from callscore.store.verdict_records import read_verdict
 from callscore.store.worklists import VerdictLines
 
@@ -22,7 +21,7 @@ from callscore.store.worklists import VerdictLines
 class Index(msgspec.Struct):
     """Where to find everything: case ids by position, answers and verdicts by case."""
 
-    ids: dict[str, int]
+    ids: Mapping[str, int]
     source: AnswerSource
     verdicts: VerdictLines | None = None
     judges: set[str] = set()
@@ -39,9 +38,8 @@ class Index(msgspec.Struct):
     """Scores of metrics that code computes; they are not used."""
 
 
-def build_index(config: ScoreConfig, source: AnswerSource | None) -> Index:
-    """Read all ids and positions once; the answers come from `source`, else from the files."""
-    ids = case_positions(config)
+def build_index(config: ScoreConfig, source: AnswerSource | None, ids: Mapping[str, int]) -> Index:
+    """Where outputs and verdicts are; answers come from `source`, else from the files."""
     if not ids:
         raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
     if source is None:

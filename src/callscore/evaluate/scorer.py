@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -20,14 +21,17 @@ from callscore.evaluate.case_steps import (
     ParsedReply,
     ReadCase,
 )
+from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
 from callscore.evaluate.judging import NOTHING_FOUND, Examined
 from callscore.evaluate.results import error_of, result_of, verdict_record
+from callscore.report.source import CaseView
 from callscore.scorecard.case_score import score_case
 from callscore.scorecard.formula import TaskFormula
 from callscore.scorecard.records import Author, Record, records_of
 from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
 from callscore.suites.catalog import Catalog
@@ -35,6 +39,7 @@ from callscore.suites.catalog import Catalog
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
+OnCase = Callable[[CaseView], None]
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
 """The verdicts of files, by model and run; under None those on every model."""
@@ -49,6 +54,8 @@ class _Answered(msgspec.Struct):
     tally: TaskTally
     cases: list[tuple[str, Sequence[ScoredReply]]] = []
     """By id, those with an answer at least."""
+    charges: list[Charge] = []
+    """Of the same cases, where contributions are kept."""
     costs: list[float | None] = []
     failed: int = 0
 
@@ -68,6 +75,10 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Called with every item that still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
+    on_case: OnCase | None = None
+    """Receives every case with all its answers, for a report."""
+    intervals: bool = True
+    """Whether what each call contributes is kept, for intervals."""
 
 
 class _TaskScoring(msgspec.Struct, frozen=True):
@@ -95,8 +106,10 @@ class Scorer:
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
+        self._on_case = options.on_case
         self._estimates = options.estimates
         self._whole = options.whole
+        self._intervals = options.intervals
         self._of_task: dict[str, _TaskScoring] = {}
         self.tallies: Tallies = {model: {} for model in models}
 
@@ -116,7 +129,8 @@ class Scorer:
         tallies = self.tallies[model]
         tally = tallies.get(task)
         if tally is None:
-            tally = tallies[task] = TaskTally()
+            kept = TaskContributions() if self._intervals else None
+            tally = tallies[task] = TaskTally(contributions=kept)
         return tally
 
     def read(
@@ -199,6 +213,7 @@ class Scorer:
         groups: dict[str, list[_Answered]] = {}
         for measured in cases:
             case = measured.opened.case
+            key = call_key(case.call_id, case.id) if self._intervals else 0
             self._emit_case(measured)
             of_task = groups.get(case.task)
             if of_task is None:
@@ -209,6 +224,7 @@ class Scorer:
                 runs = measured.answers.get(group.model)
                 if runs:
                     self._emit(measured.opened, runs, group)
+                    self._charge(key, runs, group)
                 else:
                     group.tally.add_not_run()
                     self._on_result(CaseResult(case.id, group.model, 1, case.task, "not_run"))
@@ -219,6 +235,8 @@ class Scorer:
                     self._add_up(task, group)
 
     def _emit_case(self, measured: MeasuredCase) -> None:
+        if self._on_case is not None:
+            self._on_case(case_view(measured, self._models))
         if self._on_verdict is not None:
             self._keep(measured.opened.case, None, measured.frozen)
         if self._on_open is not None:
@@ -227,12 +245,27 @@ class Scorer:
 
     def _add_up(self, task: str, group: _Answered) -> None:
         scoring = self._scoring(task)
-        group.tally.add_cases(scoring.formula, group.cases)
+        group.tally.add_cases(scoring.formula, group.cases, group.charges)
         if scoring.layer is not None:
             suite = self._catalog.suite_of(task)
             limits, ddof = suite.spec.benchmarks.criteria, self._catalog.settings.consistency_ddof
-            for _, answers in group.cases:
-                group.tally.add_benchmarks(answers, limits, ddof)
+            group.tally.add_benchmarks([answers for _, answers in group.cases], limits, ddof)
+
+    def _charge(
+        self, key: int, runs: Sequence[MeasuredAnswer | tuple[int, Failed]], group: _Answered
+    ) -> None:
+        """Note the call of the case that was emitted last, and what was spent on it."""
+        kept = group.tally.contributions
+        if kept is None:
+            return
+        answered = sum(isinstance(run, MeasuredAnswer) for run in runs)
+        costs = group.costs[-len(runs) :]
+        spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
+        charge = Charge(key, spend, answered)
+        if answered:
+            group.charges.append(charge)
+        else:
+            kept.add_unanswered(charge)
 
     def _emit(
         self,

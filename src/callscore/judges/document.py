@@ -66,7 +66,7 @@ class DocumentJudge:
         self._senders = senders
         providers = [sender.provider for sender in senders]
         self.name = "+".join(provider.name for provider in providers)
-        named = [f"{p.name}@{p.call(PROBE, 0).key.hex()[:12]}" for p in providers]
+        named = [f"{p.name}@{p.request(PROBE, 0).key.hex()[:12]}" for p in providers]
         digest = f"{framework_digest()[:12]}.{shipped().digest[:12]}"
         self.signature = f"{DOCUMENT}({'+'.join(named)}+{digest})"
 

@@ -33,7 +33,7 @@ LONGEST_WAIT_S = 60.0
 PROBE = Prompt((Message("user", "signature"),))
 
 CarryOut = Callable[[Provider, ProviderRequest], Awaitable[Answered | AttemptFailed]]
-"""How a call is carried out: directly, or through an engine that knows what is already paid."""
+"""How a request is carried out: directly, or through an engine that knows what is already paid."""
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -74,11 +74,11 @@ class Attempt(msgspec.Struct, frozen=True):
     spent: Spent
 
 
-async def patiently(provider: Provider, call: ProviderRequest) -> Answered | AttemptFailed:
-    """Attempt a call until it is answered, or is known never to be."""
+async def patiently(provider: Provider, request: ProviderRequest) -> Answered | AttemptFailed:
+    """Attempt a request until it is answered, or is known never to be."""
     wait = FIRST_WAIT_S
     for attempt in range(1, ATTEMPTS + 1):
-        answer = await provider.attempt(call)
+        answer = await provider.attempt(request)
         if isinstance(answer, Answered) or answer.kind in NEVER_REPEATED or attempt == ATTEMPTS:
             return answer
         await asyncio.sleep(min(LONGEST_WAIT_S, answer.retry_after_s or wait))
@@ -99,9 +99,9 @@ class Sender:
         provider = self.provider
         if not self._sends_schema:
             prompt = Prompt(prompt.messages)
-        answer = await self._carry_out(provider, provider.call(prompt, repeat))
+        answer = await self._carry_out(provider, provider.request(prompt, repeat))
         if isinstance(answer, AttemptFailed) and answer.kind == "bad_request" and prompt.schema:
-            plain = provider.call(Prompt(prompt.messages), repeat)
+            plain = provider.request(Prompt(prompt.messages), repeat)
             answer = await self._carry_out(provider, plain)
             self._sends_schema = not isinstance(answer, Answered)
         if isinstance(answer, AttemptFailed):
@@ -121,7 +121,7 @@ class LLMJudge:
     ) -> None:
         self.library = library or shipped()
         self.name = provider.name
-        probe = provider.call(PROBE, 0)
+        probe = provider.request(PROBE, 0)
         self.model = probe.model
         self.signature = f"{self.name}@{probe.key.hex()[:12]}+{self.library.digest[:12]}"
         self._sender = Sender(provider, carry_out)

@@ -69,18 +69,18 @@ class LiteralModel:
         self.name = name
         self._library = library or shipped()
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The messages are the body."""
         body = msgspec.json.encode(prompt.messages)
         key = hashlib.blake2b(b"%s\0%d\0%s" % (self.name.encode(), repeat, body), digest_size=32)
         return ProviderRequest(key.digest(), self.name, body, len(body) // BYTES_A_TOKEN, 0)
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
         """The answer to the items of the request."""
-        messages = msgspec.json.decode(call.body, type=list[Message])
+        messages = msgspec.json.decode(request.body, type=list[Message])
         text = self.answer(messages)
         tokens = len(text.encode()) // BYTES_A_TOKEN
-        return Answered(Reply(text, "stop", call.input_tokens, tokens, 0.0, model=self.name))
+        return Answered(Reply(text, "stop", request.input_tokens, tokens, 0.0, model=self.name))
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -1,4 +1,4 @@
-"""Models behind APIs, opened: those under test, judges and embedders alike."""
+"""Opens the APIs of a run: models under test, judges and embedders."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from callscore.core.run import ModelSpec
 from callscore.providers.secrets import Secrets
 
 if TYPE_CHECKING:
+    from callscore.providers.cache_key import Requests
     from callscore.providers.embedding import EmbeddingServer
     from callscore.providers.http import Http
 
 
-class Online:
-    """Opens models; they share connections, which are imported and made for the first of them."""
+class ClientPool:
+    """Opens providers that share one connection pool, which is created for the first of them."""
 
     def __init__(
         self, environment: Mapping[str, str] = os.environ, *, attempt_seconds: float | None = None
@@ -27,14 +28,19 @@ class Online:
         self._closing: list[Callable[[], Awaitable[None]]] = []
 
     def provider(self, spec: ModelSpec, *, sending: bool = True) -> Provider:
-        """A model; one that is not to be asked needs no key, and nothing could be sent to it."""
+        """The provider of a model; without `sending`, it needs no key and sends nothing."""
+        from callscore.providers import catalog
+
+        plugin = catalog.is_plugin(spec)
         if not sending:
-            from callscore.providers.dry_run import UnsentModel
+            from callscore.providers.dry_run import DryRunProvider
 
-            return UnsentModel(spec, self._secrets)
-        from callscore.providers.catalog import make_provider
-
-        provider = make_provider(spec, self._secrets, self._http())
+            make = catalog.make_plugin_provider if plugin else self._requests
+            return DryRunProvider(spec, make)
+        if plugin:
+            provider = catalog.make_plugin_provider(spec)
+        else:
+            provider = catalog.make_provider(spec, self._secrets, self._http())
         self._closing.append(provider.close)
         return provider
 
@@ -48,9 +54,14 @@ class Online:
         return server
 
     async def close(self) -> None:
-        """Close whatever was opened here."""
+        """Close everything that was opened."""
         for close in self._closing:
             await close()
+
+    def _requests(self, spec: ModelSpec) -> Requests:
+        from callscore.providers.catalog import make_requests
+
+        return make_requests(spec, self._secrets)
 
     def _http(self) -> Http:
         from callscore.providers.http import ATTEMPT_SECONDS, Http

@@ -1,4 +1,4 @@
-"""A provider that follows a script: for tests and for trying out, without any network."""
+"""A provider that follows a script: for tests and trials, without a network."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from callscore.core.case import Prompt, Reply
 from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 
 Script = Callable[[ProviderRequest, int], Answered | AttemptFailed]
-"""What comes of a call and the number of its attempt, counted from 1."""
+"""From a request and the number of its attempt (from 1) to the result."""
 
 
-def answer_ok(call: ProviderRequest, attempt: int) -> Answered:
-    """Every call is answered at once."""
-    return Answered(Reply("ok", "stop", call.input_tokens, 1, model=call.model))
+def answer_ok(request: ProviderRequest, attempt: int) -> Answered:
+    """Answer every request at once."""
+    return Answered(Reply("ok", "stop", request.input_tokens, 1, model=request.model))
 
 
 class ScriptedProvider:
-    """Does what the script says after `latency_s`, and remembers what it was asked."""
+    """Does what the script says after `latency_s`, and counts its requests."""
 
     def __init__(
         self, script: Script = answer_ok, *, name: str = "scripted", latency_s: float = 0.0
@@ -31,32 +31,32 @@ class ScriptedProvider:
         self._script = script
         self._latency_s = latency_s
         self.attempts: Counter[bytes] = Counter()
-        """Attempts by the key of the call."""
+        """Attempts by the key of the request."""
         self.paid: Counter[bytes] = Counter()
-        """Answers by the key of the call."""
+        """Replies by the key of the request."""
         self.under_way = 0
         self.most_under_way = 0
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """The request for a prompt."""
         body = msgspec.json.encode(prompt)
         key = blake2b(body + b"#%d" % repeat, key=self.name.encode()[:64], digest_size=32).digest()
         return ProviderRequest(key, self.name, body, len(body) // 4, 1)
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
         """One attempt, as scripted."""
-        self.attempts[call.key] += 1
+        self.attempts[request.key] += 1
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         try:
             if self._latency_s:
                 await asyncio.sleep(self._latency_s)
-            result = self._script(call, self.attempts[call.key])
+            result = self._script(request, self.attempts[request.key])
         finally:
             self.under_way -= 1
         if isinstance(result, Answered):
-            self.paid[call.key] += 1
+            self.paid[request.key] += 1
         return result
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Nothing to close."""

@@ -54,7 +54,7 @@ class SimulatedParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Gold(msgspec.Struct, frozen=True):
-    """The body of a call: all that the answer depends on."""
+    """The body of a request: all that the answer depends on."""
 
     case_id: str
     task: str
@@ -83,12 +83,12 @@ class SimulatedProvider:
             known = ", ".join(SimulatedParams.__struct_fields__)
             raise ConfigError(f"params of {name!r}: {error}; expected {known}") from None
 
-    def call(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         """A prompt without its case: nothing could be degraded, so the answer is empty."""
-        return self.call_for(Case("", "", "", {}, {}), prompt, repeat)
+        return self.request_for(Case("", "", "", {}, {}), prompt, repeat)
 
-    def call_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The case with its gold, as a call; raises NoNoise for a task that cannot be degraded."""
+    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The case with its gold, as a request; raises NoNoise for a task it cannot degrade."""
         if case.task:
             self._noise(case.task)
         gold = _Gold(case.id, case.task, case.expected_outcome, self._params, self._model, repeat)
@@ -103,15 +103,15 @@ class SimulatedProvider:
             max_output_tokens=2 * len(body) // BYTES_A_TOKEN + 1,
         )
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
         """The degraded answer, after the stated time."""
-        gold = _READ.decode(call.body)
-        chance = random.Random(call.key)
+        gold = _READ.decode(request.body)
+        chance = random.Random(request.key)
         latency = gold.params.latency_ms
         if latency:
             await asyncio.sleep(latency / 1000 * chance.uniform(0.5, 1.5))
         degrade = self._noise(gold.task) if gold.task else None
-        return Answered(_reply(gold, chance, call.input_tokens, degrade))
+        return Answered(_reply(gold, chance, request.input_tokens, degrade))
 
     async def close(self) -> None:
         """There is nothing to give back."""

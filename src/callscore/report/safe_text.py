@@ -37,6 +37,35 @@ def _harmless_char(char: str) -> str:
     return "\ufffd" if char in _BIDI or unicodedata.category(char) in ("Cc", "Cs") else char
 
 
+_ACTS = re.compile(r"(?:^|(?<=[,;|\t\n\r\"])) *(?=[=+\-@\t\r\n\0'＝＋－＠])")
+"""Where a spreadsheet might begin to carry something out: at the start of a cell, or behind what
+another locale takes for the end of one. An apostrophe there only looks as if we had marked it."""
+
+
+def cell_text(text: str) -> str:
+    """A text for a cell of a table: no formula, no escape sequence, no direction marks (S-04)
+
+    What a spreadsheet might carry out stands behind an apostrophe. Ends of lines stay.
+    """
+    return _ACTS.sub(_marked, harmless_lines(text))
+
+
+def is_acting(text: str) -> bool:
+    """Whether a spreadsheet would carry out a text that somebody types into it"""
+    return _ACTS.match(text) is not None
+
+
+def harmless_lines(text: str) -> str:
+    """The same without escape sequences and direction marks; ends of lines and tabs stay"""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if char in "\n\t" else _harmless_char(char) for char in text)
+
+
+def _marked(found: re.Match[str]) -> str:
+    return f"{found[0]}'"
+
+
 def escaped(raw: bytes | bytearray) -> bytes:
     """JSON in which nothing speaks to a terminal: the same strings to every reader.
 

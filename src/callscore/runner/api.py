@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
@@ -24,7 +26,7 @@ def ignore_event(event: Event) -> None:
 
 @names_nearest
 def run(  # noqa: PLR0913  the options of a run are its parameters
-    config: str | os.PathLike[str],
+    config: str | os.PathLike[str] | Mapping[str, Any],
     *,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -42,7 +44,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     """Ask the models of an eval file, keep every answer, and score them, as `callscore run` does.
 
     Args:
-        config: The eval file.
+        config: An eval file, or a mapping with the same keys.
         store: Where answers are kept; else where the file says.
         resume: Go on with the unfinished run of this file, or start one.
         limit: Ask only so many cases, from the first.
@@ -70,7 +72,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         open_items=as_path(open_items),
         accept_changed=accept_changed,
     )
-    loaded = load_eval(Path(config), as_path(store))
+    source = config if isinstance(config, Mapping) else Path(config)
+    loaded = load_eval(source, as_path(store))
     return off_loop(lambda: _run(loaded, options, on_event, trust_config=trust_config))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from callscore.core.measure import Measure
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.scorecard.formula import ActiveGate, TaskFormula, task_score
+from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED
 
 
 class CaseScore(msgspec.Struct, frozen=True, gc=False):
@@ -75,3 +76,12 @@ def _unfinished(
             if measures[slug].absence == "failed":
                 status = "error"
     return CaseScore(status, None, None, missing, (), values)
+
+
+def gate_flags(runs: Iterable[CaseScore]) -> int:
+    """What gates say about a case; one run in breach is enough        C-07"""
+    flags = EVALUATED
+    for run in runs:
+        if run.status == "invalid":
+            flags |= BLOCKED | (CALL_BLOCKED if run.call_breaches else 0)
+    return flags

@@ -31,7 +31,7 @@ class CriterionTally(msgspec.Struct):
     why: str = ""
     """Why the first case that has no value has none."""
 
-    def add(self, runs: Sequence[Measure], criterion: Criterion) -> None:
+    def add(self, runs: Sequence[Measure], criterion: Criterion) -> float | None:
         """Take in one case: the mean of its runs (C-07), unless one of them is still open."""
         waiting = [run for run in runs if run.absence in ("not_run", "failed")]
         for run in waiting:
@@ -40,12 +40,13 @@ class CriterionTally(msgspec.Struct):
             self.why = self.why or run.why
         values = [run.value for run in runs if run.value is not None]
         if waiting or not values:
-            return
+            return None
         mean = math.fsum(values) / len(values)
         self.total += mean
         self.n += 1
         self.passed += criterion.passes(mean)
         self.approximate += any(run.approximate for run in runs)
+        return mean
 
     def __add__(self, other: CriterionTally) -> CriterionTally:
         """Both tallies together."""
@@ -65,12 +66,15 @@ Criteria = dict[str, CriterionTally]
 
 def add_case(
     tallies: Criteria, runs: Sequence[Benchmarked], steady: Measure, limits: Mapping[str, Criterion]
-) -> None:
-    """Add the runs of one case, and how consistent they are."""
-    for slug in runs[0]:
-        tallies.setdefault(slug, CriterionTally()).add([run[slug] for run in runs], limits[slug])
+) -> Mapping[str, Measure]:
+    """Add the runs of one case, and how consistent they are; returns what the case adds."""
+    found = {slug: [run[slug] for run in runs] for slug in runs[0]}
     if CONSISTENCY in limits:
-        tallies.setdefault(CONSISTENCY, CriterionTally()).add([steady], limits[CONSISTENCY])
+        found[CONSISTENCY] = [steady]
+    return {
+        slug: Measure(tallies.setdefault(slug, CriterionTally()).add(measures, limits[slug]))
+        for slug, measures in found.items()
+    }
 
 
 def consistency_of(scores: Sequence[Measure], ddof: int) -> Measure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,12 @@ from callscore.core.scorecard import ModelScore, TemplateRow
 from callscore.core.spec import DIGEST_BYTES, ScoreSettings, ScoreSpec, Spec, read_spec
 from callscore.core.suite import (
     BenchmarkLayer,
-    CaseLines,
+    DataNames,
     Floors,
     NoFloors,
     RecordPart,
     StandaloneTask,
-    no_case_lines,
+    no_data_names,
 )
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
@@ -62,11 +62,15 @@ class SpecSuite:
         return checked_settings(self.settings_type, self.spec.settings, given)
 
     def tasks(
-        self, settings: ScoreSettings, data: CaseLines = no_case_lines
+        self, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Mapping[str, Task[Any, Any]]:
         """One task of each type, by name."""
         made = [make() for make in self.task_types]
         return {task.name: task for task in made}
+
+    def names_in(self, line: bytes) -> Iterable[str]:
+        """No task depends on the whole data set."""
+        return ()
 
     def noise(self, task: str) -> Degrade:
         """The `degrade` of the task; raises NoNoise where it has none."""
@@ -126,7 +130,7 @@ class TaskSuite(SpecSuite):
         )
 
     def tasks(
-        self, settings: ScoreSettings, data: CaseLines = no_case_lines
+        self, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Mapping[str, Task[Any, Any]]:
         """The one."""
         return {self.name: self._task}

@@ -15,9 +15,10 @@ from callscore.core.measure import Measure
 from callscore.core.spec import Criterion
 from callscore.core.task import Measured
 from callscore.scorecard import criteria
-from callscore.scorecard.case_score import CaseScore
+from callscore.scorecard.case_score import CaseScore, gate_flags
 from callscore.scorecard.criteria import Benchmarked, CriterionTally
 from callscore.scorecard.formula import STRUCTURE, TaskFormula
+from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, joined
 
 UNDECIDED = ("failed", "not_run")
 """Why a case has no value although it has an answer: something about it was not decided."""
@@ -162,6 +163,8 @@ class TaskTally(msgspec.Struct):
     """Answers with an ungated score; the two below are the sums of these and of their squares."""
     score_total: float = 0.0
     score_squares: float = 0.0
+    contributions: TaskContributions | None = None
+    """What each case contributes, where intervals are wanted (STATS §1)."""
 
     @property
     def missing_runs(self) -> int:
@@ -201,23 +204,37 @@ class TaskTally(msgspec.Struct):
                 self.spend += cost or 0.0
 
     def add_benchmarks(
-        self, answers: Sequence[ScoredReply], limits: Mapping[str, Criterion], ddof: int
+        self, cases: Sequence[Sequence[ScoredReply]], limits: Mapping[str, Criterion], ddof: int
     ) -> None:
-        """Add the second layer of the runs of one case, where it is run."""
-        if answers and answers[0].benchmarks:
-            scores = [_run_score(answer) for answer in answers]
-            runs = [answer.benchmarks for answer in answers]
-            steady = criteria.consistency_of(scores, ddof)
-            criteria.add_case(self.benchmarks, runs, steady, limits)
+        """Add the second layer of the cases that were added last, where it is run."""
+        found: list[Mapping[str, Measure]] = []
+        for answers in cases:
+            layers = [answer.benchmarks for answer in answers]
+            steady = criteria.consistency_of([_run_score(answer) for answer in answers], ddof)
+            found.append(criteria.add_case(self.benchmarks, layers, steady, limits))
+        if self.contributions is not None:
+            for slug in dict.fromkeys(slug for case in found for slug in case):
+                measures = [case.get(slug, NO_VALUE) for case in found]
+                self.contributions.add_column(slug, measures)
 
     def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
         """Take in the runs of one case, averaged within the case first (C-07)."""
         self.add_cases(formula, [(case_id, answers)])
 
     def add_cases(
-        self, formula: TaskFormula, cases: Sequence[tuple[str, Sequence[ScoredReply]]]
+        self,
+        formula: TaskFormula,
+        cases: Sequence[tuple[str, Sequence[ScoredReply]]],
+        charges: Sequence[Charge] = (),
     ) -> None:
-        """Take in the runs of some cases, in their order: metric by metric where each has one."""
+        """Take in the runs of some cases, in their order: metric by metric where each has one.
+
+        `charges` says which call each belongs to, where contributions are kept.
+        """
+        if self.contributions is not None:
+            self.contributions.add_cases(
+                charges, [gate_flags([answer.score for answer in runs]) for _, runs in cases]
+            )
         self.cases += len(cases)
         self.evaluated += len(cases)
         answers: list[ScoredReply] = []
@@ -234,8 +251,7 @@ class TaskTally(msgspec.Struct):
         if len(answers) == len(cases):
             self._add_rows(formula, answers)
         else:
-            for _, runs in cases:
-                self._add_runs(formula, runs)
+            self._add_runs(formula, [runs for _, runs in cases])
         self._add_secondary(cases)
 
     def _add_rows(self, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
@@ -246,16 +262,26 @@ class TaskTally(msgspec.Struct):
             tally.take(measures)
             if slug in formula.watched:
                 tally.watch(measures)
+            self._contribute(formula, slug, measures)
 
-    def _add_runs(self, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
-        """Add several runs of one case, as one value for every metric        C-07"""
+    def _add_runs(self, formula: TaskFormula, cases: Sequence[Sequence[ScoredReply]]) -> None:
+        """Add several runs of some cases, a case as one value for every metric        C-07"""
         for slug in formula.slugs:
-            runs = [answer.measured.measures[slug] for answer in answers]
-            case = runs[0] if len(runs) == 1 else _mean_of_runs(runs)
             tally = self._metric(slug)
-            tally.take([case])
-            if slug in formula.watched:
-                tally.watch_runs(runs, case)
+            measures = []
+            for answers in cases:
+                runs = [answer.measured.measures[slug] for answer in answers]
+                case = runs[0] if len(runs) == 1 else mean_of_runs(runs)
+                measures.append(case)
+                if slug in formula.watched:
+                    tally.watch_runs(runs, case)
+            tally.take(measures)
+            self._contribute(formula, slug, measures)
+
+    def _contribute(self, formula: TaskFormula, slug: str, measures: Sequence[Measure]) -> None:
+        if self.contributions is not None:
+            pooled = formula.specs[slug].pooled
+            self.contributions.add_column(slug, measures, pooled=pooled)
 
     def _add_secondary(self, cases: Sequence[tuple[str, Sequence[ScoredReply]]]) -> None:
         """Add the figures reported beside the metrics, those of several runs as their mean."""
@@ -317,6 +343,7 @@ class TaskTally(msgspec.Struct):
             scored=self.scored + other.scored,
             score_total=self.score_total + other.score_total,
             score_squares=self.score_squares + other.score_squares,
+            contributions=joined(self.contributions, other.contributions),
         )
 
 
@@ -325,7 +352,7 @@ def _secondary_of(answers: Sequence[ScoredReply]) -> Mapping[str, Measure]:
         return answers[0].measured.secondary
     found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
     return {
-        key: _mean_of_runs([secondary[key] for secondary in found if key in secondary])
+        key: mean_of_runs([secondary[key] for secondary in found if key in secondary])
         for key in dict.fromkeys(key for secondary in found for key in secondary)
     }
 
@@ -350,7 +377,7 @@ def _run_score(answer: ScoredReply) -> Measure:
     return Measure(score.ungated_score, approximate=approximate)
 
 
-def _mean_of_runs(runs: Sequence[Measure]) -> Measure:
+def mean_of_runs(runs: Sequence[Measure]) -> Measure:
     """mean(runs), each with weight 1 / N in the pooled counts, too        C-07
 
     Runs that could not be read leave the mean, as calls that could not be read leave a row; while

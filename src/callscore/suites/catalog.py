@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,12 +17,20 @@ from callscore.core.spec import (
     combined,
     with_metrics,
 )
-from callscore.core.suite import CaseLines, Floor, Floors, Metric, Suite, no_case_lines
+from callscore.core.suite import Floor, Floors, Metric, Suite
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template
 from callscore.suites import registry
+
+NamesOf = Callable[[Suite], Sequence[str]]
+"""The names that a suite finds in the whole data set."""
+
+
+def no_names(suite: Suite) -> Sequence[str]:
+    """Of a case that is read alone."""
+    return ()
 
 
 class Catalog:
@@ -71,9 +80,9 @@ class Catalog:
             raise KeyError(task)
         return suite
 
-    def tasks(self, data: CaseLines = no_case_lines) -> Mapping[str, Task[Any, Any]]:
-        """Every task by name, made when first looked up; `data` are all lines of the case files."""
-        return _Tasks(self, data)
+    def tasks(self, names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:
+        """Every task by name, made when first looked up; `names` are those in all case files."""
+        return _Tasks(self, names)
 
     def spec_of(self, suite: Suite) -> Spec:
         """The specification of a suite, with the metrics of other packages."""
@@ -111,16 +120,17 @@ class Catalog:
 class _Tasks(Mapping[str, Task[Any, Any]]):
     """The tasks by name; a suite is imported when a case first names one of its tasks."""
 
-    def __init__(self, catalog: Catalog, data: CaseLines) -> None:
+    def __init__(self, catalog: Catalog, names: NamesOf) -> None:
         self._catalog = catalog
-        self._data = data
+        self._names = names
         self._tasks: dict[str, Task[Any, Any]] = {}
 
     def __getitem__(self, name: str) -> Task[Any, Any]:
         task = self._tasks.get(name)
         if task is None:
             suite = self._catalog.suite_of(name)
-            self._tasks.update(suite.tasks(self._catalog.settings_of(suite), self._data))
+            names = partial(self._names, suite)
+            self._tasks.update(suite.tasks(self._catalog.settings_of(suite), names))
             task = self._tasks[name]
         return task
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from callscore.core.errors import ConfigError
-from callscore.core.plugins import METRICS, SUITES, TASKS, entry_points, load_plugin
+from callscore.core.plugins import Group, load_plugin, plugin_names
 from callscore.core.suite import Metric, StandaloneTask, Suite
 from callscore.core.task import SCENARIO
 
@@ -103,11 +103,11 @@ def ordered(names: Sequence[str]) -> list[Suite]:
 @cache
 def _installed() -> Sequence[Suite]:
     """The suites of other packages; a task on its own is a suite of one task."""
-    return (*_from(SUITES), *(_alone(task) for task in _from(TASKS)))
+    return (*_from("callscore.suites"), *(_alone(task) for task in _from("callscore.tasks")))
 
 
-def _from(group: str) -> Iterator[Any]:
-    for name in entry_points(group):
+def _from(group: Group) -> Iterator[Any]:
+    for name in plugin_names(group):
         found = load_plugin(group, name)
         yield found() if isinstance(found, type) else found
 
@@ -126,16 +126,17 @@ def all_suites() -> Iterator[Suite]:
 
 def all_metrics() -> Sequence[Metric]:
     """The metrics of other packages."""
-    return [metric(name) for name in entry_points(METRICS)]
+    return [metric(name) for name in plugin_names("callscore.metrics")]
 
 
 @cache
 def metric(name: str) -> Metric:
     """The metric of this name in another package; raises ConfigError."""
-    found = load_plugin(METRICS, name)
-    if found is None:
-        known = ", ".join(entry_points(METRICS)) or "none is installed"
-        raise ConfigError(f"unknown metric {name!r}; expected one of: {known}")
+    known = plugin_names("callscore.metrics")
+    if name not in known:
+        installed = ", ".join(known) or "none is installed"
+        raise ConfigError(f"unknown metric {name!r}; expected one of: {installed}")
+    found = load_plugin("callscore.metrics", name)
     made: Metric = found() if isinstance(found, type) else found
     if suite_of(made.slug.partition(".")[0]) is None:
         raise ConfigError(f"metric {name!r}: {made.slug} does not begin with the name of a task")

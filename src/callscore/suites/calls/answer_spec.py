@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case, JsonObject
-from callscore.core.suite import CaseLines, no_case_lines
+from callscore.core.suite import DataNames
 from callscore.core.transcript import turns
 from callscore.metrics.item_ids import item_id
 
@@ -28,32 +28,15 @@ class _EmotionOfCase(msgspec.Struct, gc=False):
     expected_outcome: _EmotionOfOutcome
 
 
-class EmotionsOfData:
-    """The emotions that any reference of the data set names; read when they are first needed.
-
-    Scoring seldom needs them: only where an answer has other emotions than its own reference.
-    """
-
-    def __init__(self, lines: CaseLines = no_case_lines) -> None:
-        self._lines = lines
-        self._found: Sequence[str] | None = None
-
-    def __call__(self) -> Sequence[str]:
-        """Read all files once, however few of their cases are wanted: prompts stay the same."""
-        if self._found is None:
-            decoder = msgspec.json.Decoder(_EmotionOfCase)
-            found: dict[str, None] = {}
-            for line in self._lines():
-                found.update(dict.fromkeys(_emotion_names(decoder, line)))
-            self._found = tuple(found)
-        return self._found
+_EMOTION = msgspec.json.Decoder(_EmotionOfCase)
 
 
-def _emotion_names(decoder: msgspec.json.Decoder[_EmotionOfCase], line: bytes) -> Collection[str]:
+def emotion_names(line: bytes) -> Collection[str]:
+    """The emotions that the reference on a line of a case file names."""
     if b'"emotion"' not in line:
         return ()
     try:
-        return decoder.decode(line).expected_outcome.emotion
+        return _EMOTION.decode(line).expected_outcome.emotion
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()
 
@@ -64,7 +47,7 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for item in items if isinstance(item, str) and item.strip()))
 
 
-def asked_emotions(config: JsonObject, of_data: EmotionsOfData) -> Sequence[str]:
+def asked_emotions(config: JsonObject, of_data: DataNames) -> Sequence[str]:
     """config.emotions, else those of the data set, else those of the sample        C-25, C-130"""
     given = texts(config.get("emotions"))
     return given or in_known_order(of_data()) or SAMPLE_EMOTIONS

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.spec import ScoreSettings, Spec
-from callscore.core.suite import BenchmarkLayer, CaseLines, Floors, RecordPart, no_case_lines
+from callscore.core.suite import BenchmarkLayer, DataNames, Floors, RecordPart, no_data_names
 from callscore.core.task import Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites.calls import spec
+from callscore.suites.calls.answer_spec import emotion_names
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.qa.task import QATask
 from callscore.suites.calls.text.task import TextTask
@@ -40,16 +41,20 @@ class CallsSuite(SpecSuite):
         return RULES
 
     def tasks(
-        self, settings: ScoreSettings, data: CaseLines = no_case_lines
+        self, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Mapping[str, Task[Any, Any]]:
         """The four tasks of document 003, by name."""
         assert isinstance(settings, spec.Settings)  # made by `settings`
         return {
             "qa": QATask(settings),
             "entity": EntityTask(settings),
-            "text": TextTask(settings, data),
+            "text": TextTask(settings, names),
             "translation": TranslationTask(settings),
         }
+
+    def names_in(self, line: bytes) -> Collection[str]:
+        """The emotions that the reference on a line names        C-130"""
+        return emotion_names(line)
 
     def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
         """The eleven benchmarks."""

@@ -13,10 +13,9 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import holds
-from callscore.core.suite import CaseLines, no_case_lines
+from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import (
-    EmotionsOfData,
     asked_emotions,
     asked_fields,
     asked_sentences,
@@ -76,10 +75,10 @@ class TextTask(CallTask[TextReference, TextOutput]):
 
     name = "text"
 
-    def __init__(self, settings: Settings, data: CaseLines = no_case_lines) -> None:
+    def __init__(self, settings: Settings, emotions: DataNames = no_data_names) -> None:
         self.settings = settings
         self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=FORM)
-        self._emotions = EmotionsOfData(data)
+        self._emotions = emotions
 
     def reference(self, case: Case) -> TextReference:
         """The expected sentences, summary and emotion, checked (C-20)."""

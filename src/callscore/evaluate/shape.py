@@ -1,0 +1,78 @@
+"""The formulas behind a column of the card, in the form that `stats` computes with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore
+from callscore.core.spec import Criterion, MetricSpec
+from callscore.scorecard.formula import TaskFormula
+from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape
+
+
+def model_shape(
+    model: ModelScore,
+    formula_of: Callable[[str], TaskFormula],
+    criteria: Mapping[str, Criterion],
+) -> ModelShape:
+    """What turns the contributions of a model into its column of the card."""
+    return ModelShape(
+        tasks={task: task_shape(formula_of(task)) for task in model.tasks},
+        final={name: weight for name, weight in model.final.weights.items() if weight},
+        zeroed=_zeroed_weights(model.final),
+        workload=model.cost.workload,
+        cost=_fixed_cost(model.cost),
+        criteria=[
+            CriterionShape(slug, criterion.tasks, criterion.comparison, criterion.limit)
+            for slug, criterion in criteria.items()
+            if slug in model.benchmarks.criteria
+            and model.benchmarks.criteria[slug].value is not None
+        ],
+        criteria_in_all=_criteria_in_all(model.benchmarks),
+    )
+
+
+def task_shape(formula: TaskFormula) -> TaskShape:
+    """Rows and weights of a task."""
+    return TaskShape(
+        rows=[
+            Row(slug, _kind(formula.specs[slug]), formula.specs[slug].unit == "percent")
+            for slug in formula.slugs
+        ],
+        parts=[
+            (name, part.weight, list(part.weights.items()))
+            for name, part in formula.score.formula.items()
+        ],
+    )
+
+
+def _fixed_cost(cost: Cost) -> float | None:
+    """The cost that no call changes: given by the user, nothing, or NaN where it is unknown."""
+    if cost.status == "known":
+        return None
+    return math.nan if cost.per_1000_calls is None else cost.per_1000_calls
+
+
+def _kind(spec: MetricSpec) -> str:
+    if spec.unit == "count":
+        return "count"
+    return "pooled" if spec.pooled else "mean"
+
+
+def _zeroed_weights(final: FinalScore) -> Mapping[str, float]:
+    """The weights of the tasks that ran, scaled up where some did not        C-129"""
+    ran = {name: final.weights[name] for name in final.zeroed_tasks}
+    if len(ran) == sum(1 for weight in final.weights.values() if weight):
+        return ran
+    whole = math.fsum(ran.values())
+    return {name: weight / whole for name, weight in ran.items()}
+
+
+def _criteria_in_all(benchmarks: BenchmarkScore) -> int:
+    """What the passed criteria were divided by: all of them, or those that ran        C-89"""
+    if benchmarks.score is None:
+        return 0
+    passed = sum(entry.binary or 0 for entry in benchmarks.criteria.values())
+    in_all = len(benchmarks.criteria)
+    return in_all if math.isclose(passed / in_all, benchmarks.score) else benchmarks.ran

@@ -1,0 +1,105 @@
+"""Checks as JUnit XML: one test suite a model, one test case a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from callscore.core.checks import Check, CheckStatus
+from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
+from callscore.report.safe_text import plain
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+LONGEST_NAME = 200
+LONGEST_MESSAGE = 2_000
+_NOT_IN_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
+"""Characters that pass for text and that no XML may hold."""
+
+
+def junit_xml(checks: Sequence[Check], name: str = "callscore") -> bytes:
+    """The checks as a JUnit file: failed is a failure, undecided an error, not run is skipped."""
+    from xml.etree import ElementTree
+
+    models = list(dict.fromkeys(check.model for check in checks))
+    root = ElementTree.Element("testsuites", {"name": _text(name), **_counts(checks)})
+    for model in models:
+        own = [check for check in checks if check.model == model]
+        suite = ElementTree.SubElement(root, "testsuite", {"name": _text(model), **_counts(own)})
+        for check in own:
+            names = {"classname": f"callscore.{_text(model)}", "name": _text(check.name)}
+            case = ElementTree.SubElement(suite, "testcase", {**names, "time": "0"})
+            _add_outcome(case, check)
+    ElementTree.indent(root)
+    found: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return found + b"\n"
+
+
+def _add_outcome(case: Element, check: Check) -> None:
+    from xml.etree import ElementTree
+
+    message = _text(check.message, LONGEST_MESSAGE)
+    if check.status == "failed":
+        ElementTree.SubElement(case, "failure", {"message": message, "type": "failed"})
+    elif check.status == "undecided":
+        ElementTree.SubElement(case, "error", {"message": message, "type": "undecided"})
+    elif check.status == "not_run":
+        ElementTree.SubElement(case, "skipped", {"message": message})
+    elif message:
+        ElementTree.SubElement(case, "system-out").text = message
+
+
+def _counts(checks: Sequence[Check]) -> dict[str, str]:
+    statuses = [check.status for check in checks]
+    counts = {"tests": len(checks), "failures": statuses.count("failed")}
+    counts |= {"errors": statuses.count("undecided"), "skipped": statuses.count("not_run")}
+    return {key: str(count) for key, count in counts.items()}
+
+
+def _text(text: str, longest: int = LONGEST_NAME) -> str:
+    return plain(text, longest).translate(_NOT_IN_XML)
+
+
+def scorecard_checks(card: Scorecard) -> list[Check]:
+    """What a scorecard says without any gate: every task of every model, and its Final Score."""
+    return [check for model in card.models for check in _checks_of(model)]
+
+
+def _checks_of(model: ModelScore) -> Iterator[Check]:
+    for name, task in model.tasks.items():
+        yield _task_check(model, name, task)
+    final = model.final
+    if final.status == "valid":
+        yield Check(model.model, "final", "passed", f"{final.score:.6g}")
+    elif final.status == "invalid":
+        yield Check(model.model, "final", "failed", f"blocked: {', '.join(final.reasons)}")
+    else:
+        status: CheckStatus = "not_run" if final.status == "not_run" else "undecided"
+        message = f"{final.status}: {', '.join(final.reasons)}"
+        yield Check(model.model, "final", status, message)
+
+
+def _task_check(model: ModelScore, name: str, task: TaskScore) -> Check:
+    if task.status == "valid":
+        return Check(model.model, name, "passed", f"{task.score:.6g}")
+    if task.status == "not_run":
+        return Check(model.model, name, "not_run", "not run")
+    if task.status != "invalid":
+        return Check(model.model, name, "undecided", f"{task.status}: {', '.join(task.reasons)}")
+    breaches = [
+        f"{blocker.metric} is {blocker.value:.6g}, limit {blocker.limit:g}, "
+        f"in {', '.join(blocker.cases[:5])}{' …' if len(blocker.cases) > 5 else ''}"
+        for blocker in model.blockers
+        if blocker.task == name
+    ]
+    return Check(model.model, name, "failed", "; ".join(breaches) or ", ".join(task.reasons))
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """A test case for every task and Final Score of every model."""
+    yield junit_xml(scorecard_checks(source.card))
+
+
+FORMAT = ReportFormat("junit", ".xml", "a test case for every task of every model, for CI", write)

@@ -1,0 +1,139 @@
+"""One line a call, one column for everything that adds: from contributions to arrays.
+
+A `CallMatrix` is what resampling, comparing and racing work on. Its columns are sums (of values,
+of numerators, of dollars), so that any weighting of the calls is one matrix product and the scores
+of `stats/weighted_scores.py` follow from it without reading a text again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from callscore.stats.contributions import (
+    CALL_BLOCKED,
+    EVALUATED,
+    Column,
+    Contributions,
+    ModelShape,
+    TaskContributions,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Keys = npt.NDArray[np.uint64]
+
+MOST_UNITS = 2_000
+"""Above this many calls, random groups of calls are resampled instead of single ones: the sums of
+a group are as exchangeable as calls are, and the product stays small."""
+
+Place = tuple[str, str, str]
+"""Task, slug and quantity of a column; the slug is empty where the quantity is the task's own."""
+
+OF_A_MEAN = ("total", "n")
+OF_A_POOLED_ROW = ("total", "n", "numerator", "denominator")
+OF_A_TASK = ("cases", "blocked", "spend", "answers")
+
+
+class Units(NamedTuple):
+    """What is resampled: calls, or groups of them."""
+
+    calls: Keys
+    """The keys of all calls in ascending order: a random order, as they are hashes."""
+    size: int
+    """How many units: at most `MOST_UNITS`, and never more than calls."""
+
+    @property
+    def are_groups(self) -> bool:
+        """Whether a unit is a random group of calls."""
+        return self.size < len(self.calls)
+
+    def of(self, keys: object) -> npt.NDArray[np.intp]:
+        """The number of the unit that each of these calls belongs to."""
+        import numpy as np
+
+        found: npt.NDArray[np.intp] = np.searchsorted(self.calls, np.asarray(keys, np.uint64))
+        return found % self.size if self.are_groups else found
+
+
+class CallMatrix(NamedTuple):
+    """The contributions of one model: `sums[place[task, slug, quantity], unit]`."""
+
+    units: Units
+    place: Mapping[Place, int]
+    sums: Floats
+    """Columns × units: the sums of a unit stand below each other."""
+
+
+def units_of(models: Iterable[Contributions], most: int = MOST_UNITS) -> Units:
+    """All calls that any of these models was asked, as units to resample together."""
+    import numpy as np
+
+    keys = [np.frombuffer(task.keys, np.uint64) for m in models for task in m.values() if len(task)]
+    calls = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.uint64)
+    return Units(calls, min(len(calls), most))
+
+
+def call_matrix(contributions: Contributions, shape: ModelShape, units: Units) -> CallMatrix:
+    """What the calls of one model contribute, unit by unit; calls it was not asked add nothing.
+
+    Pass the units of several models to get matrices that can be resampled, or paired, together.
+    """
+    import numpy as np
+
+    places: list[Place] = []
+    lines: list[Floats] = []
+    for task in shape.tasks:
+        entries = contributions.get(task)
+        if entries is None:
+            continue
+        entries.complete()
+        unit = units.of(np.frombuffer(entries.keys, np.uint64) if len(entries) else [])
+        for place, values in _columns(task, entries, shape):
+            places.append(place)
+            lines.append(np.bincount(unit, values, units.size).astype(np.float64, copy=False))
+    sums = np.array(lines) if lines else np.zeros((0, units.size))
+    return CallMatrix(units, {place: at for at, place in enumerate(places)}, sums)
+
+
+def _columns(
+    task: str, entries: TaskContributions, shape: ModelShape
+) -> Iterable[tuple[Place, Floats]]:
+    import numpy as np
+
+    flags = np.frombuffer(entries.flags, np.uint8)
+    yield (task, "", "cases"), (flags & EVALUATED).astype(np.float64)
+    yield (task, "", "blocked"), ((flags & CALL_BLOCKED) > 0).astype(np.float64)
+    yield (task, "", "spend"), np.frombuffer(entries.spend, np.float64)
+    yield (task, "", "answers"), np.frombuffer(entries.answers, np.uint16).astype(np.float64)
+    pooled = {row.slug for row in shape.tasks[task].rows if row.kind == "pooled"}
+    wanted = [row.slug for row in shape.tasks[task].rows]
+    wanted += [criterion.slug for criterion in shape.criteria if task in criterion.tasks]
+    for slug in wanted:
+        column = entries.columns.get(slug)
+        if column is None:
+            continue
+        value, numerator, denominator = column_values(column)
+        has_value = ~np.isnan(value)
+        yield (task, slug, "total"), np.where(has_value, value, 0.0)
+        yield (task, slug, "n"), has_value.astype(np.float64)
+        if slug in pooled:
+            yield (task, slug, "numerator"), numerator
+            yield (task, slug, "denominator"), denominator
+
+
+def column_values(column: Column) -> Sequence[Floats]:
+    """Values (NaN where none), numerators and denominators of a row, one each a case."""
+    import numpy as np
+
+    coded = column.entries()
+    if coded is not None:
+        table, codes = coded
+        entries = np.array(table, np.float64).reshape(-1, 3)
+        places = np.frombuffer(codes, np.uint16) if len(codes) else np.zeros(0, np.uint16)
+        return [entries[places, part] for part in range(3)]
+    parts = [np.frombuffer(part, np.float64) for part in column.plain()]
+    return parts if column.pooled else [parts[0], np.zeros(len(parts[0])), np.zeros(len(parts[0]))]

@@ -1,0 +1,65 @@
+"""Packages from outside the repository, as the pages of docs/extending show them, installed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from commands import Done, run_afresh
+
+PAGES = Path(__file__).parent.parent / "docs" / "extending"
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PACKAGE = "package/"
+MAX_FILES, MAX_LINES = 3, 60
+
+
+class Page:
+    """A how-to page: the files of its package, the files beside it, and its commands."""
+
+    def __init__(self, name: str) -> None:
+        self.package: dict[str, str] = {}
+        self.files: dict[str, str] = {}
+        self.commands: list[str] = []
+        text = (PAGES / name).read_text(encoding="utf-8")
+        for kind, options, body in FENCE.findall(text):
+            _, _, path = options.partition("file=")
+            if path.startswith(PACKAGE):
+                self.package[path.removeprefix(PACKAGE).strip()] = body
+            elif path:
+                self.files[path.strip()] = body
+            elif kind == "console":
+                self.commands += re.findall(r"^\$ callscore (.*)$", body, re.MULTILINE)
+
+    def check_size(self) -> None:
+        lines = sum(body.count("\n") for body in self.package.values())
+        assert len(self.package) <= MAX_FILES
+        assert lines <= MAX_LINES
+
+    def run(self, folder: Path) -> Sequence[Done]:
+        """Install the package below `folder`, write the files there and run the commands."""
+        env = install(self.package, folder)
+        _write(self.files, folder)
+        return [run_afresh(*command.split(), env=env, cwd=folder) for command in self.commands]
+
+
+def install(package: Mapping[str, str], folder: Path) -> Mapping[str, str]:
+    """Build the wheel of a package and unpack it; returns the environment that finds it."""
+    source, site = folder / "source", folder / "site"
+    _write(package, source)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    subprocess.run(build, cwd=source, check=True, capture_output=True)
+    (wheel,) = (source / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return {"PYTHONPATH": str(site)}
+
+
+def _write(files: Mapping[str, str], folder: Path) -> None:
+    for name, body in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body, encoding="utf-8")

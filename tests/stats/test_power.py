@@ -1,0 +1,75 @@
+"""Calls that a decision takes, against statsmodels and the figures of STATS."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy.stats import binomtest
+from statsmodels.stats.power import TTestPower
+
+from callscore.stats.power import (
+    calls_for_difference,
+    calls_for_limit,
+    calls_for_width,
+    detectable_difference,
+    items_for_limit,
+    paired_power,
+    upper_limit,
+)
+
+
+@pytest.mark.parametrize("calls", [5, 20, 48, 310, 999, 1001, 20_000])
+@pytest.mark.parametrize("effect", [0.05, 0.2, 0.5])
+def test_power_is_that_of_statsmodels(calls: int, effect: float) -> None:
+    expected = TTestPower().power(effect, calls, 0.05)
+    expected = 1.0 if math.isnan(expected) else expected  # theirs, far beyond the limit
+    assert paired_power(effect * 0.3, 0.3, calls) == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize("effect", [0.02, 0.1, 0.16, 0.5, 1.0])
+def test_calls_for_a_difference_are_those_of_statsmodels(effect: float) -> None:
+    expected = TTestPower().solve_power(effect, power=0.8, alpha=0.05)
+    assert calls_for_difference(effect, 1.0) == pytest.approx(math.ceil(expected), rel=2e-3, abs=1)
+
+
+@pytest.mark.parametrize("calls", [12, 48, 310, 5000])
+def test_the_smallest_difference_is_the_one_that_needs_these_calls(calls: int) -> None:
+    smallest = detectable_difference(0.25, calls)
+    assert smallest is not None
+    expected = TTestPower().solve_power(None, nobs=calls, power=0.8, alpha=0.05) * 0.25
+    assert smallest == pytest.approx(expected, rel=1e-3)
+    assert calls_for_difference(smallest, 0.25) == pytest.approx(calls, abs=1)
+
+
+def test_the_clean_items_of_a_limit_are_those_of_the_specification() -> None:
+    assert [items_for_limit(0.01, errors) for errors in (0, 1, 2)] == [299, 473, 628]
+
+
+@pytest.mark.parametrize(("errors", "items"), [(0, 40), (1, 473), (7, 300)])
+def test_the_upper_limit_is_clopper_pearson(errors: int, items: int) -> None:
+    found = binomtest(errors, items, alternative="less").proportion_ci(0.95, "exact")
+    assert upper_limit(errors, items) == pytest.approx(found.high, rel=1e-9)
+
+
+def test_calls_for_a_limit_count_items_and_what_goes_together() -> None:
+    clean = calls_for_limit(0.03, 0.0, items_a_call=5)
+    assert clean == math.ceil(99 / 5)
+    assert calls_for_limit(0.03, 0.0, 5, design_effect=2) == math.ceil(2 * 99 / 5)
+    with_errors = calls_for_limit(0.03, 0.01, 5)
+    assert with_errors is not None
+    assert with_errors > 2 * clean
+    assert calls_for_limit(0.03, 0.03, 5) is None
+
+
+def test_an_interval_of_half_the_width_takes_four_times_the_calls() -> None:
+    wide, narrow = calls_for_width(0.2, 0.1), calls_for_width(0.2, 0.05)
+    assert wide == math.ceil((2 * 1.959964 * 0.2 / 0.1) ** 2)
+    assert narrow == pytest.approx(4 * wide, abs=4)
+
+
+def test_what_cannot_be_shown_has_no_number() -> None:
+    assert calls_for_difference(0.0, 0.2) is None
+    assert calls_for_difference(1e-9, 1.0) is None
+    assert detectable_difference(0.0, 10) is None
+    assert paired_power(0.1, 0.2, 1) is None

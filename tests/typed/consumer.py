@@ -1,0 +1,141 @@
+"""A program that uses the whole public API; `mypy --strict` must accept it, and refuse what is
+marked `# error:`. It is checked against the installed package, never run.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import callscore
+from callscore import (
+    Answered,
+    AttemptFailed,
+    Case,
+    Embedder,
+    Failed,
+    Judge,
+    Judged,
+    JudgeRequest,
+    Malformed,
+    Measure,
+    Measured,
+    Message,
+    ModelSpec,
+    Prompt,
+    Provider,
+    ProviderRequest,
+    Question,
+    Reply,
+    Scorecard,
+    Similarity,
+    Task,
+    Turn,
+    Verdict,
+)
+
+
+def functions() -> Scorecard:
+    config: Mapping[str, Any] = {"data": "cases.jsonl", "models": []}
+    card = callscore.run("eval.yaml", budget_usd=5, resume=True)
+    card = callscore.run(Path("eval.yaml"), on_event=lambda event: None)
+    card = callscore.run(config)
+    card = callscore.score([{"id": "a"}], "outputs.jsonl", judge=MyJudge(), embedder=MyEmbedder())
+    rows: list[dict[str, Any]] = card.to_rows()
+    final: float | None = card.models[0].final.score
+    return card if rows and final else callscore.score("cases.jsonl")
+
+
+class MyProvider:
+    def __init__(self, spec: ModelSpec) -> None:
+        self.name = spec.name
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        body = "".join(message.content for message in prompt.messages).encode()
+        return ProviderRequest(b"%d" % repeat + body, self.name, body, 1, 1)
+
+    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+        if not request.body:
+            return AttemptFailed("bad_request", "empty")
+        return Answered(Reply("ok"))
+
+    async def close(self) -> None:
+        pass
+
+
+class MyJudge:
+    name = "mine"
+    signature = "mine:1"
+
+    async def judge(self, request: JudgeRequest) -> Judged | Failed:
+        if not request.questions:
+            return Failed("judge", "nothing to judge")
+        return Judged([Verdict(each.metric, each.item, "yes") for each in request.questions])
+
+
+class MyEmbedder:
+    name = "mine"
+    signature = "mine:1"
+
+    def reads(self, lang: str | None) -> bool:
+        return lang == "en"
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        return [Similarity(float(one == other), self.name) for one, other in pairs]
+
+
+class MyTask:
+    name = "greeting"
+
+    def reference(self, case: Case) -> str:
+        return str(case.expected_outcome["greeting"])
+
+    def prompt(self, case: Case) -> Prompt:
+        assert isinstance(case.transcript, str) or isinstance(case.transcript[0], Turn)
+        return Prompt([Message("user", "How does the agent greet the customer?")])
+
+    def read(self, reference: str, reply: Reply) -> str | Malformed:
+        return str(reply.text) or Malformed("empty")
+
+    def ask(self, reference: str, output: str) -> Sequence[Question]:
+        return [Question("greeting.same", "greeting", output, reference, ("yes", "no"))]
+
+    def measure(
+        self,
+        reference: str,
+        output: str | Malformed,
+        verdicts: Mapping[Any, Sequence[Verdict]],
+    ) -> Measured:
+        return Measured({"greeting.same": Measure(float(output == reference))})
+
+
+def protocols() -> None:
+    provider: Provider = MyProvider(ModelSpec("m", "mine", "v1"))
+    judge: Judge = MyJudge()
+    embedder: Embedder = MyEmbedder()
+    task: Task[str, str] = MyTask()
+    assert provider and judge and embedder and task
+
+
+def errors(path: Path) -> int:
+    try:
+        callscore.score(path)
+    except callscore.DataError as error:
+        return len(error.place)
+    except (callscore.ConfigError, callscore.UsageError, callscore.CallscoreError) as error:
+        return error.exit_code
+    return 0
+
+
+def refused() -> None:
+    callscore.score("cases.jsonl", juge="offline")  # error: call-arg
+    callscore.run("eval.yaml", budget_usd="5")  # error: arg-type
+    callscore.run(7)  # error: arg-type
+    callscore.no_such_name  # error: attr-defined
+    callscore.score("cases.jsonl").models[0].finale  # error: attr-defined
+    provider: Provider = MyJudge()  # error: assignment
+    judge: Judge = MyProvider(ModelSpec("m", "mine", "v1"))  # error: assignment
+    callscore.score("cases.jsonl", judge=MyEmbedder())  # error: arg-type
+    AttemptFailed("tired", "no such kind")  # error: arg-type
+    text: str = callscore.score("cases.jsonl")  # error: assignment
