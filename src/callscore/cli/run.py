@@ -39,6 +39,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
+@click.option("--html", type=FILE, help="Write the report as one HTML file.")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
@@ -77,6 +78,7 @@ def run(
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
+    html: Path | None,
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
@@ -123,7 +125,12 @@ def run(
         trajectories=trajectories,
     )
     sending = not dry_run and rescore is None
-    with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
+    config = load_eval(eval_file, store)
+    with ExitStack() as stack:
+        report = stack.enter_context(_Report(html, config)) if html is not None else None
+        if report is not None:
+            options = report.added_to(options)
+        prepared = stack.enter_context(closing(prepare(config, options, sending=sending)))
         if dry_run:
             _show_estimate(prepared)
             return
@@ -137,7 +144,42 @@ def run(
             raise KeyboardInterrupt
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
+        if report is not None:
+            report.write(prepared, ran)
         _decide(prepared, ran, require_complete, junit)
+
+
+class _Report:
+    """The HTML report of a run: cases are kept as they are scored, and written at the end."""
+
+    def __init__(self, html: Path, config: EvalConfig) -> None:
+        from callscore.report.source import CaseView
+        from callscore.store.files import check_targets
+        from callscore.store.spool import Spool
+
+        check_targets([html], config.files)
+        self._html = html
+        self._cases = Spool(CaseView)
+
+    def __enter__(self) -> _Report:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cases.close()
+
+    def added_to(self, options: RunOptions) -> RunOptions:
+        """The options of the run, with the cases handed on."""
+        import msgspec
+
+        return msgspec.structs.replace(options, on_case=self._cases.add)
+
+    def write(self, prepared: Prepared, ran: RunResult) -> None:
+        """Write the page."""
+        from callscore.export.sources import source_of_run
+        from callscore.export.write import write_html
+
+        write_html(source_of_run(prepared, ran, self._cases), self._html)
+        say(f"report: {self._html}", err=True)
 
 
 def _checked_budget(budget: float | None) -> float | None:
