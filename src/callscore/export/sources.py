@@ -19,9 +19,9 @@ from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
 from callscore.export.provenance import provenance_of_run, provenance_of_scoring
-from callscore.report.source import CaseView, ReportSource
-from callscore.runner.prepare import RunOptions, prepare
-from callscore.runner.run import rescore
+from callscore.report.source import Cases, CaseView, ReportSource
+from callscore.runner.prepare import Prepared, RunOptions, prepare
+from callscore.runner.run import RunResult, rescore
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
@@ -119,25 +119,31 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
         options = RunOptions(limit=int(limit) if limit.isdecimal() else None, on_case=cases.add)
         with closing(prepare(config, options, sending=False)) as prepared:
             ran = rescore(prepared, run_id)
-            models = [model.spec for model in prepared.models]
         if ran.summary.status == "interrupted":
             raise KeyboardInterrupt
-        if ran.card is None:
-            raise UsageError(
-                f"run {run_id}: holds scenarios only; expected a run with cases (its results in "
-                "document 001 come from `callscore run --rescore`)"
-            )
-        scoring = prepared.config.scoring
-        yield ReportSource(
-            ran.card,
-            template_of(ran.card),
-            f"{record.header.name} · {title_of(ran.card)}",
-            cases,
-            [changed] if changed else [],
-            provenance_of_run(scoring, record, config.path, models),
-            {name: score.document for name, score in ran.orchestration.items()},
-            TaskPrompts(scoring),
+        source = source_of_run(prepared, ran, cases)
+        yield msgspec.structs.replace(source, absent=[changed] if changed else [])
+
+
+def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSource:
+    """A run that was scored just now; `cases` received its cases (`RunOptions.on_case`)."""
+    config, card = prepared.config, ran.card
+    if card is None:
+        raise UsageError(
+            f"run {ran.run_id}: holds scenarios only; expected a run with cases (its results in "
+            "document 001 come from `callscore run --rescore`)"
         )
+    record = _record(config.store, ran.run_id)
+    models = [model.spec for model in prepared.models]
+    return ReportSource(
+        card,
+        template_of(card),
+        f"{record.header.name} · {title_of(card)}",
+        cases,
+        provenance=provenance_of_run(config.scoring, record, config.path, models),
+        documents={name: score.document for name, score in ran.orchestration.items()},
+        prompts=TaskPrompts(config.scoring),
+    )
 
 
 _CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
