@@ -104,3 +104,5 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workload: dict[str, float] = {}
     """The share of telephone calls that need a task, by task (C-83)."""
     attempts: AttemptsEntry = AttemptsEntry()
+    prompts: dict[str, Any] = {}
+    """Prompt files by task, and `variants`: prompt files by name and task."""
