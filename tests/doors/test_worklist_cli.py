@@ -12,8 +12,8 @@ import pytest
 import callscore
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.judges.rubric import CANNOT_TELL
-from callscore.store.worklists import COLUMNS, harmless
-from callscore.suites.calls.catalog import OFFERED
+from callscore.store.worklists import COLUMNS, escape_formula
+from callscore.suites.calls.verdict_rules import RULES
 from commands import run
 from eval_files import eval_file, read_json, read_lines
 from scripted import ScriptedJudge
@@ -79,7 +79,7 @@ def test_filled_in_by_a_script_it_makes_a_complete_card_of_every_judged_metric(
     asked.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
     job = (asked, "--outputs", SAMPLE / "outputs.jsonl", "--benchmarks", "--embedder", "muse")
     score(*job, "--open-items", listed)
-    judged = {metric for metric, words in OFFERED.items() if words}
+    judged = {metric for metric, words in RULES.words.items() if words}
     assert {row["metric"] for row in rows_of(listed)} == judged - SHARE_A_LIST
     card = tmp_path / "card.json"
     filled = fill(listed, tmp_path / f"filled-{name}")
@@ -215,6 +215,6 @@ def test_a_run_lists_what_is_open_in_both_suites(tmp_path: Path) -> None:
 
 
 def test_only_what_a_spreadsheet_would_carry_out_is_marked() -> None:
-    assert harmless("refund - 49") == "refund - 49"
-    assert harmless(None) == ""
-    assert harmless("-49") == "'-49"
+    assert escape_formula("refund - 49") == "refund - 49"
+    assert escape_formula(None) == ""
+    assert escape_formula("-49") == "'-49"
