@@ -13,9 +13,9 @@ from typing import Any
 from callscore.core.case import Reply
 from callscore.core.provider import ProviderRequest
 from callscore.core.run import CachedReply, Item, Ledger, Limits, ModelSpec, Price, Work
-from callscore.engine.plan import PlannedModel, Workload
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import RunHeader
@@ -65,8 +65,8 @@ async def keep_all(run: OpenRun) -> None:
 
     async def worker() -> None:
         for work in wanted:
-            item = Item(work.case_id, work.model, 1, work.task, work.call.key, None, True)
-            await run.keep(item, CachedReply(work.call.key, reply))
+            item = Item(work.case_id, work.model, 1, work.task, work.request.key, None, True)
+            await run.keep(item, CachedReply(work.request.key, reply))
 
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
 

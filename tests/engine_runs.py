@@ -10,9 +10,9 @@ from typing import NamedTuple
 from callscore.core.case import Reply
 from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Price, RunSummary, Work
-from callscore.engine.plan import EngineOptions, PlannedModel, Workload
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from run_cases import HEADER, work_for
@@ -104,7 +104,7 @@ def carry_out(
             if keep_events:
                 events.append(event)
             if check_durable and isinstance(event, Completed):
-                assert journal.stored(event.work.call.key) is not None
+                assert journal.stored(event.work.request.key) is not None
             on_event(event, stop)
 
         return await generate(plan, open_run, listen, stop)

@@ -30,11 +30,11 @@ def work_for(number: int, model: str = "m", run: int = 1) -> Work:
 
 def item_for(number: int, *, error: str | None = None, paid: bool = False) -> Item:
     work = work_for(number)
-    return Item(work.case_id, work.model, work.run, work.task, work.call.key, error, paid)
+    return Item(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)
 
 
 def stored_for(
     number: int, *, text: str | None = None, cost_usd: float | None = 0.5
 ) -> CachedReply:
     reply = Reply(text or f"answer {number}", "stop", 90, 20, cost_usd)
-    return CachedReply(work_for(number).call.key, reply)
+    return CachedReply(work_for(number).request.key, reply)

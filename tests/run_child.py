@@ -19,9 +19,9 @@ from typing import Any
 
 from callscore.core.provider import Answered, ProviderRequest
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Price
-from callscore.engine.plan import PlannedModel, Workload
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import PlannedModel, Workload
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader
@@ -69,7 +69,7 @@ async def work_through(folder: Path, name: str, cases: int, journal: Journal) ->
 
     def on_event(event: Event) -> None:
         if isinstance(event, Completed) and not event.cached:
-            write_line(folder / "told", event.work.call.key.hex())
+            write_line(folder / "told", event.work.request.key.hex())
             point("told")
 
     spec = ModelSpec("m", "scripted", "scripted", price=Price(1, 1), limits=Limits(CONCURRENCY))

@@ -20,6 +20,7 @@ from callscore.config.file import (
     EvalFile,
     GateEntry,
     ModelEntry,
+    RegressionEntry,
     ScenarioEntry,
 )
 from callscore.core.errors import ConfigError
@@ -35,6 +36,7 @@ STRUCTS: list[type[msgspec.Struct]] = [
     DataEntry,
     ScenarioEntry,
     GateEntry,
+    RegressionEntry,
     AttemptsEntry,
     SimulatedParams,
 ]
@@ -203,7 +205,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     (
         "gate without limit",
         "data: a.jsonl\ngates: [{of: final}]\n" + MODEL,
-        ["at_least or at_most"],
+        ["at_least, at_most or no_regression"],
     ),
     (
         "gate of nobody",

@@ -8,8 +8,10 @@ import pytest
 
 from builders import Json, form, output, qa_case, question
 from callscore import score
-from callscore.config.file import GateEntry
-from callscore.config.gates import check_gates
+from callscore.config.baseline import Baseline, BlessedModel
+from callscore.config.file import GateEntry, RegressionEntry
+from callscore.config.gates import check_gates, entry_problem, gate_checks
+from callscore.config.regression import BlessedRuns
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Scorecard
@@ -83,3 +85,69 @@ def test_a_lower_bound_that_is_enough_holds() -> None:
     gate = GateEntry(PLAN, at_least=0.8)
     check_gates(None, [gate], scenarios={"m": headline(0.8, approximate=True)})
     check_gates(None, [gate], scenarios={"m": headline(0.8)})
+
+
+def checks(found: Scorecard, *gates: GateEntry, **options: Any) -> dict[str, str]:
+    return {check.name: check.status for check in gate_checks(found, gates, **options)}
+
+
+def test_cost_and_blockers_can_be_gated() -> None:
+    fine = card(answer("c1", 0), answer("c2", 0), cost_per_1000={"m": 2.5})
+    assert checks(fine, GateEntry("cost", at_most=3)) == {"cost": "passed"}
+    assert checks(fine, GateEntry("cost", at_most=2)) == {"cost": "failed"}
+    assert checks(card(answer("c1", 0)), GateEntry("cost", at_most=2)) == {"cost": "undecided"}
+    blocked = card(answer("c1", 5), answer("c2", 0))
+    assert checks(blocked, GateEntry("blockers", at_most=0)) == {"blockers": "failed"}
+    assert checks(blocked, GateEntry("blockers", at_most=1)) == {"blockers": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        (GateEntry("final"), "expected at_least, at_most or no_regression"),
+        (GateEntry("final", at_least=1, no_regression=RegressionEntry(0.1)), "write two entries"),
+        (GateEntry("final", at_least=float("nan")), "finite"),
+        (GateEntry("final", no_regression=RegressionEntry(-1)), "margin -1"),
+        (GateEntry("blockers", no_regression=RegressionEntry(1)), "cannot be put on blockers"),
+        (GateEntry("blockers", at_most=0, sure=True), "no meaning"),
+        (GateEntry("final", at_least=1, sure=True), ""),
+    ],
+)
+def test_an_entry_has_one_meaning(entry: GateEntry, says: str) -> None:
+    assert says in entry_problem(entry) if says else not entry_problem(entry)
+
+
+def blessing(found: Scorecard, values: dict[str, float], *models: str) -> BlessedRuns:
+    file = Baseline(1, found.framework, found.signature, {m: BlessedModel(values) for m in models})
+    return BlessedRuns({"callscore-baseline.json": file})
+
+
+RULE = GateEntry(RATE, no_regression=RegressionEntry(margin=10))
+NAME = f"{RATE} (no regression)"
+
+
+def test_a_value_may_lose_the_margin_and_no_more() -> None:
+    found = card(answer("c1", 5), answer("c2", 0))  # a rate of 50 %, where less is better
+    assert checks(found, RULE, blessed=blessing(found, {RATE: 45}, "m")) == {NAME: "passed"}
+    assert checks(found, RULE, blessed=blessing(found, {RATE: 90}, "m")) == {NAME: "passed"}
+    assert checks(found, RULE, blessed=blessing(found, {RATE: 30}, "m")) == {NAME: "failed"}
+
+
+def test_a_replacement_is_held_against_the_only_model_of_the_baseline() -> None:
+    found = card(answer("c1", 5), answer("c2", 0))
+    assert checks(found, RULE, blessed=blessing(found, {RATE: 30}, "old")) == {NAME: "failed"}
+    two = blessing(found, {RATE: 30}, "old", "older")
+    assert checks(found, RULE, blessed=two) == {NAME: "undecided"}
+    named = GateEntry(RATE, no_regression=RegressionEntry(10, against="older"))
+    assert checks(found, named, blessed=two) == {NAME: "failed"}
+
+
+def test_without_a_comparable_baseline_nothing_is_decided() -> None:
+    found = card(answer("c1", 5), answer("c2", 0))
+    (check,) = gate_checks(found, [RULE])
+    assert check.status == "undecided"
+    assert "no baseline yet: `callscore baseline set` writes" in check.message
+    other = card(answer("c1", 5), answer("c2", 0), settings={"call_gate_tolerance": 0.1})
+    (check,) = gate_checks(found, [RULE], blessed=blessing(other, {RATE: 45}, "m"))
+    assert check.status == "undecided"
+    assert "settings: call_gate_tolerance=0.1 and default" in check.message

@@ -216,7 +216,8 @@ class TestOptions:
         ours = set(inspect.signature(callscore.score).parameters)
         assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
         ours = set(inspect.signature(callscore.run).parameters)
-        of_commands, of_scenarios = {"card", "log"}, {"mode", "export", "trajectories"}
+        of_commands = {"card", "log", "on_case", "on_tallied"}
+        of_scenarios = {"mode", "export", "trajectories"}
         assert set(RunOptions.__struct_fields__) - ours == of_commands | of_scenarios
 
     def test_a_judge_that_is_none_is_named(self) -> None:

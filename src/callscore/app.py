@@ -21,11 +21,12 @@ from callscore.engine.off_loop import off_loop
 from callscore.evaluate.cases import NamedEmotions, duplicate_id, open_case
 from callscore.evaluate.judge_setup import opened_examiner
 from callscore.evaluate.scorecards import scorecard
+from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
 from callscore.report.safe_text import escaped
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import near_misses, read_case_id
+from callscore.store.input_records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog
@@ -190,12 +191,18 @@ def opened_sinks(targets: OutputPaths, progress: Progress = ignore_progress) -> 
 
 
 def score_files(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
+    config: ScoreConfig,
+    targets: OutputPaths = NO_FILES,
+    progress: Progress = ignore_progress,
+    on_case: OnCase | None = None,
 ) -> Scorecard:
-    """Score the files of a config, and write what is asked for."""
+    """Score the files of a config, and write what is asked for.
+
+    `on_case` receives every case with all its answers, for a report.
+    """
     targets.check((*config.cases, *config.outputs, *config.verdicts))
     with opened_sinks(targets, progress) as sinks:
-        return _score(config, sinks)
+        return _score(config, msgspec.structs.replace(sinks, on_case=on_case))
 
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from callscore.core.provider import AttemptFailed, FailureKind
 from callscore.core.run import Limits
-from callscore.engine.backoff import jittered, told_to_wait, wait_after
+from callscore.engine.backoff import jittered, requested_wait, retry_wait
 from callscore.engine.budget import Budget
 from callscore.engine.limits import Bucket, Concurrency, Pause
-from callscore.engine.plan import EngineOptions
 from callscore.engine.rate_limiter import RateLimiter
+from callscore.engine.workload import EngineOptions
 from virtual_time import run_in_virtual_time
 
 OPTIONS = EngineOptions()
@@ -30,13 +30,13 @@ def most_in_a_minute(times: Sequence[float]) -> int:
 
 async def sent_at(limits: Limits, calls: int, tokens: int = 1) -> list[float]:
     """When each of so many calls may be sent, if they take no time themselves."""
-    gate, loop = RateLimiter(limits, Pause()), asyncio.get_running_loop()
+    limiter, loop = RateLimiter(limits, Pause()), asyncio.get_running_loop()
     times: list[float] = []
 
     async def send() -> None:
-        await gate.enter(tokens)
+        await limiter.acquire(tokens)
         times.append(loop.time())
-        gate.leave(0)
+        limiter.release(0)
 
     await asyncio.gather(*(send() for _ in range(calls)))
     return times
@@ -137,7 +137,7 @@ def test_only_an_answer_to_a_later_call_lifts_a_pause(sent: float, left: float) 
 def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
     async def entered(lifted: bool) -> list[float]:
         loop, pause = asyncio.get_running_loop(), Pause()
-        gates = [
+        limiters = [
             RateLimiter(Limits(4), pause),
             RateLimiter(Limits(4), pause),
             RateLimiter(Limits(4), Pause()),
@@ -147,11 +147,11 @@ def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
         if lifted:
             loop.call_later(2.0, pause.answered, began + 1)
 
-        async def when(gate: RateLimiter) -> float:
-            await gate.enter(1)
+        async def when(limiter: RateLimiter) -> float:
+            await limiter.acquire(1)
             return loop.time() - began
 
-        return await asyncio.gather(*(when(gate) for gate in gates))
+        return await asyncio.gather(*(when(limiter) for limiter in limiters))
 
     assert run_in_virtual_time(entered(lifted=False)) == [7.0, 7.0, 0.0]
     assert run_in_virtual_time(entered(lifted=True)) == [2.0, 2.0, 0.0]
@@ -159,21 +159,21 @@ def test_a_pause_holds_every_model_of_the_key_and_lets_go_of_all() -> None:
 
 def test_repetitions_go_before_new_calls() -> None:
     async def order() -> list[str]:
-        gate = RateLimiter(Limits(1), Pause())
+        limiter = RateLimiter(Limits(1), Pause())
         entered: list[str] = []
-        await gate.enter(1)
+        await limiter.acquire(1)
 
-        async def enter(name: str, again: bool) -> None:
-            await gate.enter(1, again=again)
+        async def acquire(name: str, again: bool) -> None:
+            await limiter.acquire(1, again=again)
             entered.append(name)
-            gate.leave(0)
+            limiter.release(0)
 
         tasks = [
-            asyncio.create_task(enter(name, again))
+            asyncio.create_task(acquire(name, again))
             for name, again in [("new", False), ("newer", False), ("again", True)]
         ]
         await asyncio.sleep(0)
-        gate.leave(0)
+        limiter.release(0)
         await asyncio.gather(*tasks)
         return entered
 
@@ -182,12 +182,12 @@ def test_repetitions_go_before_new_calls() -> None:
 
 def test_those_who_gave_up_waiting_take_no_place() -> None:
     async def enters() -> bool:
-        gate = RateLimiter(Limits(1), Pause())
-        await gate.enter(1)
-        waiting = [asyncio.create_task(gate.enter(1)) for _ in range(3)]
+        limiter = RateLimiter(Limits(1), Pause())
+        await limiter.acquire(1)
+        waiting = [asyncio.create_task(limiter.acquire(1)) for _ in range(3)]
         await asyncio.sleep(0)
         waiting[0].cancel()
-        gate.leave(0)
+        limiter.release(0)
         # Admitted and cancelled in the same moment: the place is given on.
         waiting[1].cancel()
         return await asyncio.wait_for(waiting[2], 1)
@@ -197,12 +197,12 @@ def test_those_who_gave_up_waiting_take_no_place() -> None:
 
 def test_a_closed_gate_lets_nobody_in_and_keeps_nobody_waiting() -> None:
     async def enters() -> list[bool]:
-        gate = RateLimiter(Limits(1), Pause())
-        await gate.enter(1)
-        waiting = asyncio.create_task(gate.enter(1))
+        limiter = RateLimiter(Limits(1), Pause())
+        await limiter.acquire(1)
+        waiting = asyncio.create_task(limiter.acquire(1))
         await asyncio.sleep(0)
-        gate.close()
-        return [await waiting, await gate.enter(1)]
+        limiter.close()
+        return [await waiting, await limiter.acquire(1)]
 
     assert run_in_virtual_time(enters()) == [False, False]
 
@@ -222,7 +222,7 @@ def test_the_same_seed_waits_the_same() -> None:
     [(None, None), (0.0, None), (-5.0, None), (float("nan"), None), (3.0, 3.0), (1e9, 60.0)],
 )
 def test_retry_after_is_honoured_up_to_the_cap(told: float | None, expected: float | None) -> None:
-    assert told_to_wait(AttemptFailed("server", "x", retry_after_s=told), OPTIONS) == expected
+    assert requested_wait(AttemptFailed("server", "x", retry_after_s=told), OPTIONS) == expected
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_retry_after_is_honoured_up_to_the_cap(told: float | None, expected: flo
     ],
 )
 def test_what_is_repeated(kind: FailureKind, counted: int, repeated: bool) -> None:
-    wait = wait_after(AttemptFailed(kind, "x"), counted, OPTIONS, Random(1))
+    wait = retry_wait(AttemptFailed(kind, "x"), counted, OPTIONS, Random(1))
     assert (wait is not None) is repeated
 
 

@@ -10,10 +10,10 @@ import pytest
 from callscore.core.case import Prompt, Reply
 from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.core.run import CachedReply, Event, Item, Limits, ModelSpec, Progress, RunSummary
-from callscore.engine.limits import Concurrency, NearbyConcurrency
-from callscore.engine.plan import EngineOptions, PlannedModel, Workload
+from callscore.engine.limits import Concurrency, LocalConcurrency
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.nearness import is_nearby
 from run_cases import work_for
 from virtual_time import run_in_virtual_time
@@ -136,7 +136,7 @@ def test_a_server_nearby_that_answers_many_at_once_is_asked_many(
 
 
 def test_quick_answers_lift_every_restraint_at_once() -> None:
-    concurrency = NearbyConcurrency(64, soon_s=60.0)
+    concurrency = LocalConcurrency(64, soon_s=60.0)
     assert concurrency.allowed == 2
     concurrency.answered(sent=0.0, now=0.5)
     assert concurrency.allowed == 64
@@ -146,7 +146,7 @@ def test_quick_answers_lift_every_restraint_at_once() -> None:
 
 
 def test_a_few_refusals_that_a_proxy_hands_on_do_not_bring_it_to_a_halt() -> None:
-    concurrency = NearbyConcurrency(16, soon_s=0.0)
+    concurrency = LocalConcurrency(16, soon_s=0.0)
     now = 0.0
     for number in range(600):
         now += 0.4 / concurrency.allowed
@@ -158,16 +158,16 @@ def test_a_few_refusals_that_a_proxy_hands_on_do_not_bring_it_to_a_halt() -> Non
 
 
 def test_where_half_of_a_round_is_refused_less_is_asked() -> None:
-    concurrency = NearbyConcurrency(16, soon_s=60.0)
+    concurrency = LocalConcurrency(16, soon_s=60.0)
     concurrency.answered(sent=0.0, now=0.5)
     for _ in range(16):
         concurrency.refused()
     assert concurrency.allowed == 8
 
 
-@pytest.mark.parametrize("concurrency", [NearbyConcurrency(1, 0.0), Concurrency(1)])
+@pytest.mark.parametrize("concurrency", [LocalConcurrency(1, 0.0), Concurrency(1)])
 def test_one_at_a_time_stays_one_whatever_happens(
-    concurrency: Concurrency | NearbyConcurrency,
+    concurrency: Concurrency | LocalConcurrency,
 ) -> None:
     for number in range(100):
         if number % 3:

@@ -19,8 +19,8 @@ from callscore.core.case import Reply
 from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.core.run import Completed, Event, Limits, Price, Progress, Stopping, Work
 from callscore.engine import loop
-from callscore.engine.plan import EngineOptions
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import attempt_failed, carry_out, planned, scripted
 from run_cases import work_for
@@ -210,7 +210,7 @@ class StopAt:
         if self._outcomes == self._number and not self.asked_at:
             self.asked_at = time.monotonic()
             for _ in range(self._times):
-                stop.ask(briefly=self._briefly)
+                stop.request(briefly=self._briefly)
 
 
 def test_an_interrupt_keeps_what_arrives_and_sends_nothing_more(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_stop_asked_before_the_beginning_sends_nothing(tmp_path: Path) -> None
 
     def stream() -> Iterator[Work]:
         for number in range(50):
-            asked[0].ask()
+            asked[0].request()
             yield work_for(number)
 
     asked: list[Shutdown] = []
@@ -320,7 +320,7 @@ def test_memory_stays_flat_whatever_the_number_of_cases(tmp_path: Path) -> None:
     def large(count: int) -> Iterator[Work]:
         for number in range(count):
             work = work_for(number)
-            call = ProviderRequest(work.call.key, "m", bytes(20_000), 100, 50)
+            call = ProviderRequest(work.request.key, "m", bytes(20_000), 100, 50)
             yield Work(work.case_id, "m", 1, call, "qa")
 
     def peak(count: int) -> int:

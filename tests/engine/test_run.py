@@ -9,7 +9,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
 from callscore.core.run import Completed, Limits, Price, Progress, Retry, Work
-from callscore.engine.plan import EngineOptions
+from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
 from engine_runs import Ran, attempt_failed, carry_out, planned, scripted
 from run_cases import work_for
@@ -40,7 +40,7 @@ def test_a_second_run_makes_no_request(tmp_path: Path) -> None:
 def test_the_same_request_twice_is_paid_for_once(tmp_path: Path) -> None:
     provider = ScriptedProvider(latency_s=0.01)
     twins = [work_for(1), work_for(2)] * 10
-    twins = [type(w)(f"case-{n}", w.model, w.run, w.call, w.task) for n, w in enumerate(twins)]
+    twins = [type(w)(f"case-{n}", w.model, w.run, w.request, w.task) for n, w in enumerate(twins)]
     ran = carry_out(tmp_path, [planned(provider, twins)])
     assert set(provider.paid.values()) == {1}
     assert len(provider.paid) == 2
@@ -228,7 +228,7 @@ def test_r08_a_key_that_is_refused_is_not_copied_to_another_entry(tmp_path: Path
     )
     good = ScriptedProvider()
     work = [work_for(n) for n in range(6)]
-    named = {n: [type(w)(w.case_id, n, w.run, w.call, w.task) for w in work] for n in "ab"}
+    named = {n: [type(w)(w.case_id, n, w.run, w.request, w.task) for w in work] for n in "ab"}
     ran = carry_out(
         tmp_path,
         [planned(refused, named["a"], name="a"), planned(good, named["b"], name="b")],

@@ -6,9 +6,9 @@ import asyncio
 
 from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Progress
-from callscore.engine.plan import EngineOptions
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.scripted import ScriptedProvider
 from run_cases import work_for
@@ -24,10 +24,10 @@ def test_progress_is_told_now_and_then_and_at_the_end() -> None:
         spec = ModelSpec("j", "scripted", "j", limits=Limits(CALLS))
         provider = ScriptedProvider()
         seat = calls.seat(spec, provider)
-        works = [work_for(number).call for number in range(CALLS)]
+        works = [work_for(number).request for number in range(CALLS)]
         found = await asyncio.gather(*(seat.carry_out(provider, call) for call in works))
         assert all(isinstance(settled, Answered) for settled in found)
-        calls.tell_progress()
+        calls.emit_progress()
 
     asyncio.run(all_calls())
     progress = [event for event in told if isinstance(event, Progress)]
@@ -41,15 +41,15 @@ def test_a_judge_waits_while_its_account_is_paused() -> None:
         loop = asyncio.get_running_loop()
         model = ModelSpec("m", "scripted", "m", api_key_env="KEY")
         judge = ModelSpec("j", "scripted", "j", api_key_env="KEY")
-        calls, commons, provider = (
+        calls, shared_limits, provider = (
             JudgeCalls(None),
             SharedLimits.of(EngineOptions()),
             ScriptedProvider(),
         )
-        calls.begin(Shutdown(), commons)
+        calls.begin(Shutdown(), shared_limits)
         began = loop.time()
-        commons.pause(model).hold(0.1, began, began)
-        await calls.seat(judge, provider).carry_out(provider, work_for(1).call)
+        shared_limits.pause(model).hold(0.1, began, began)
+        await calls.seat(judge, provider).carry_out(provider, work_for(1).request)
         return loop.time() - began
 
     assert asyncio.run(answered_after_s()) >= 0.09
@@ -64,7 +64,7 @@ def test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone() -> None:
         good = ScriptedProvider()
         first = calls.seat(ModelSpec("a", "scripted", "j", api_key_env="ONE"), refused)
         second = calls.seat(ModelSpec("b", "scripted", "j", api_key_env="TWO"), good)
-        call = work_for(1).call
+        call = work_for(1).request
         return await asyncio.gather(first.carry_out(refused, call), second.carry_out(good, call))
 
     one, two = asyncio.run(settled())
@@ -80,7 +80,7 @@ def test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call() -> None:
         calls = JudgeCalls(None)
         provider = ScriptedProvider(broken)
         seat = calls.seat(ModelSpec("j", "scripted", "j"), provider)
-        return await seat.carry_out(provider, work_for(1).call)
+        return await seat.carry_out(provider, work_for(1).request)
 
     found = asyncio.run(settled())
     assert isinstance(found, AttemptFailed)

@@ -9,22 +9,22 @@ from scipy.stats import permutation_test
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from callscore.stats.paired import Row, holm, mcnemar_p, sign_flip_p
+from callscore.stats.paired import holm, mcnemar_p, sign_flip_p
 
 Array = NDArray[np.float64]
 
 
-def mean(sums: Array) -> Array:
+def mean(sums: Array) -> dict[str, Array]:
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Array = sums[:, 0] / sums[:, 1]
-    return found
-
-
-RATIO = Row((0, 1), mean)
+        return {"mean": sums[0] / sums[1]}
 
 
 def with_counts(values: Array) -> Array:
-    return np.column_stack([values, np.ones(len(values))])
+    return np.vstack([values, np.ones(len(values))])
+
+
+def p_of(a: Array, b: Array, seed: int = 1) -> float | None:
+    return sign_flip_p(a, b, mean, {"mean": (0, 1)}, seed)["mean"]
 
 
 def test_twelve_discordant_calls_are_counted_exactly() -> None:
@@ -32,7 +32,7 @@ def test_twelve_discordant_calls_are_counted_exactly() -> None:
     a = random.random(30).round(2)
     b = a.copy()
     b[:12] += random.normal(0.05, 0.1, 12)
-    (found,) = sign_flip_p(with_counts(a), with_counts(b), [RATIO], seed=1)
+    found = p_of(with_counts(a), with_counts(b), seed=1)
     expected = permutation_test(
         (a[:12], b[:12]),
         lambda x, y, axis: np.mean(y - x, axis=axis),
@@ -47,7 +47,7 @@ def test_many_discordant_calls_are_sampled_near_the_exact_value() -> None:
     random = np.random.default_rng(5)
     a = random.random(200)
     b = a + random.normal(0.02, 0.15, 200)
-    (found,) = sign_flip_p(with_counts(a), with_counts(b), [RATIO], seed=2)
+    found = p_of(with_counts(a), with_counts(b), seed=2)
     expected = permutation_test(
         (a, b),
         lambda x, y, axis: np.mean(y - x, axis=axis),
@@ -62,31 +62,31 @@ def test_many_discordant_calls_are_sampled_near_the_exact_value() -> None:
 def test_a_pooled_rate_exchanges_counts_and_not_rates() -> None:
     random = np.random.default_rng(11)
     items = random.integers(1, 9, 12).astype(float)
-    a = np.column_stack([random.binomial(items.astype(int), 0.2), items])
-    b = np.column_stack([random.binomial(items.astype(int), 0.4), items])
+    a = np.vstack([random.binomial(items.astype(int), 0.2), items])
+    b = np.vstack([random.binomial(items.astype(int), 0.4), items])
 
     def rate_gap(x: Array, y: Array, axis: int) -> Array:
         found: Array = (y[..., :] / items.sum() - x[..., :] / items.sum()).sum(axis=axis)
         return found
 
     expected = permutation_test(
-        (a[:, 0], b[:, 0]), rate_gap, permutation_type="samples", n_resamples=np.inf
+        (a[0], b[0]), rate_gap, permutation_type="samples", n_resamples=np.inf
     ).pvalue
-    (found,) = sign_flip_p(a.astype(float), b.astype(float), [RATIO], seed=1)
+    found = p_of(a.astype(float), b.astype(float), seed=1)
     assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_equal_models_have_p_of_one_and_an_undefined_row_has_none() -> None:
     same = with_counts(np.linspace(0, 1, 20))
-    nothing = np.zeros((20, 2))
-    assert sign_flip_p(same, same, [RATIO], seed=1) == [1.0]
-    assert sign_flip_p(nothing, nothing, [RATIO], seed=1) == [None]
+    nothing = np.zeros((2, 20))
+    assert p_of(same, same) == 1.0
+    assert p_of(nothing, nothing) is None
 
 
 def test_the_same_seed_gives_the_same_p() -> None:
     random = np.random.default_rng(13)
     a, b = with_counts(random.random(60)), with_counts(random.random(60))
-    assert sign_flip_p(a, b, [RATIO], seed=4) == sign_flip_p(a, b, [RATIO], seed=4)
+    assert p_of(a, b, seed=4) == p_of(a, b, seed=4)
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 0), (1, 0), (5, 1), (3, 9), (40, 22)])
@@ -98,7 +98,7 @@ def test_mcnemar_is_that_of_statsmodels(b: int, c: int) -> None:
 def test_mcnemar_and_the_exact_sign_flip_are_one_test_on_yes_and_no() -> None:
     a = np.array([1.0] * 9 + [0.0] * 4 + [1.0] * 10)
     b = np.array([0.0] * 9 + [1.0] * 4 + [1.0] * 10)
-    (found,) = sign_flip_p(with_counts(a), with_counts(b), [RATIO], seed=1)
+    found = p_of(with_counts(a), with_counts(b), seed=1)
     assert found == pytest.approx(mcnemar_p(9, 4))
 
 

@@ -29,7 +29,7 @@ FRAME = FRAME_HEADER.size + PAGE_BYTES
 def answer_to(number: int) -> CachedReply:
     """Some answers are longer than a page."""
     text = f"answer {number} " + "x" * (20_000 if number % 50 == 7 else 200)
-    return CachedReply(work_for(number).call.key, Reply(text, "stop", 90, 20, 0.5))
+    return CachedReply(work_for(number).request.key, Reply(text, "stop", 90, 20, 0.5))
 
 
 def written(folder: Path, *, close: bool = True) -> Path:
@@ -94,7 +94,7 @@ def test_a_damaged_file_is_noticed_kept_and_salvaged(
     assert ANSWERS // 3 < found.answers <= ANSWERS
     assert new.stat().st_mode & 0o777 == 0o600
     with Journal(new) as journal:
-        stored = [journal.stored(work_for(n).call.key) for n in range(ANSWERS)]
+        stored = [journal.stored(work_for(n).request.key) for n in range(ANSWERS)]
         whole = [n for n, answer in enumerate(stored) if answer is not None]
         assert len(whole) == found.answers
         assert all(stored[n] == answer_to(n) for n in whole)
@@ -126,7 +126,7 @@ def test_a_log_that_was_left_behind_whole_is_read(tmp_path: Path) -> None:
         shutil.copy(f"{path}{end}", f"{copy}{end}")
     assert salvage(copy, tmp_path / "new.db").answers == ANSWERS
     with Journal(path) as journal:
-        assert journal.stored(work_for(ANSWERS - 1).call.key) == answer_to(ANSWERS - 1)
+        assert journal.stored(work_for(ANSWERS - 1).request.key) == answer_to(ANSWERS - 1)
 
 
 @pytest.mark.parametrize("offset", [0, WAL_HEADER.size + 5 * FRAME + 300, WAL_HEADER.size + FRAME])
@@ -149,7 +149,7 @@ def test_the_last_transaction_may_be_there_in_part_after_a_loss_of_power(tmp_pat
     with log.open("r+b") as file:
         file.truncate(log.stat().st_size - FRAME - 99)
     with Journal(path) as journal:
-        found = [n for n in range(ANSWERS) if journal.stored(work_for(n).call.key)]
+        found = [n for n in range(ANSWERS) if journal.stored(work_for(n).request.key)]
     assert found == list(range(len(found)))
     assert ANSWERS - 20 <= len(found) < ANSWERS
 
@@ -183,7 +183,7 @@ def test_a_run_of_a_salvaged_journal_can_be_gone_on_with(tmp_path: Path) -> None
         assert (record.status, record.answered) == ("broken off", ANSWERS)
         run = journal.open_run(HEADER, resume=True)
         assert run.id == record.id
-        assert run.stored(work_for(7).call.key) == answer_to(7)
+        assert run.stored(work_for(7).request.key) == answer_to(7)
         asyncio.run(run.keep(Item("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
         run.end("complete")
 

@@ -16,8 +16,9 @@ import pytest
 
 from callscore.config.config import load_eval
 from callscore.core.errors import StoreError
+from callscore.runner.estimate import dry_run
 from callscore.runner.prepare import RunOptions, prepare
-from callscore.runner.run import dry_run, rescore
+from callscore.runner.run import rescore
 from callscore.store.journal import Journal
 from callscore.store.reply_codec import checksum
 from commands import run
@@ -148,6 +149,7 @@ def test_r17_an_older_store_that_cannot_be_written_is_read_from_a_copy(tmp_path:
     _, store = finished(tmp_path)
     with closing(sqlite3.connect(store)) as database:
         database.execute("ALTER TABLE runs DROP COLUMN uncertain_usd")
+        database.execute("ALTER TABLE runs DROP COLUMN eval_file")
         database.execute("PRAGMA user_version = 3")
     with (
         unwritable(tmp_path) as project,

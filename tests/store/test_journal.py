@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun, ReplyCache
-from callscore.store.key_index import KnownKeys
+from callscore.store.key_index import KeyIndex
 from callscore.store.reply_codec import from_bytes, to_bytes
 from run_cases import HEADER, item_for, stored_for, work_for
 
@@ -39,8 +39,8 @@ def test_a_kept_answer_is_found_by_its_key_in_every_later_run(journal: Journal) 
     keep(run, 1)
     run.end("complete")
     with Journal(journal.path) as later:
-        assert later.stored(work_for(1).call.key) == stored_for(1)
-        assert later.stored(work_for(2).call.key) is None
+        assert later.stored(work_for(1).request.key) == stored_for(1)
+        assert later.stored(work_for(2).request.key) is None
 
 
 def test_an_answer_is_on_the_disk_when_keep_returns(journal: Journal) -> None:
@@ -77,7 +77,7 @@ def test_the_first_answer_stays_when_somebody_pays_once_more(journal: Journal) -
     assert other.superseded
     other.end("complete")
     run.end("complete")
-    assert journal.stored(work_for(1).call.key) == stored_for(1)
+    assert journal.stored(work_for(1).request.key) == stored_for(1)
 
 
 def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -> None:
@@ -91,7 +91,7 @@ def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -
 
     asyncio.run(all_at_once())
     with Journal(journal.path) as other:
-        assert other.stored(work_for(2).call.key) == stored_for(2)
+        assert other.stored(work_for(2).request.key) == stored_for(2)
         assert (other.run(run.id).judge_usd, other.run(run.id).cost_usd) == (1.0, 0.0)
     run.end("complete")
 
@@ -99,7 +99,7 @@ def test_answers_of_judges_are_durable_and_paid_by_their_run(journal: Journal) -
 def test_judges_that_work_for_no_run_keep_their_answers_too(journal: Journal) -> None:
     with journal.open_answers() as answers:
         assert asyncio.run(answers.keep_judged(stored_for(1))) == stored_for(1)
-        assert answers.stored(work_for(1).call.key) == stored_for(1)
+        assert answers.stored(work_for(1).request.key) == stored_for(1)
     assert journal.runs() == []
 
 
@@ -137,14 +137,14 @@ def test_a_damaged_answer_counts_as_none_and_is_replaced(journal: Journal) -> No
     with closing(sqlite3.connect(journal.path)) as vandal:
         vandal.execute(
             "UPDATE answers SET reply = x'81a474657874a468656c6f' WHERE key = ?",
-            (work_for(1).call.key,),
+            (work_for(1).request.key,),
         )
         vandal.commit()
-    assert journal.stored(work_for(1).call.key) is None
+    assert journal.stored(work_for(1).request.key) is None
     assert journal.answers_to(run.id, "case-1") == {}
     keep(run, 1)
     run.end("complete")
-    assert journal.stored(work_for(1).call.key) == stored_for(1)
+    assert journal.stored(work_for(1).request.key) == stored_for(1)
 
 
 def test_a_run_gives_back_answers_and_failures_by_case(journal: Journal) -> None:
@@ -265,7 +265,7 @@ def test_a_paid_answer_is_kept_although_its_caller_was_cancelled(
 
     asyncio.run(keep_and_leave())
     run.end("interrupted")
-    assert journal.stored(work_for(1).call.key) == stored_for(1)
+    assert journal.stored(work_for(1).request.key) == stored_for(1)
 
 
 def test_settling_waits_for_what_was_noted(journal: Journal) -> None:
@@ -351,13 +351,13 @@ def test_an_answer_of_a_run_beside_this_one_is_found_after_the_next_commit(
     keep(run, 1)
     with Journal(journal.path) as elsewhere:
         other = elsewhere.open_run(msgspec.structs.replace(HEADER, name="another"))
-        assert other.stored(work_for(1).call.key) == stored_for(1)
+        assert other.stored(work_for(1).request.key) == stored_for(1)
         keep(other, 2)
         other.end("complete")
     keep(run, 3)
-    assert run.stored(work_for(2).call.key) == stored_for(2)
-    assert run.stored(work_for(3).call.key) == stored_for(3)
-    assert run.stored(work_for(4).call.key) is None
+    assert run.stored(work_for(2).request.key) == stored_for(2)
+    assert run.stored(work_for(3).request.key) == stored_for(3)
+    assert run.stored(work_for(4).request.key) is None
     run.end("complete")
 
 
@@ -365,14 +365,14 @@ def test_keys_are_known_until_there_are_too_many_or_others_write(journal: Journa
     run = journal.open_run(HEADER)
     keep(run, 1)
     with closing(sqlite3.connect(journal.path)) as connection:
-        keys = KnownKeys(connection)
+        keys = KeyIndex(connection)
     run.end("complete")
-    known, unknown = work_for(1).call.key, work_for(2).call.key
+    known, unknown = work_for(1).request.key, work_for(2).request.key
     assert (keys.lacks(known), keys.lacks(unknown)) == (False, True)
-    keys.heed(1, 2)
+    keys.update(1, 2)
     assert keys.lacks(unknown)
     keys.add(unknown)
     assert not keys.lacks(unknown)
-    assert keys.lacks(work_for(3).call.key)
-    keys.heed(3, 4)
-    assert not keys.lacks(work_for(3).call.key), "somebody else has written"
+    assert keys.lacks(work_for(3).request.key)
+    keys.update(3, 4)
+    assert not keys.lacks(work_for(3).request.key), "somebody else has written"

@@ -53,7 +53,7 @@ def test_without_such_locks_every_request_is_free(
 def test_a_request_that_another_holds_is_waited_for_and_its_answer_used(tmp_path: Path) -> None:
     """As by two judges of two runs."""
     path, stored = tmp_path / "runs.db", stored_for(1)
-    key = work_for(1).call.key
+    key = work_for(1).request.key
 
     async def both() -> None:
         with (

@@ -10,8 +10,8 @@ from typing import Any
 
 from callscore.core.run import Completed, Event, Limits
 from callscore.engine import loop
-from callscore.engine.plan import Workload
 from callscore.engine.run import generate
+from callscore.engine.workload import Workload
 from callscore.providers.scripted import ScriptedProvider
 from callscore.store.connection import connect
 from callscore.store.journal import Journal
@@ -50,7 +50,7 @@ class Disk:
 def run_on(disk: Disk) -> None:
     def listen(event: Event) -> None:
         if isinstance(event, Completed):
-            disk.told.append(event.work.call.key)
+            disk.told.append(event.work.request.key)
 
     model = planned(ScriptedProvider(latency_s=0.001), CASES, limits=Limits(AT_ONCE))
     with Journal(disk.path, disk.connection()) as journal:

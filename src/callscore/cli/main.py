@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import io
+import keyword
 import os
 import signal
 import sys
@@ -28,8 +29,10 @@ COMMANDS: Mapping[str, str] = {
     "run": "Ask models, keep every answer, print the scores.",
     "runs": "List runs with status, coverage and cost.",
     "score": "Score stored model outputs against their cases.",
+    "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
     "judge": "Try a judge, and hold it against people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
+    "import": "Read transcripts, forms and data sets of other systems.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
 CRASHED = 70
@@ -46,8 +49,9 @@ class LazyGroup(click.Group):
         """Import the module of this name; its command has the same name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"callscore.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"callscore.cli.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -61,6 +61,7 @@ FILE = click.Path(path_type=Path)
     help="Write every step of scenarios: JSON lines, or Markdown (.md).",
 )
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
@@ -84,6 +85,7 @@ def run(
     export: Path | None,
     trajectories: Path | None,
     all_rows: bool,
+    junit: Path | None,
     store: Path | None,
     log: Path | None,
     no_preflight: bool,
@@ -135,7 +137,7 @@ def run(
             raise KeyboardInterrupt
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
-        _decide(prepared, ran, require_complete)
+        _decide(prepared, ran, require_complete, junit)
 
 
 def _checked_budget(budget: float | None) -> float | None:
@@ -151,12 +153,12 @@ def _confirmed(prepared: Prepared) -> Prepared:
         return prepared
     import msgspec
 
-    from callscore.runner.run import changes, told_of
+    from callscore.runner.changes import changes, describe_change
 
     changed = changes(prepared)
     if changed is None:
         return prepared
-    say(f"{told_of(changed)}.", err=True)
+    say(f"{describe_change(changed)}.", err=True)
     click.confirm("Begin a new run?", abort=True, err=True)
     accepting = msgspec.structs.replace(options, accept_changed=True)
     return msgspec.structs.replace(prepared, options=accepting)
@@ -207,7 +209,7 @@ def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | Non
 
 def _show_estimate(prepared: Prepared) -> None:
     from callscore.cli.run_text import estimate_lines
-    from callscore.runner.run import dry_run
+    from callscore.runner.estimate import dry_run
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         say(line)
@@ -261,16 +263,19 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
             write(document, path)
 
 
-def _decide(prepared: Prepared, ran: RunResult, require_complete: bool) -> None:
+def _decide(prepared: Prepared, ran: RunResult, require_complete: bool, junit: Path | None) -> None:
     from callscore.cli import output
-    from callscore.config.gates import check_gates
+    from callscore.cli.checks import publish_checks
+    from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
+    from callscore.runner.gates import run_checks
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; the causes stand above")
+    checks = run_checks(prepared.config, ran)
+    publish_checks(checks, junit, prepared.config.name)
+    raise_unless_passed(checks)
     headlines = {model: score.headline for model, score in ran.orchestration.items()}
-    required = prepared.config.scoring.checked_settings().coverage_required
-    check_gates(ran.card, prepared.config.gates, required, headlines)
     if ran.card is not None and require_complete:
         output.require_complete(ran.card)
     unfinished = [model for model, headline in headlines.items() if not headline.complete]

@@ -14,7 +14,7 @@ from callscore.config.choices import default_embedder, embedder_choice, judge_ch
 FILE = click.Path(path_type=Path)
 
 
-def _pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
+def pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
     """`name=value` entries, several of them separated by commas, as a mapping."""
     found: dict[str, str] = {}
     for entry in entries:
@@ -30,7 +30,7 @@ def _pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
 
 def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     try:
-        return {name: float(value) for name, value in _pairs(option, entries).items()}
+        return {name: float(value) for name, value in pairs(option, entries).items()}
     except ValueError as error:
         raise click.BadParameter(f"{error}; expected NAME=NUMBER", param_hint=option) from None
 
@@ -131,7 +131,7 @@ def score(
         embedder=default_embedder(who) if embedder is None else embedder_choice(embedder),
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
-        settings=_pairs("--set", settings),
+        settings=pairs("--set", settings),
         weights=_numbers("--weights", weights),
         workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),

@@ -21,7 +21,7 @@ from callscore.config.file import (
     ModelEntry,
     ScenarioEntry,
 )
-from callscore.config.gates import is_of_scenarios, known_gates
+from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
 from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
 from callscore.config.reading import converted
@@ -172,8 +172,8 @@ def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) 
         near = difflib.get_close_matches(gate.of, known_gates(), n=1)
         hint = f"did you mean {near[0]}?" if near else "expected final, a task or a metric"
         raise document.error(f"{part}.of", f"{gate.of!r} cannot be gated; {hint}")
-    if gate.at_least is None and gate.at_most is None:
-        raise document.error(part, "expected at_least or at_most")
+    if problem := entry_problem(gate):
+        raise document.error(part, problem)
     if gate.model is not None and gate.model not in {model.name for model in file.models}:
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
 

@@ -53,12 +53,25 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Replay only: the files with the recorded outputs."""
 
 
+class RegressionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`no_regression`: how far below a blessed baseline a value may lie."""
+
+    margin: float
+    baseline: str = "callscore-baseline.json"
+    """The file that `callscore baseline set` has written, relative to the eval file."""
+    against: str | None = None
+    """A model of the baseline; else the one of the same name, else its only one."""
+
+
 class GateEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of `gates`: what must hold for the command to end with 0."""
 
     of: str
     at_least: float | None = None
     at_most: float | None = None
+    no_regression: RegressionEntry | None = None
+    sure: bool = False
+    """Whether the limit of the interval must hold, not just the value."""
     model: str | None = None
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.config.file import GateEntry
+from callscore.config.regression import NO_BASELINE, BlessedRuns, Now, regression_check
+from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
@@ -13,17 +16,49 @@ from callscore.suites.calls import spec
 from callscore.suites.orchestration.headline import HEADLINES, Headline
 
 FINAL = "final"
+COST = "cost"
+"""Dollars per 1000 calls."""
+BLOCKERS = "blockers"
+"""The number of official blockers."""
 
 
 def known_gates() -> tuple[str, ...]:
     """Everything that a gate may be put on."""
     found = spec.load()
-    return (FINAL, *found.tasks, *found.metrics, *HEADLINES)
+    return (FINAL, COST, BLOCKERS, *found.tasks, *found.metrics, *HEADLINES)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
     """Whether a gate is put on a score of scenarios, not of calls."""
     return gate.of in HEADLINES
+
+
+def entry_problem(gate: GateEntry) -> str:
+    """What is wrong with an entry, whatever it is put on; each has one meaning."""
+    limits = [limit for limit in (gate.at_least, gate.at_most) if limit is not None]
+    rule = gate.no_regression
+    if not limits and rule is None:
+        return "expected at_least, at_most or no_regression"
+    if limits and rule is not None:
+        return "expected either limits or no_regression; write two entries"
+    if not all(map(math.isfinite, limits)):
+        return "expected a finite limit"
+    if rule is not None and not 0 <= rule.margin < math.inf:
+        return f"no_regression.margin {rule.margin}; expected a number of at least 0"
+    if rule is not None and (is_of_scenarios(gate) or gate.of == BLOCKERS):
+        return f"no_regression cannot be put on {gate.of}; expected final, cost, a task or a metric"
+    if gate.sure and gate.of == BLOCKERS:
+        return "blockers are counted, so `sure` has no meaning for them"
+    return ""
+
+
+class Limits(NamedTuple):
+    """How low and how high a value may really be, each one-sided at 95 %        STATS §2"""
+
+    low: float
+    high: float
+    needed: str = ""
+    """What it would take to be sure, where that is known."""
 
 
 class _Found(NamedTuple):
@@ -36,6 +71,8 @@ class _Found(NamedTuple):
     left_out: str = ""
     """What the value does not rest on though it should; empty where it rests on enough."""
     is_lower_bound: bool = False
+    limits: Limits | None = None
+    """How far the value can be trusted."""
 
 
 def check_gates(
@@ -43,33 +80,62 @@ def check_gates(
     gates: Sequence[GateEntry],
     coverage: float = 1.0,
     scenarios: Mapping[str, Headline] | None = None,
+    blessed: BlessedRuns = NO_BASELINE,
 ) -> None:
-    """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided.
+    """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided."""
+    raise_unless_passed(gate_checks(card, gates, coverage, scenarios, blessed))
+
+
+def gate_checks(
+    card: Scorecard | None,
+    gates: Sequence[GateEntry],
+    coverage: float = 1.0,
+    scenarios: Mapping[str, Headline] | None = None,
+    blessed: BlessedRuns = NO_BASELINE,
+) -> list[Check]:
+    """Every gate of every model it is for, and whether it holds.
 
     A blocked score misses every gate on it; a metric over too few cases (`coverage` is the share
     that must have been evaluated), or without answers that nobody could judge, can miss a gate but
     not pass it. `scenarios` are the scores of the other suite, by model.
     """
-    missed: list[str] = []
-    undecided: list[str] = []
+    checks: list[Check] = []
     for gate in gates:
         found_of_all = (
             _of_scenarios(scenarios or {}, gate.of)
             if is_of_scenarios(gate)
             else _of_calls(card.models if card is not None else (), gate.of, coverage)
         )
-        for found in found_of_all:
-            if gate.model not in (None, found.model):
-                continue
-            name = f"{found.model}: {gate.of}"
-            if why := _why_missed(found, gate):
-                missed.append(f"{name} {why}")
-            elif why := _why_undecided(found, gate):
-                undecided.append(f"{name} {why}")
-    if missed:
-        raise GateFailed("gate failed: " + "; ".join(missed))
-    if undecided:
-        raise Inconclusive("gates undecided: " + "; ".join(undecided))
+        mine = [found for found in found_of_all if gate.model in (None, found.model)]
+        if gate.no_regression is not None and card is not None:
+            checks += [regression_check(card, gate, _now(found), blessed) for found in mine]
+        else:
+            checks += [_check(found, gate) for found in mine]
+    return checks
+
+
+def raise_unless_passed(checks: Sequence[Check]) -> None:
+    """GateFailed where a check has failed, Inconclusive where none has but one is undecided."""
+    for status, error, head in (
+        ("failed", GateFailed, "gate failed"),
+        ("undecided", Inconclusive, "gates undecided"),
+    ):
+        found = [f"{c.model}: {c.name} {c.message}" for c in checks if c.status == status]
+        if found:
+            raise error(f"{head}: " + "; ".join(found))
+
+
+def _now(found: _Found) -> Now:
+    return Now(found.model, found.value, found.blocked, found.left_out)
+
+
+def _check(found: _Found, gate: GateEntry) -> Check:
+    if why := _why_missed(found, gate) or _why_unsure(found, gate):
+        return Check(found.model, gate.of, "failed", why)
+    if why := _why_undecided(found, gate):
+        return Check(found.model, gate.of, "undecided", why)
+    assert found.value is not None  # what has none is undecided
+    return Check(found.model, gate.of, "passed", f"is {found.value:.4g}, {_wanted(gate)}")
 
 
 def _why_missed(found: _Found, gate: GateEntry) -> str:
@@ -80,6 +146,24 @@ def _why_missed(found: _Found, gate: GateEntry) -> str:
     return f"is {_shown(found.value, gate)}, {_wanted(gate)}" if is_missed else ""
 
 
+def _why_unsure(found: _Found, gate: GateEntry) -> str:
+    """Why the limits of the interval do not hold though the value does        STATS §2"""
+    limits = found.limits
+    if not gate.sure or found.value is None or limits is None:
+        return ""
+    if not _is_enough(limits.low, gate):
+        where = f"lower limit {_shown(limits.low, gate)}"
+    elif not _is_little(limits.high, gate):
+        where = f"upper limit {_shown(limits.high, gate)}"
+    else:
+        return ""
+    return f"is {found.value:.4g}, but not surely: {where}, {_wanted(gate)}{_needed(limits)}"
+
+
+def _needed(limits: Limits) -> str:
+    return f"; {limits.needed}" if limits.needed else ""
+
+
 def _why_undecided(found: _Found, gate: GateEntry) -> str:
     """Why a gate that is not missed does not hold either."""
     if found.value is None:
@@ -87,13 +171,20 @@ def _why_undecided(found: _Found, gate: GateEntry) -> str:
     if found.is_lower_bound and (gate.at_most is not None or not _is_enough(found.value, gate)):
         shown = _shown(found.value, gate)
         return f"is at least {shown}, the rest is not decided; {_wanted(gate)}"
+    if gate.sure and found.limits is None:
+        return "has no interval, so nothing about it is sure"
     return found.left_out
 
 
 def _of_calls(models: Sequence[ModelScore], of: str, coverage: float) -> Iterator[_Found]:
     for model in models:
-        value, blocked = _value(model, of), _blocked(model, of)
-        yield _Found(model.model, value, blocked, _left_out(model, of, coverage))
+        yield _Found(
+            model.model,
+            _value(model, of),
+            _blocked(model, of),
+            _left_out(model, of, coverage),
+            limits=_limits(model, of),
+        )
 
 
 def _of_scenarios(scenarios: Mapping[str, Headline], of: str) -> Iterator[_Found]:
@@ -105,8 +196,10 @@ def _of_scenarios(scenarios: Mapping[str, Headline], of: str) -> Iterator[_Found
 
 
 def _value(model: ModelScore, of: str) -> float | None:
-    if of == FINAL:
-        return model.final.score
+    if of in (FINAL, COST):
+        return model.final.score if of == FINAL else model.cost.per_1000_calls
+    if of == BLOCKERS:
+        return sum(blocker.gating for blocker in model.blockers)
     task, _, metric = of.partition(".")
     score = model.tasks.get(task)
     if score is None:
@@ -122,7 +215,19 @@ def _blocked(model: ModelScore, of: str) -> str:
     return ", ".join(found.reasons) if found is not None and found.status == "invalid" else ""
 
 
+def _limits(model: ModelScore, of: str) -> Limits | None:
+    """The limits of a value; a count of blockers and a given price have no error."""
+    task = model.tasks.get(of.partition(".")[0])
+    metric = task.metrics.get(of) if task is not None else None
+    if metric is None or metric.ci95 is None:
+        return None
+    return Limits(*metric.ci95)
+
+
 def _left_out(model: ModelScore, of: str, share: float) -> str:
+    if of == BLOCKERS:
+        undecided = [slug for task in model.tasks.values() for slug in task.undecided_gates]
+        return f"has {', '.join(undecided)} undecided" if undecided else ""
     if of == FINAL:
         weighed = [model.tasks[name] for name in model.final.weights if name in model.tasks]
         undecided = [slug for task in weighed for slug in task.undecided_gates]

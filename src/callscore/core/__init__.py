@@ -1,1 +1,1 @@
-"""The words everything else is said in. Standard library and msgspec only."""
+"""The types that every other package uses. Standard library and msgspec only."""

@@ -1,13 +1,13 @@
-"""A case and what comes back for it: Case → Prompt → Reply → output | Malformed, or Failed."""
+"""A case and its reply: Case → Prompt → Reply → output | Malformed, or Failed."""
 
-# No postponed annotations here: msgspec would evaluate the text of each at every start.
+# No postponed annotations here: msgspec would evaluate each of them at every start.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 JsonObject = Mapping[str, Any]
-"""Parsed JSON as it came: only readers look inside."""
+"""Parsed JSON, not yet validated."""
 
 
 class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -20,7 +20,7 @@ class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Case(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One call and one task (C-123), as it stands on one line of a case file."""
+    """One call and one task (C-123): one line of a case file."""
 
     id: str
     task: str
@@ -57,7 +57,7 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """What a model is sent: messages, the JSON schema of the answer, the tools it may call."""
+    """The input of a model: messages, the JSON schema of the answer, the tools it may call."""
 
     messages: Sequence[Message]
     schema: JsonObject | None = None
@@ -72,7 +72,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """What a model answered: raw text, or JSON bytes where the record holds an object."""
+    """The reply of a model: text, or JSON bytes if the recorded output was an object."""
 
     text: str | bytes
     finish_reason: str | None = None
@@ -83,20 +83,22 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     model: str | None = None
     """The model's name as the provider returned it."""
     asked_as: str | None = None
-    """How the answer was held to its schema where the API refused the first way (`AnswerForm`)."""
+    """How the schema was enforced if the API refused the default way (`AnswerForm`)."""
     latency_ms: float | None = None
-    """How long the attempt took that was answered; kept, shown in logs, never part of a score."""
+    """Duration of the successful attempt. Stored and logged; never part of a score."""
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
-    """The model answered in the wrong shape: its own fault, scored by the structure rule."""
+    """The reply has the wrong structure. It counts against the model (structure rule)."""
 
     cause: str
     detail: str = ""
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """A stage could not be carried out: nobody's score; counted, shown and repeated."""
+    """A stage could not be carried out. It is reported and repeated, and counts against no
+    model.
+    """
 
     stage: str
     why: str

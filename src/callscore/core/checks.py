@@ -1,4 +1,4 @@
-"""The outcome of one check of a run: a gate, a blocker, a task that had to be complete."""
+"""The outcome of one check of a run: a gate, a blocker, a completeness requirement."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Literal
 import msgspec
 
 CheckStatus = Literal["passed", "failed", "undecided", "not_run"]
-"""`undecided` is neither: something that the check needs has no value."""
+"""`undecided`: a value that the check needs is missing."""
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing that was checked, about one model."""
+    """One check of one model."""
 
     model: str
     name: str
     status: CheckStatus
     message: str = ""
-    """Why it is not passed; the value where it is."""
+    """Why it did not pass; the value if it did."""

@@ -1,4 +1,4 @@
-"""Questions that only the user can answer: whoever has a terminal, or an option, answers them."""
+"""Questions to the user. The terminal, or an option such as `--trust-config`, answers them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Asked = Callable[[str], bool | None]
-"""Yes, no, or None where nobody is there to be asked."""
+"""True, False, or None if there is no user to ask."""
 
 
 def _nobody(question: str) -> bool | None:
@@ -18,18 +18,18 @@ _asked: ContextVar[Asked] = ContextVar("asked", default=_nobody)
 
 
 def consent(question: str) -> bool | None:
-    """What the user says to a question; None where nobody can be asked."""
+    """The user's answer to a question; None if there is no user to ask."""
     return _asked.get()(question)
 
 
 def yes(question: str) -> bool | None:
-    """The answer of a user who trusts a config."""
+    """Answer yes: for a trusted config."""
     return True
 
 
 @contextmanager
 def answered_by(asked: Asked) -> Iterator[None]:
-    """Within this block questions are put to `asked`."""
+    """Within this block, pass questions to `asked`."""
     token = _asked.set(asked)
     try:
         yield

@@ -1,42 +1,41 @@
-"""Everything that can go wrong, and who is told.
+"""All errors and the exit codes of commands that raise them.
 
 CallscoreError                exit code
-├── UsageError            2   something was asked for that cannot be
+├── UsageError            2   the arguments cannot be used
 │   ├── ConfigError       2   … in a setting or a config file
 │   └── DataError         2   … in a dataset (file, line, field, what was expected)
-├── MissingExtra          2   an optional part is not installed
+├── MissingExtra          2   an optional dependency is not installed
 ├── GateFailed            1   a configured gate or threshold was not met
-├── Inconclusive          3   gates or completeness were asked for and cannot be decided
-└── StoreError            4   the results cannot be kept; work stops at once
-    └── OutputError       4   … in a file beside the store: what is under way is still kept
+├── Inconclusive          3   a gate or a required completeness cannot be decided
+└── StoreError            4   the store cannot be written; work stops at once
+    └── OutputError       4   … in an output file: replies are still stored
 
-Any other exception is a bug, and ends a command with 70.
-A model or a judge that fails raises nothing across rooms: it becomes a `Failed` value.
+Any other exception is a bug; the exit code is 70.
+A failing model or judge raises no error: it becomes a `Failed` value.
 """
 
 from __future__ import annotations
 
 
 class CallscoreError(Exception):
-    """Base of every error that a user may see; carries the exit code of the command."""
+    """Base of all errors for users; carries the exit code of the command."""
 
     exit_code = 2
 
 
 class UsageError(CallscoreError):
-    """The caller asked for something that cannot be."""
+    """The arguments cannot be used."""
 
 
 class ConfigError(UsageError):
-    """A setting or a config file holds something that cannot be used."""
+    """A setting or a config file is invalid."""
 
 
 class DataError(UsageError):
-    """A dataset holds something that cannot be used.
+    """A dataset is invalid.
 
-    The message always reads `file:line: case …: field …: what is wrong; expected …`,
-    leaving out the parts that are not known where the error is raised. `located`
-    adds the parts that only the reader of the file knows.
+    The message reads `file:line: case …: field …: what is wrong; expected …`, without the parts
+    that are unknown where the error is raised. `located` adds the file and the line.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class DataError(UsageError):
         return ": ".join([*parts, self.problem])
 
     def located(self, place: str, case_id: str = "") -> DataError:
-        """The same error, saying in which file and line (and case) it was found."""
+        """The same error with file and line (and case)."""
         return DataError(
             self.problem,
             field=self.field,
@@ -67,7 +66,7 @@ class DataError(UsageError):
 
 
 class MissingExtra(CallscoreError):
-    """An optional part of the package is needed and not installed."""
+    """An optional dependency is needed and not installed."""
 
 
 class GateFailed(CallscoreError):
@@ -77,16 +76,16 @@ class GateFailed(CallscoreError):
 
 
 class Inconclusive(CallscoreError):
-    """Completeness was demanded, and the results do not have it."""
+    """A complete result was required, and this one is not."""
 
     exit_code = 3
 
 
 class StoreError(CallscoreError):
-    """The results cannot be kept."""
+    """The store cannot be written."""
 
     exit_code = 4
 
 
 class OutputError(StoreError):
-    """A file beside the store cannot be written; answers can still be kept."""
+    """An output file cannot be written; the store still works."""

@@ -1,4 +1,4 @@
-"""How often Python looks for objects that only hold each other."""
+"""How often the cyclic garbage collector runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 YOUNG_OBJECTS = 10_000
-"""So many new objects, and Python looks for unused cycles among them."""
+"""Collect after this many new objects."""
 
 
 @contextmanager
 def relaxed_gc() -> Iterator[None]:
-    """A run makes many objects that soon go by themselves, and hardly a cycle to be looked for."""
+    """Collect less often: a run creates many short-lived objects and hardly any cycles."""
     before = gc.get_threshold()
     gc.set_threshold(YOUNG_OBJECTS, *before[1:])
     try:
@@ -22,5 +22,5 @@ def relaxed_gc() -> Iterator[None]:
 
 
 def freeze_gc() -> None:
-    """Before the end: what is left goes with the process, and is not searched for cycles first."""
+    """Before the process exits: do not search the remaining objects for cycles."""
     gc.freeze()

@@ -11,16 +11,16 @@ from callscore.core.case import JsonObject, Turn
 
 
 class Item(NamedTuple):
-    """What a verdict is about: a metric, and the thing within the answer or the reference."""
+    """What a verdict is about: a metric, and the thing in the output or in the reference."""
 
     metric: str
     item: str
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One item that code could not decide, with the words that may answer it.
+    """One item that code cannot decide, with the words that can answer it.
 
-    `offered` is empty where the answer is a number (a cosine), not a word.
+    `offered` is empty if the answer is a number (a cosine), not a word.
     """
 
     metric: str
@@ -29,13 +29,13 @@ class Question(msgspec.Struct, frozen=True):
     reference: str = ""
     offered: Sequence[str] = ()
     compared_with: str = ""
-    """Where `reference` stands, if it is a whole part (`model_output.summary.highlights`)."""
+    """The path of `reference` if it is a whole part (`model_output.summary.highlights`)."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One answered item: a word of those offered, or a value (cosines only).
+    """The answer to one item: one of the words offered, or a value (cosines only).
 
-    `approximate` marks the word of a built-in substitute: an estimate, never official (C-125).
+    `approximate` marks the verdict of a built-in rule: an estimate, never official (C-125).
     """
 
     metric: str
@@ -49,19 +49,19 @@ class Verdict(msgspec.Struct, frozen=True):
     note: str = ""
     approximate: bool = False
     expected_outcome_field: str = ""
-    """The path of the field of the reference that it rests on, where it names one."""
+    """The path of the reference field that the verdict relies on, if it names one."""
     model_output_field: str = ""
-    """The same of the answer."""
+    """The path of the output field, likewise."""
 
 
 Verdicts = Mapping[Item, Sequence[Verdict]]
-"""All verdicts on one answer. An item may carry several words (`specific`, then `as_described`)."""
+"""All verdicts on one reply. An item may have several (`specific`, then `as_described`)."""
 
 NO_VERDICTS: Verdicts = {}
 
 
 class JudgeRequest(msgspec.Struct, frozen=True):
-    """All that a judge may see of an answer: not who wrote it, nor its cost, nor others (C-103)."""
+    """What a judge sees of a reply: not which model wrote it, its cost or other replies (C-103)."""
 
     task: str
     turns: Sequence[Turn]
@@ -70,25 +70,25 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     questions: Sequence[Question]
     lang: str | None = None
     repeat: int = 0
-    """Above 0 where the same dossier is put once more, to see whether the verdicts stay."""
+    """Above 0 if the same request is sent again, to see whether the verdicts are stable."""
     model_output: Any = None
-    """The answer as JSON; None where there is none yet, or none to show."""
+    """The output as JSON; None if there is none, or none to show."""
 
 
 class Unjudged(NamedTuple):
-    """An item without a usable verdict, and why: its metric has failed on this answer (C-102)."""
+    """An item without a usable verdict, and why: its metric has failed for this reply (C-102)."""
 
     item: Item
     why: str
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """Verdicts on the questions of a dossier that a word can answer, and what they took.
+    """The verdicts on the questions of a request that offer words, and what they cost.
 
-    `void` are the questions that got no usable verdict, though others did. `disputed` are the
-    items on which judges found no majority: the stricter word stands, and people should look.
-    `rejudged` and `flipped` count the items that were put a second time to the same judge, and
-    those that it then answered otherwise.
+    `void` lists the questions without a usable verdict. `disputed` lists the items without a
+    majority among the judges: the stricter verdict counts, and people should review it. `rejudged`
+    counts the items that were sent to the same judge twice, `flipped` those with two different
+    verdicts.
     """
 
     verdicts: Sequence[Verdict]
@@ -104,10 +104,10 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 class Similarity(msgspec.Struct, frozen=True):
-    """How alike two texts are, and by which embedder; approximate where none could read them."""
+    """How similar two texts are and which embedder says so; approximate if none supports them."""
 
     value: float
     by: str
     approximate: bool = False
     caveat: str = ""
-    """What whoever reads a score made of such values ought to know."""
+    """What to tell the reader of a score that is made of such values."""

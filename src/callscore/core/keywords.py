@@ -1,4 +1,4 @@
-"""Keyword arguments of the Python API: an unknown one is refused with the nearest named."""
+"""Keyword arguments of the Python API: an unknown one is refused, and the closest one suggested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def names_nearest(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function; a keyword that it does not take raises TypeError, naming the nearest."""
+    """Decorator: an unknown keyword raises a TypeError that suggests the closest one."""
 
     @wraps(function)
     def checked(*args: P.args, **options: P.kwargs) -> T:

@@ -1,12 +1,12 @@
-"""Language tags, as far as anybody here reads them."""
+"""Language tags, as far as this package needs them."""
 
 from __future__ import annotations
 
 
 def base_language(lang: str | None) -> str:
-    """The language of a tag without script and region: `zh` of `zh-TW`; empty where none is named.
+    """The language of a tag without script and region (`zh` of `zh-TW`); empty if there is no tag.
 
-    Romanised text is another language to whoever reads by script: `hi-Latn` stays whole.
+    Romanised text is treated as a language of its own: `hi-Latn` stays as it is.
     """
     tag = (lang or "").strip().replace("_", "-").lower()
     return tag if tag.endswith("-latn") else tag.partition("-")[0]

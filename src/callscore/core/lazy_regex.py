@@ -1,7 +1,7 @@
-"""Patterns that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-Compiling takes longer than most runs then spend on matching: a set of characters of several
-scripts is made of 65,536 flags. What only some languages or some faults need, waits.
+Compiling takes longer than most runs spend on matching: a character class over several scripts is a
+set of 65,536 flags. Patterns that only some languages or errors need are compiled late.
 """
 
 import re
@@ -9,12 +9,12 @@ from typing import Any, cast
 
 
 def lazy_regex(source: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, at the first use; `match.re` is then another object than the pattern."""
+    """Like `re.compile`, on first use. `match.re` is then not this object."""
     return cast("re.Pattern[str]", LatePattern(source, flags))
 
 
 class LatePattern:
-    """Has each method of the pattern from the moment that it is asked for."""
+    """Forwards every attribute to the compiled pattern."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source = source

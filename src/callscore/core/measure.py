@@ -1,4 +1,4 @@
-"""A measure: a number with the counts behind it, or the word that says why there is none."""
+"""A measure: a number with its counts, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ class Measure(msgspec.Struct, frozen=True, gc=False):
     vacuous: bool = False
     approximate: bool = False
     estimated: bool = False
-    """Rests on an estimated verdict, which neither triggers nor clears a gate (C-125)."""
+    """Depends on an estimated verdict, which neither triggers nor clears a gate (C-125)."""
     awaiting: int = 0
-    """Items of a measure without a value that await a verdict; the counts are of the others."""
+    """Number of items that await a verdict, for a measure without a value; the counts cover the
+    others."""
 
     def reason(self) -> str | None:
-        """The absence in words, as reports print it; None where there is a value."""
+        """The reason in words, as reports print it; None if there is a value."""
         if self.value is not None:
             return None
         word = "not_run" if self.absence == "absent" else self.absence
@@ -56,7 +57,7 @@ def count(number: int) -> Measure:
 
 
 def vacuous(value: float) -> Measure:
-    """A value agreed for an empty case, marked as such        C-13"""
+    """A value defined for an empty case, marked as such        C-13"""
     return Measure(value, vacuous=True)
 
 

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that does not exist."""
+"""Suggestions for names that do not exist."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The known name that is most like this one, case aside; None where none is like it"""
-    from difflib import get_close_matches  # only a mistake needs it
+    """The known name most similar to this one, ignoring case; None if none is similar"""
+    from difflib import get_close_matches  # needed for error messages only
 
     by_form = {other.casefold(): other for other in known}
     found = get_close_matches(name.casefold(), by_form, n=1, cutoff=likeness)
@@ -15,6 +15,6 @@ def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
 
 
 def instead_of(missing: str, found: Iterable[str]) -> str:
-    """What to say of a missing key where another is nearly the same; else empty"""
+    """What to say about a missing key if a similar one is present; else empty"""
     near = nearest(missing, found)
     return f"there is {near!r}, did you mean {missing}? " if near else ""

@@ -1,4 +1,4 @@
-"""The world, as one-method holes; models are reached through `core.calling.Provider`."""
+"""Protocols for judges and embedders; that for models is `core.provider.Provider`."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from callscore.core.judging import Judged, JudgeRequest, Similarity
 
 
 class Judge(Protocol):
-    """Something that classifies items.
+    """Classifies items.
 
-    `signature` names what decides the verdicts (model, prompts, rubrics): it stands in the
-    signature of every result (C-126).
+    `signature` identifies everything that determines its verdicts (model, prompts, rubrics); it is
+    part of the signature of every result (C-126).
     """
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         ...
 
     @property
     def signature(self) -> str:
-        """Changes with anything that may change a verdict."""
+        """Changes with anything that can change a verdict."""
         ...
 
     async def judge(self, request: JudgeRequest, /) -> Judged | Failed:
-        """A verdict on every question that has words to choose from, or why there is none."""
+        """A verdict on every question that offers words, or why there is none."""
         ...
 
 
 class Embedder(Protocol):
-    """Something that compares the meaning of two texts."""
+    """Compares the meaning of two texts."""
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         ...
 
     @property
     def signature(self) -> str:
-        """Changes with anything that may change a similarity."""
+        """Changes with anything that can change a similarity."""
         ...
 
     def reads(self, lang: str | None) -> bool:
-        """Whether it knows this language; None is a language that nobody has named."""
+        """Whether it supports this language; None if the language is unknown."""
         ...
 
     async def similarities(

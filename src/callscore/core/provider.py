@@ -1,4 +1,4 @@
-"""One request to a provider and what may come of it; the engine and the providers meet here."""
+"""Requests to a provider and their results; shared by the engine and the providers."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ FailureKind = Literal[
     "not_found",
     "not_sent",
 ]
-"""Why an attempt brought no answer.
+"""Why an attempt failed.
 
-rate_limited   429: wait as told, then again; the whole key pauses
-overloaded     529, 503 with Retry-After: as rate_limited
-server         other 5xx: again, after a while
-timeout        no complete answer within the deadline of the attempt
-connection     refused, reset, closed half-way, DNS, TLS
-unreadable     200, but the body is not what the protocol promises
-bad_request    400, 413, 422: this request will never work; never repeated
-unauthorised   401, 403: no request with this key will work; the model stops at once
-not_found      404: no request to this model will work; the model stops at once
-not_sent       nothing was sent: the budget would not hold it, or somebody said stop
+rate_limited   429: wait as demanded, then retry; all requests with the same key pause
+overloaded     529, 503 with Retry-After: like rate_limited
+server         other 5xx: retried after a wait
+timeout        no complete reply within the deadline of the attempt
+connection     refused, reset, closed early, DNS, TLS
+unreadable     200, but the body violates the protocol
+bad_request    400, 413, 422: this request can never work; never retried
+unauthorised   401, 403: no request with this key can work; the model stops at once
+not_found      404: no request to this model can work; the model stops at once
+not_sent       nothing was sent: the budget does not cover it, or the run is shutting down
 """
 
 STOPS_THE_MODEL: frozenset[FailureKind] = frozenset({"unauthorised", "not_found"})
@@ -39,35 +39,35 @@ NEVER_REPEATED: frozenset[FailureKind] = STOPS_THE_MODEL | {"bad_request", "not_
 
 
 class ProviderRequest(msgspec.Struct, frozen=True):
-    """A request built once: its bytes, and the key that says whether it was already paid.
+    """A request, built once: its bytes and its cache key.
 
-    `key` is a hash of everything that determines the answer: provider, model, full request
-    and the number of the repeat. No secret enters it, nor the body.
+    `key` is a hash of everything that determines the reply: provider, model, full request and the
+    number of the repeat. Neither the key nor the body contains a secret.
     """
 
     key: bytes
     model: str
     body: bytes
     input_tokens: int
-    """Estimated: for limits and budgets, never for the bill."""
+    """An estimate for rate limits and budgets, not for the cost."""
     max_output_tokens: int
     prompt: Prompt | None = None
-    """What the body was made from: where an API refuses the form of a request, it is made anew.
-    The key stays, so that an answer had in another form is not paid for twice."""
+    """The prompt of the body. If an API refuses a request, it is built again in another form; the
+    key stays the same, so that no reply is paid for twice."""
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """A paid answer; a refusal or an empty text is an answer, too (C-27)."""
+    """A paid reply; a refusal or an empty text is a reply, too (C-27)."""
 
     reply: Reply
     requests_left: int | None = None
     tokens_left: int | None = None
     reset_s: float | None = None
-    """What rate-limit headers say, where there are any."""
+    """The values of rate-limit headers, if there are any."""
 
 
 class AttemptFailed(msgspec.Struct, frozen=True):
-    """No answer this time. `message` is safe to store and print: no secret, one line."""
+    """A failed attempt. `message` is safe to store and print: one line, no secret."""
 
     kind: FailureKind
     message: str
@@ -95,11 +95,10 @@ class Provider(Protocol):
 
 @runtime_checkable
 class CaseProvider(Protocol):
-    """A provider that answers from the case, not from the prompt: recorded or simulated answers.
-
-    Its requests are keyed by everything that determines the answer, as those of any provider.
+    """A provider that answers from the case instead of the prompt: recorded or simulated
+    replies.
     """
 
     def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
-        """The request for a case; None where there is nothing to ask (no answer was recorded)."""
+        """The request for a case; None if there is nothing to send (no reply was recorded)."""
         ...

@@ -1,4 +1,4 @@
-"""Comparing a value with a limit, and naming the band it falls into (C-08, C-10, C-11)."""
+"""Comparing a value with a limit, and finding its rating band (C-08, C-10, C-11)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def holds(value: float, comparison: Comparison, limit: float) -> bool:
 
 
 class Band(msgspec.Struct, frozen=True, array_like=True):
-    """One line of a rating table: the rating, and the comparison that earns it."""
+    """One row of a rating table: the rating, and the comparison that a value must satisfy."""
 
     rating: Rating
     comparison: Comparison
     limit: float
 
     def holds(self, value: float) -> bool:
-        """Whether a value earns the rating, or a better one."""
+        """Whether a value reaches this rating or a better one."""
         return holds(value, self.comparison, self.limit)
 
 

@@ -1,4 +1,4 @@
-"""Tool calls as files hold them: plain, or in the wrapping of chat completions."""
+"""Tool calls as files contain them: plain, or as in chat completions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _KEYS = ("tool_calls", "calls")
 
 
 def recorded_calls(value: Any) -> tuple[ToolCall, ...]:
-    """The calls in a list; what is none stays one without a name, and costs its own step."""
+    """The calls in a list; an entry that is no call becomes one without a name, which is scored as
+    wrong.
+    """
     return tuple(map(_call, value)) if isinstance(value, list) else ()
 
 
@@ -28,7 +30,7 @@ def _call(entry: Any) -> ToolCall:
 
 
 def with_calls_of_object(reply: Reply) -> Reply:
-    """The answer to a step, its calls taken out of the object, list or call that was recorded."""
+    """The reply to a step, with the calls of the recorded object, list or call."""
     if not isinstance(reply.text, bytes) or reply.tool_calls:
         return reply
     try:
@@ -44,7 +46,7 @@ def with_calls_of_object(reply: Reply) -> Reply:
 
 
 def _calls_in(value: Any) -> list[Any] | None:
-    """The list of calls in a recorded value; None where it holds none, as a plan does."""
+    """The list of calls in a recorded value; None if it contains none (a plan)."""
     if isinstance(value, list):
         return value if value and all(map(_is_call, value)) else None
     if not isinstance(value, dict):

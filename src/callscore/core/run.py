@@ -1,4 +1,6 @@
-"""The words of a run: models, work, what is kept and told; engine, store and doors meet here."""
+"""The types of a run: models, work, stored replies, events, summaries. Shared by engine and
+store.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ TOKENS_PER_PRICE = 1_000_000
 
 
 class Price(msgspec.Struct, frozen=True):
-    """What a model costs, in US dollars per million tokens."""
+    """The price of a model, in US dollars per million tokens."""
 
     input: float
     output: float
@@ -25,7 +27,9 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """How hard a model may be pressed; the engine goes lower by itself when told to."""
+    """Limits for requests to a model; the engine lowers the concurrency when a provider
+    demands it.
+    """
 
     concurrency: int = 16
     rpm: int | None = None
@@ -35,7 +39,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class ModelSpec(msgspec.Struct, frozen=True):
-    """One model under test as a config names it; holds where a secret is, never the secret."""
+    """One entry of `models` in a config. It holds the location of a secret, never the secret."""
 
     name: str
     provider: str
@@ -48,9 +52,9 @@ class ModelSpec(msgspec.Struct, frozen=True):
     limits: Limits = Limits()
     allow_http: bool = False
     style: Literal["items", "document"] = "items"
-    """How a judge is asked: item by item, or by the framework's own prompt (C-100)."""
+    """How a judge is prompted: item by item, or with the framework's own prompt (C-100)."""
     api: str | None = None
-    """Which API of the provider, or which version of it; None: the usual one."""
+    """Which API of the provider, or which version of it; None for the default."""
 
     @property
     def account(self) -> tuple[str, str, str]:
@@ -60,17 +64,17 @@ class ModelSpec(msgspec.Struct, frozen=True):
 
 
 class Work(msgspec.Struct, frozen=True):
-    """One answer that is wanted: a case, a model, the number of the repeat, and the request."""
+    """One request to make: a case, a model, the number of the repeat."""
 
     case_id: str
     model: str
     run: int
-    call: ProviderRequest
+    request: ProviderRequest
     task: str
 
 
 class CachedReply(msgspec.Struct, frozen=True):
-    """A paid answer as the journal keeps it; what it cost stands in the reply."""
+    """A paid reply as the journal stores it; its cost is in the reply."""
 
     key: bytes
     reply: Reply
@@ -78,7 +82,7 @@ class CachedReply(msgspec.Struct, frozen=True):
 
     @property
     def cost_usd(self) -> float | None:
-        """What was paid; None where nobody knows."""
+        """What was paid; None if unknown."""
         return self.reply.cost_usd
 
 
@@ -92,39 +96,39 @@ class Item(msgspec.Struct, frozen=True):
     key: bytes
     error: str | None = None
     paid: bool = False
-    """Whether this run paid for it; an answer that was already there is free."""
+    """Whether this run paid for it; a cached reply is free."""
 
 
 class Completed(msgspec.Struct, frozen=True):
-    """What became of a piece of work."""
+    """A finished piece of work."""
 
     work: Work
     answer: Reply | Failed
     cached: bool = False
-    """Already there, so that nothing was sent."""
+    """Already in the store; nothing was sent."""
     attempts: int = 0
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """An attempt brought nothing; it is repeated after `wait_s`, or given up."""
+    """A failed attempt that is repeated after `wait_s`, or given up."""
 
     work: Work
     failure: AttemptFailed
     attempt: int
     wait_s: float | None
-    """None: it is not repeated."""
+    """None if it is not repeated."""
 
 
 class Uncertain(msgspec.Struct, frozen=True):
-    """An attempt was sent and never came back whole: it may be billed."""
+    """An attempt that was sent and got no complete reply: it may be billed."""
 
     model: str
     usd: float
-    """At most."""
+    """The most it may cost."""
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far one model is."""
+    """The progress of one model."""
 
     model: str
     done: int
@@ -133,20 +137,20 @@ class Progress(msgspec.Struct, frozen=True):
     failed: int
     cached: int
     spend_usd: float
-    """The known part of what this run paid."""
+    """The known part of this run's cost."""
     unpriced: int
-    """Paid answers whose cost nobody knows."""
+    """Paid replies of unknown cost."""
     rate: float
-    """Done per second, lately."""
+    """Recent throughput, per second."""
     concurrency: int
-    """Calls at once that the model is trusted with now."""
+    """The current limit of concurrent requests."""
     stopped: str | None = None
     timeouts: int = 0
-    """Attempts that brought no complete answer in their time."""
+    """Attempts without a complete reply within their deadline."""
 
 
 class Stopping(msgspec.Struct, frozen=True):
-    """Nothing more is sent; what is under way is waited for."""
+    """The run is shutting down: nothing more is sent, requests in flight are awaited."""
 
     under_way: int
     at_most_s: float
@@ -156,17 +160,17 @@ Event = Progress | Completed | Retry | Uncertain | Stopping
 OnEvent = Callable[[Event], None]
 
 RunStatus = Literal["complete", "unanswered", "budget", "interrupted"]
-"""How a run ended: everything settled; every call failed; the budget would not hold the next call;
-stopped."""
+"""How a run ended: all work is done; every request failed; the budget does not cover the next
+request; interrupted."""
 
 
 class ModelSummary(msgspec.Struct, frozen=True):
-    """What one model's part of a run came to."""
+    """The summary of one model's part of a run."""
 
     model: str
     total: int
     answered: int
-    """With an answer, paid now or cached."""
+    """With a reply, paid now or cached."""
     cached: int
     failed: int
     attempts: int
@@ -175,17 +179,17 @@ class ModelSummary(msgspec.Struct, frozen=True):
     spend_usd: float
     unpriced: int
     uncertain_usd: float
-    """At most this much more may be billed: attempts that were sent and never came back whole."""
+    """The most that may still be billed for attempts without a complete reply."""
     stopped: str | None = None
-    """Why the model was stopped before its end."""
+    """Why the model was stopped early."""
 
     @property
     def not_run(self) -> int:
-        """What is left for a resumed run, failures apart."""
+        """Work that is left for a resumed run; failures do not count."""
         return self.total - self.answered - self.failed
 
     def followed_by(self, later: ModelSummary) -> ModelSummary:
-        """This part of a run and the one after it, as one."""
+        """This part of a run and the next one, combined."""
         counted = {
             field: getattr(self, field) + getattr(later, field)
             for field in self.__struct_fields__
@@ -195,14 +199,14 @@ class ModelSummary(msgspec.Struct, frozen=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True):
-    """What a run came to."""
+    """The summary of a run."""
 
     status: RunStatus
     models: Mapping[str, ModelSummary]
     judges: Mapping[str, ModelSummary] = {}
 
     def followed_by(self, later: RunSummary) -> RunSummary:
-        """This session of a run and the one after it, as one."""
+        """This session of a run and the next one, combined."""
         models = {
             name: model.followed_by(later.models[name]) if name in later.models else model
             for name, model in self.models.items()
@@ -211,34 +215,34 @@ class RunSummary(msgspec.Struct, frozen=True):
 
     @property
     def spend_usd(self) -> float:
-        """The known part of what was paid to the models under test."""
+        """The known part of the cost of the models under test."""
         return sum(model.spend_usd for model in self.models.values())
 
 
 class Ledger(Protocol):
-    """What a run under way asks of its journal."""
+    """The journal, as the engine uses it."""
 
     def stored(self, key: bytes) -> CachedReply | None:
-        """The answer to this request, if it was ever paid for."""
+        """The stored reply to this request, if there is one."""
         ...
 
     async def claim(self, key: bytes, patience_s: float, most_usd: float) -> CachedReply | None:
-        """Hold a request until it is released; the answer where another process has kept one.
+        """Lock a request until it is released; returns the reply if another process has stored one.
 
-        If this process is killed meanwhile, it may have to pay as much as `most_usd`.
+        If this process is killed meanwhile, up to `most_usd` may be billed.
         """
         ...
 
     def release(self, key: bytes) -> None:
-        """Others may have the request now."""
+        """Unlock the request."""
         ...
 
     async def keep(self, item: Item, stored: CachedReply) -> None:
-        """Returns when the paid answer and the item are durable."""
+        """Store a paid reply and its item; returns when both are durable."""
         ...
 
     async def note(self, item: Item) -> None:
-        """Writes an item that cost nothing; it is durable after the next `keep` or `settle`."""
+        """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
         ...
 
     async def settle(self) -> None:

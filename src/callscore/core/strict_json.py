@@ -1,8 +1,8 @@
-"""Reading JSON that nobody vouches for: one value, no duplicate keys, nothing repaired (C-22).
+"""Parsing untrusted JSON: one value, no duplicate keys, nothing repaired (C-22).
 
-msgspec decodes at C speed but lets a later duplicate key win. So the value is encoded again: every
-key brings a colon, and as many colons as before prove that none was lost. Only text that fails
-this quick check is read a second time by the slow reader, which says what is wrong.
+msgspec decodes fast, but a later duplicate key silently wins. So the value is encoded again and the
+colons are counted: equally many prove that no key was lost. Only text that fails this check is
+parsed again by the slow parser, which reports what is wrong.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _LONE_SURROGATE = lazy_regex("[\ud800-\udfff]")
 
 
 class JsonFault(ValueError):
-    """Why a text was not accepted as JSON: `cause` is a slug, `detail` a sentence.
+    """Why a text is not accepted as JSON: `cause` is a slug, `detail` a sentence.
 
-    `path` says where, as in `config.x[1]`; it is empty where the whole text is meant.
+    `path` is the place, as in `config.x[1]`; empty if the whole text is meant.
     """
 
     def __init__(self, cause: str, detail: str, path: str = "") -> None:
@@ -38,12 +38,12 @@ class JsonFault(ValueError):
 
 
 class _Unusable(msgspec.Struct, frozen=True):
-    """What stands in for a part of a text that cannot be used, until its place is known."""
+    """Placeholder for a part that cannot be used, until its path is known."""
 
     cause: str
     detail: str
     key: str = ""
-    """The member that is meant, where it is one of an object."""
+    """The key, if the part is a member of an object."""
 
 
 class Decoded(msgspec.Struct, frozen=True, gc=False):
@@ -54,7 +54,7 @@ class Decoded(msgspec.Struct, frozen=True, gc=False):
 
 
 def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
-    """The one JSON value in `raw`, or a JsonFault that says why there is none."""
+    """The one JSON value in `raw`; raises JsonFault."""
     if len(raw) > max_bytes:
         raise JsonFault("too_large", f"{len(raw)} bytes, the limit is {max_bytes}")
     try:
@@ -70,36 +70,36 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
 
 
 def is_whole(raw: bytes, encoded: bytes) -> bool:
-    """Whether a value encoded again has every key of the text it was decoded from.
+    """Whether a value that was encoded again has every key of the text it was decoded from.
 
-    A lost member takes one colon with it at least; in strings colons stay as they are, save
-    where the text had hidden one in an escape: then this says no without knowing.
+    A lost member loses at least one colon. Colons in strings stay, unless the text had escaped one;
+    then the answer is no, although no key may be missing.
     """
-    # What is left without them tells how many there were: `replace` leaps from one to the next,
-    # where `count` looks at every byte.
+    # The length without colons gives their number: `replace` skips from one to the next, `count`
+    # looks at every byte.
     lost = len(raw) - len(raw.replace(b":", b"")) - len(encoded) + len(encoded.replace(b":", b""))
     if lost:
         return False
-    # `find`, as `in` makes and drops an error for bytes: that costs more than the search. Of one
-    # byte it is many times faster than of several, and most texts have no escape at all.
+    # `find`, not `in`: `in` raises and drops an error for bytes, which costs more than the search.
+    # Searching one byte is much faster than several, and most texts have no escape.
     if raw.find(b"\\") < 0 or raw.find(b"\\u003") < 0:
         return True
     return raw.find(b"\\u003a") < 0 and raw.find(b"\\u003A") < 0
 
 
 def may_be_deep(encoded: bytes) -> bool:
-    """Whether a value, encoded without spaces, has as many brackets as too many levels need.
+    """Whether a value, encoded without spaces, has enough brackets to be nested too deeply.
 
-    One that opens where another has just closed, as between the items of a list, adds no level.
+    A bracket that opens right after another has closed, as between list items, adds no level.
     """
-    # counted as the colons are
+    # counted like the colons
     opened = 2 * len(encoded)
     opened -= len(encoded.replace(b"[", b"")) + len(encoded.replace(b"{", b""))
     return opened > MAX_DEPTH and opened - sum(map(encoded.count, _NEXT_ITEM)) > MAX_DEPTH
 
 
 def _depth(value: object) -> int:
-    """Levels of containers, walked without recursion."""
+    """Levels of nesting, without recursion."""
     deepest, level = 0, [value]
     while level:
         containers = [v for v in level if isinstance(v, (dict, list))]
@@ -113,7 +113,7 @@ def _depth(value: object) -> int:
 
 
 def _decode_slowly(raw: bytes) -> Decoded:
-    import json  # here, because hardly any text comes this way
+    import json  # imported here: hardly any text needs it
 
     try:
         text = raw.decode()
@@ -170,7 +170,7 @@ def _well_formed(text: str, flags: set[str]) -> str:
 
 
 def _usable(value: Any, path: str, flags: set[str]) -> Any:
-    """The value without lone surrogates; what cannot be used is raised with its place."""
+    """The value without lone surrogates; raises with the path of a part that cannot be used."""
     if isinstance(value, str):
         return _well_formed(value, flags)
     if isinstance(value, list):

@@ -32,5 +32,5 @@ def _turn(number: int, line: str) -> Turn:
 
 
 def spoken_text(transcript: str | Sequence[Turn]) -> str:
-    """All that was said, one turn a line; speaker names, times and ids left out."""
+    """The text of all turns, one per line, without speakers, times and ids."""
     return "\n".join(turn.text for turn in turns(transcript))

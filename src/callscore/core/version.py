@@ -1,3 +1,3 @@
-"""The version of this program; it enters the signature of every result."""
+"""The version of this package; part of the signature of every result."""
 
 __version__ = "0.1.0"

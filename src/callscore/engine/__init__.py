@@ -1,1 +1,1 @@
-"""The one room that awaits: calls are made, repeated, limited, paid and kept here."""
+"""Sends requests: workers, retries, rate limits, budget, shutdown. The only package that awaits."""

@@ -1,14 +1,14 @@
-"""How long to wait before the next attempt; pure, the random numbers are an argument."""
+"""How long to wait before the next attempt. Pure: the random generator is an argument."""
 
 from __future__ import annotations
 
 from random import Random
 
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, FailureKind
-from callscore.engine.plan import EngineOptions
+from callscore.engine.workload import EngineOptions
 
 SHARED: frozenset[FailureKind] = frozenset({"rate_limited", "overloaded"})
-"""Failures that concern every call with the same key: all of them wait."""
+"""Failures that concern every request with the same key: all of them wait."""
 
 
 def jittered(step: int, options: EngineOptions, rng: Random) -> float:
@@ -18,24 +18,24 @@ def jittered(step: int, options: EngineOptions, rng: Random) -> float:
     return rng.uniform(0.0, ceiling)
 
 
-def told_to_wait(failure: AttemptFailed, options: EngineOptions) -> float | None:
-    """What Retry-After asks for, capped; None where it says nothing that can be done."""
+def requested_wait(failure: AttemptFailed, options: EngineOptions) -> float | None:
+    """The wait that Retry-After demands, capped; None if there is none."""
     told = failure.retry_after_s
     if told is None or not told > 0:
         return None
     return min(told, options.retry_after_cap_s)
 
 
-def wait_after(
+def retry_wait(
     failure: AttemptFailed, failures: int, options: EngineOptions, rng: Random
 ) -> float | None:
-    """Seconds until the next attempt of this call; None where there is to be none.
+    """Seconds until the next attempt of this request; None if there is none.
 
-    `failures` counts those of this call, refusals for the sake of limits apart from others.
+    `failures` counts the failures of this request; rate-limit refusals are counted separately.
     """
     if failure.kind in NEVER_REPEATED:
         return None
     if failure.kind not in SHARED and failures >= options.max_attempts:
         return None
-    told = told_to_wait(failure, options)
+    told = requested_wait(failure, options)
     return jittered(failures, options, rng) if told is None else told

@@ -1,4 +1,4 @@
-"""Money: the most a call may cost is set aside before it is sent."""
+"""The budget: the most a request may cost is reserved before it is sent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 
 class Budget:
-    """Never promises more than the limit, counting what is under way at its declared maximum."""
+    """Never reserves more than the limit, counting requests in flight at their maximum cost."""
 
     def __init__(self, limit_usd: float | None, spent_usd: float = 0.0) -> None:
         self._limit = limit_usd
@@ -16,9 +16,10 @@ class Budget:
         self._waiters: list[asyncio.Future[None]] = []
 
     async def reserve(self, most_usd: float) -> bool:
-        """Sets the amount aside; waits while calls under way may turn out cheaper.
+        """Reserve the amount; wait while requests in flight may turn out cheaper.
 
-        False where nothing is under way and the amount still does not fit: the budget is spent.
+        Returns False if nothing is in flight and the amount still does not fit: the budget is
+        spent.
         """
         if self._limit is None:
             return True
@@ -33,11 +34,11 @@ class Budget:
         return True
 
     def settle(self, most_usd: float, spent_usd: float) -> None:
-        """The call is over and cost this much."""
+        """End a reservation with the actual cost."""
         if self._limit is None:
             return
         self._under_way -= 1
-        # Sums of floats leave dust; nothing under way means nothing set aside.
+        # Floating-point sums leave a residue; with nothing in flight, nothing is reserved.
         self._reserved = self._reserved - most_usd if self._under_way else 0.0
         self._spent += spent_usd
         waiters, self._waiters = self._waiters, []

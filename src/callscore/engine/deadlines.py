@@ -1,7 +1,7 @@
-"""A deadline for every attempt, kept by one timer: a timer a call costs more than the call's turn.
+"""A deadline for every attempt, kept by one timer: a timer per request costs more than the request.
 
-All attempts have equally long, so they end in the order in which they began, and only the oldest
-needs watching.
+All attempts have the same time, so they expire in the order in which they began, and only the
+oldest needs a timer.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ T = TypeVar("T")
 
 
 class Deadlines:
-    """Ends whatever takes longer than so many seconds."""
+    """Cancels work that takes longer than a fixed number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._loop = asyncio.get_running_loop()
         self._due: dict[asyncio.Task[object], float] = {}
-        """When each task is to be ended, the first to end first."""
+        """When each task expires, in order."""
         self._late: set[asyncio.Task[object]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     async def within(self, work: Awaitable[T]) -> T:
-        """What comes of the work; TimeoutError where it takes too long."""
+        """The result of the work; raises TimeoutError if it takes too long."""
         task = asyncio.current_task()
         assert task is not None
         before = task.cancelling()
@@ -35,7 +35,7 @@ class Deadlines:
         try:
             return await work
         except asyncio.CancelledError:
-            # Where somebody else has cancelled the task as well, theirs is the last word.
+            # If the task was also cancelled from outside, that cancellation wins.
             if task in self._late and task.cancelling() <= before + 1:
                 raise TimeoutError from None
             raise
@@ -46,7 +46,7 @@ class Deadlines:
                 task.uncancel()
 
     def _watch(self) -> None:
-        """End what is late; look again when the next one may be."""
+        """Cancel what is late; set the timer for the next one."""
         self._timer = None
         while self._due:
             task, due = next(iter(self._due.items()))

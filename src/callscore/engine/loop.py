@@ -1,4 +1,4 @@
-"""The event loop, and the signals that end it."""
+"""The event loop and its signal handlers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from callscore.engine.shutdown import Shutdown
 
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_stops: dict[int, Callable[[], object]] = {}
-"""How to stop what runs in a thread: signals reach the main thread only."""
+_shutdowns: dict[int, Callable[[], object]] = {}
+"""How to stop the loop of a thread: signals reach only the main thread."""
 
 
 def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
-    """Run to the end; an interrupt asks to stop, a second one to stop at once."""
+    """Run to the end; an interrupt requests a shutdown, a second one an immediate shutdown."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with relaxed_gc(), asyncio.Runner(loop_factory=_factory()) as runner:
-            return runner.run(_watched(main))
+            return runner.run(_with_signals(main))
     finally:
         with suppress(ValueError):  # not the main thread: nothing was changed
             for number, handler in handlers.items():
@@ -32,7 +32,7 @@ def run(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
 
 
 def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop where it is installed: an answer waits less for its turn; None is Python's own loop"""
+    """uvloop if it is installed, for lower latency; None is asyncio's own loop"""
     try:
         import uvloop
     except ImportError:
@@ -41,27 +41,29 @@ def _factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def interrupt(thread: int) -> bool:
-    """Ask what runs in another thread to stop, as a signal would; whether there was anything."""
-    ask = _stops.get(thread)
-    if ask is None:
+    """Request the shutdown of the loop in another thread, as a signal would; False if there is
+    none.
+    """
+    request = _shutdowns.get(thread)
+    if request is None:
         return False
-    ask()
+    request()
     return True
 
 
-async def _watched(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
+async def _with_signals(main: Callable[[Shutdown], Coroutine[Any, Any, T]]) -> T:
     stop = Shutdown()
     loop = asyncio.get_running_loop()
-    _stops[get_ident()] = partial(loop.call_soon_threadsafe, stop.ask)
-    # Not the main thread, or not a POSIX system: the caller keeps its own way to interrupt.
+    _shutdowns[get_ident()] = partial(loop.call_soon_threadsafe, stop.request)
+    # Not the main thread, or not POSIX: the caller's own handling of interrupts stays.
     with suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, stop.ask)
-        # Whoever sends this one sends SIGKILL next, after some seconds.
-        loop.add_signal_handler(signal.SIGTERM, partial(stop.ask, briefly=True))
+        loop.add_signal_handler(signal.SIGINT, stop.request)
+        # SIGTERM is usually followed by SIGKILL after some seconds.
+        loop.add_signal_handler(signal.SIGTERM, partial(stop.request, briefly=True))
     try:
         return await main(stop)
     finally:
-        _stops.pop(get_ident(), None)
+        _shutdowns.pop(get_ident(), None)
         with suppress(NotImplementedError, RuntimeError, ValueError):
             for number in SIGNALS:
                 loop.remove_signal_handler(number)

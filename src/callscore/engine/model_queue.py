@@ -1,4 +1,4 @@
-"""One model's part of a run: its stream of work, its gate, and what has come of it so far."""
+"""One model's part of a run: its work, its rate limiter, and its results so far."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from callscore.core.case import Failed, Reply
 from callscore.core.provider import Provider, ProviderRequest
 from callscore.core.run import Completed, ModelSpec, ModelSummary, Progress, Work
 from callscore.engine.limits import Pause
-from callscore.engine.plan import PlannedModel
 from callscore.engine.rate_limiter import RateLimiter
+from callscore.engine.workload import PlannedModel
 
 SOON = 0.1
-"""Of the time that an attempt has: what a server nearby may need for all calls at once."""
+"""The share of the attempt's deadline within which a local server should answer all requests."""
 RATE_WINDOW = 50
-"""Rates are taken over so many looks at the progress."""
+"""Number of progress samples over which the rate is averaged."""
 
 
 class ModelQueue:
-    """A model under way. Everything in here changes in one thread, between two awaits."""
+    """The state of one model. It is changed by one thread only, between awaits."""
 
     def __init__(self, planned: PlannedModel, pause: Pause, attempt_s: float) -> None:
         self.spec: ModelSpec = planned.spec
         self.provider: Provider = planned.provider
         self.work: Iterator[Work] = iter(planned.work)
         self.total = planned.total
-        self.gate = RateLimiter(
+        self.limiter = RateLimiter(
             planned.spec.limits, pause, attempt_s * SOON if planned.nearby else None
         )
         self.stopped: str | None = None
@@ -36,15 +36,15 @@ class ModelQueue:
         self._input_tokens = self._output_tokens = 0
         self._timeouts = 0
         self._spend_usd = self._uncertain_usd = 0.0
-        self._looks: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
+        self._samples: deque[tuple[float, int]] = deque(maxlen=RATE_WINDOW)
 
-    def most_usd(self, call: ProviderRequest) -> float:
-        """What a call may cost at most, as declared; 0 where no price is known."""
+    def most_usd(self, request: ProviderRequest) -> float:
+        """The most a request may cost; 0 if the price is unknown."""
         price = self.spec.price
-        return 0.0 if price is None else price.of(call.input_tokens, call.max_output_tokens)
+        return 0.0 if price is None else price.of(request.input_tokens, request.max_output_tokens)
 
     def cost_usd(self, reply: Reply) -> float | None:
-        """What an answer cost: as the provider says, else price · tokens, else nobody knows."""
+        """The cost of a reply: as the provider reports it, else price · tokens, else unknown."""
         price, sent, received = self.spec.price, reply.input_tokens, reply.output_tokens
         if reply.cost_usd is not None:
             return reply.cost_usd
@@ -53,29 +53,29 @@ class ModelQueue:
         return price.of(sent, received)
 
     def stop(self, why: str) -> None:
-        """No more calls to this model; the first reason stays."""
+        """Send no more requests to this model; the first reason is kept."""
         if self.stopped is None:
             self.stopped = why
-            self.gate.close()
+            self.limiter.close()
 
     def count_attempt(self, uncertain_usd: float = 0.0) -> None:
-        """An attempt was made; where it was sent and got lost, it may still be billed."""
+        """Count an attempt; one that was sent and lost may still be billed."""
         self._attempts += 1
         self._uncertain_usd += uncertain_usd
 
     def count_timeout(self) -> None:
-        """An attempt brought no complete answer in its time."""
+        """Count a timeout."""
         self._timeouts += 1
 
     def count_paid(self, reply: Reply) -> None:
-        """An answer was paid for."""
+        """Count a paid reply."""
         self._input_tokens += reply.input_tokens or 0
         self._output_tokens += reply.output_tokens or 0
         self._spend_usd += reply.cost_usd or 0.0
         self._unpriced += reply.cost_usd is None
 
     def count(self, outcome: Completed, give_up_after: int) -> None:
-        """A piece of work is settled."""
+        """Count a finished piece of work."""
         if not isinstance(outcome.answer, Failed):
             self._answered += 1
             self._cached += outcome.cached
@@ -87,10 +87,10 @@ class ModelQueue:
             self.stop(f"{give_up_after} failures in a row, the last: {outcome.answer.why}")
 
     def progress(self, now: float) -> Progress:
-        """How far the model is."""
+        """The progress of the model."""
         done = self._answered + self._failed
-        self._looks.append((now, done))
-        began, before = self._looks[0]
+        self._samples.append((now, done))
+        began, before = self._samples[0]
         return Progress(
             model=self.spec.name,
             done=done,
@@ -100,13 +100,13 @@ class ModelQueue:
             spend_usd=self._spend_usd,
             unpriced=self._unpriced,
             rate=(done - before) / (now - began) if now > began else 0.0,
-            concurrency=self.gate.concurrency.allowed,
+            concurrency=self.limiter.concurrency.allowed,
             stopped=self.stopped,
             timeouts=self._timeouts,
         )
 
     def summary(self) -> ModelSummary:
-        """What the model's part of the run came to."""
+        """The summary of the model's part of the run."""
         return ModelSummary(
             model=self.spec.name,
             total=self.total,

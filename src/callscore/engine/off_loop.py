@@ -1,4 +1,4 @@
-"""Blocking work for a caller who may already run an event loop, as notebooks do."""
+"""Blocking calls for callers that may already run an event loop, such as notebooks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from threading import Thread
 
 T = TypeVar("T")
-LOOK_S = 0.2
-"""How long a wait is at most before an interrupt can be noticed."""
+POLL_S = 0.2
+"""How often the waiting thread checks for an interrupt."""
 
 
 def off_loop(work: Callable[[], T]) -> T:
-    """Do the work here, or in a thread of its own where this one runs an event loop already.
+    """Run the work here, or in a new thread if this one already runs an event loop.
 
-    An interrupt of the waiting thread is passed on, and ends with what the work makes of it.
+    An interrupt of the waiting thread is passed on to the work.
     """
-    return _in_a_thread(work) if _a_loop_runs() else work()
+    return _run_in_thread(work) if _is_loop_running() else work()
 
 
-def _a_loop_runs() -> bool:
-    asyncio = sys.modules.get("asyncio")  # where nobody has imported it, no loop can run
+def _is_loop_running() -> bool:
+    asyncio = sys.modules.get("asyncio")  # without asyncio imported, no loop can be running
     if asyncio is None:
         return False
     try:
@@ -34,7 +34,7 @@ def _a_loop_runs() -> bool:
     return True
 
 
-def _in_a_thread(work: Callable[[], T]) -> T:
+def _run_in_thread(work: Callable[[], T]) -> T:
     from concurrent.futures import Future
     from contextvars import copy_context
     from threading import Thread
@@ -46,7 +46,7 @@ def _in_a_thread(work: Callable[[], T]) -> T:
     while True:
         try:
             while thread.is_alive():
-                thread.join(LOOK_S)
+                thread.join(POLL_S)
             return done.result()
         except KeyboardInterrupt:
             if done.done():
@@ -57,12 +57,12 @@ def _in_a_thread(work: Callable[[], T]) -> T:
 def _settle(done: Future[T], work: Callable[[], T]) -> None:
     try:
         done.set_result(work())
-    except BaseException as error:  # whoever waits is told, whatever it is
+    except BaseException as error:  # re-raised in the waiting thread
         done.set_exception(error)
 
 
 def _interrupt(thread: Thread) -> None:
-    """Ask the loop of that thread to stop; where it has none, interrupt what it does."""
+    """Request the shutdown of that thread's loop; without a loop, interrupt the thread itself."""
     import ctypes
 
     from callscore.engine.loop import interrupt

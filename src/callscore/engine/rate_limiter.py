@@ -1,4 +1,4 @@
-"""The gate of one model: who may send now, and who waits, in order."""
+"""The rate limiter of one model: admits requests in order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from callscore.core.run import Limits
-from callscore.engine.limits import Bucket, Concurrency, NearbyConcurrency, Pause
+from callscore.engine.limits import Bucket, Concurrency, LocalConcurrency, Pause
 
 
 class _Waiter(NamedTuple):
@@ -16,13 +16,15 @@ class _Waiter(NamedTuple):
 
 
 class RateLimiter:
-    """Admits calls one by one, first come first served, but repetitions before new calls.
+    """Admits requests first come, first served, but retries before new requests.
 
-    A repetition has waited already, and its case has a deadline.
+    A retry has already waited, and its case has a deadline.
     """
 
     def __init__(self, limits: Limits, pause: Pause, nearby_soon_s: float | None = None) -> None:
-        """`nearby_soon_s`: the server is nearby, and within so many seconds is soon."""
+        """`nearby_soon_s`: the server is local; the time within which it should answer all
+        requests.
+        """
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._requests = Bucket(limits.rpm, now) if limits.rpm is not None else None
@@ -32,18 +34,20 @@ class RateLimiter:
         self._closed = False
         self._inside = 0
         self.pause = pause
-        pause.when_lifted.append(self._let_in)
+        pause.when_lifted.append(self._admit_waiting)
         self.concurrency = (
             Concurrency(limits.concurrency)
             if nearby_soon_s is None
-            else NearbyConcurrency(limits.concurrency, nearby_soon_s)
+            else LocalConcurrency(limits.concurrency, nearby_soon_s)
         )
 
-    async def enter(self, tokens: int, *, again: bool = False) -> bool:
-        """True when the call may be sent, which must then `leave`; False at a closed gate."""
+    async def acquire(self, tokens: int, *, again: bool = False) -> bool:
+        """Wait until the request may be sent; `release` must follow. False if the limiter is
+        closed.
+        """
         if self._closed:
             return False
-        if not self._waiters and self._has_room() and self._wait_s(tokens) <= 0:
+        if not self._waiters and self._has_capacity() and self._wait_s(tokens) <= 0:
             self._admit(tokens)
             return True
         waiter = _Waiter(self._loop.create_future(), tokens)
@@ -51,24 +55,24 @@ class RateLimiter:
             self._waiters.appendleft(waiter)
         else:
             self._waiters.append(waiter)
-        self._let_in()
+        self._admit_waiting()
         try:
             return await waiter.admitted
         except asyncio.CancelledError:
             admitted = waiter.admitted
             if admitted.done() and not admitted.cancelled() and admitted.result():
-                self.leave(0)
+                self.release(0)
             raise
 
-    def leave(self, unused_tokens: int) -> None:
-        """A call is over; the tokens it did not use go back (negative: it used more)."""
+    def release(self, unused_tokens: int) -> None:
+        """A request has ended; return the tokens that it did not use (negative: it used more)."""
         self._inside -= 1
         if self._tokens is not None and unused_tokens:
             self._tokens.give_back(unused_tokens)
-        self._let_in()
+        self._admit_waiting()
 
     def close(self) -> None:
-        """Nobody enters any more; those who wait are told."""
+        """Admit nothing more; waiting requests get False."""
         self._closed = True
         self._cancel_timer()
         for waiter in self._waiters:
@@ -76,7 +80,7 @@ class RateLimiter:
                 waiter.admitted.set_result(False)
         self._waiters.clear()
 
-    def _has_room(self) -> bool:
+    def _has_capacity(self) -> bool:
         return self._inside < self.concurrency.allowed
 
     def _admit(self, tokens: int) -> None:
@@ -95,14 +99,14 @@ class RateLimiter:
             wait = max(wait, self._tokens.wait_s(tokens, now))
         return wait
 
-    def _let_in(self) -> None:
+    def _admit_waiting(self) -> None:
         self._cancel_timer()
-        while self._waiters and self._has_room():
+        while self._waiters and self._has_capacity():
             waiter = self._waiters[0]
             if not waiter.admitted.done():
                 wait = self._wait_s(waiter.tokens)
                 if wait > 0:
-                    self._timer = self._loop.call_later(wait, self._let_in)
+                    self._timer = self._loop.call_later(wait, self._admit_waiting)
                     return
                 self._admit(waiter.tokens)
                 waiter.admitted.set_result(True)

@@ -1,4 +1,4 @@
-"""One call until it is answered, fails for good, or is left for another day."""
+"""Sends one request until it is answered, fails for good, or is left for a later run."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from callscore.core.provider import (
     ProviderRequest,
 )
 from callscore.core.run import CachedReply, OnEvent, Retry, Uncertain, Work
-from callscore.engine.backoff import SHARED, jittered, told_to_wait, wait_after
+from callscore.engine.backoff import SHARED, jittered, requested_wait, retry_wait
 from callscore.engine.budget import Budget
 from callscore.engine.deadlines import Deadlines
 from callscore.engine.model_queue import ModelQueue
-from callscore.engine.plan import EngineOptions
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions
 
 MAY_BE_BILLED: frozenset[FailureKind] = frozenset({"timeout", "unreadable"})
-"""Attempts that the provider may have carried out, although no answer was had."""
+"""Failures after which the provider may still have processed the request."""
 
 
 class RetryingClient:
-    """Makes attempts within limits, budget and deadlines."""
+    """Sends requests within limits, budget and deadlines."""
 
     def __init__(
         self, options: EngineOptions, budget: Budget, stop: Shutdown, on_event: OnEvent
@@ -44,84 +44,84 @@ class RetryingClient:
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(options.attempt_s)
         self.sending: set[asyncio.Task[None] | None] = set()
-        """Tasks with a call in the air, or with an answer that is not yet durable."""
+        """Tasks with a request in flight, or with a reply that is not yet durable."""
 
-    async def ask(self, lane: ModelQueue, work: Work) -> CachedReply | Failed | None:
-        """The paid answer, or why there is none; None where the work is left for a later run."""
+    async def send(self, queue: ModelQueue, work: Work) -> CachedReply | Failed | None:
+        """The paid reply, or why there is none; None if the work is left for a later run."""
         try:
-            return await self._ask(lane, work)
+            return await self._retry(queue, work)
         except CallscoreError:
             raise
         except Exception as error:
-            # A fault of an adapter. Its text might hold anything, so it is not quoted.
+            # A bug in an adapter. Its message could contain anything, so it is not shown.
             kind = type(error).__name__
-            return Failed("model", f"the adapter of {lane.spec.provider} failed: {kind}")
+            return Failed("model", f"the adapter of {queue.spec.provider} failed: {kind}")
 
-    async def _ask(self, lane: ModelQueue, work: Work) -> CachedReply | Failed | None:
+    async def _retry(self, queue: ModelQueue, work: Work) -> CachedReply | Failed | None:
         deadline = None
         failures: Counter[bool] = Counter()
         for attempt in count(1):
-            result = await self._send(lane, work.call, again=attempt > 1)
+            result = await self._send(queue, work.request, again=attempt > 1)
             if result is None or isinstance(result, Failed):
                 return result
             if isinstance(result, Reply):
-                return CachedReply(work.call.key, result, attempt)
+                return CachedReply(work.request.key, result, attempt)
             now = self._loop.time()
             deadline = deadline or now + self._options.case_s
             shared = result.kind in SHARED
             failures[shared] += 1
-            wait = wait_after(result, failures[shared], self._options, self._rng)
+            wait = retry_wait(result, failures[shared], self._options, self._rng)
             if wait is not None and now + wait > deadline:
                 wait = None
             self._on_event(Retry(work, result, attempt, wait))
             if wait is None:
-                return Failed("model", _why(result))
-            if self._stop.asked:
+                return Failed("model", _reason(result))
+            if self._stop.requested:
                 return None
             await asyncio.sleep(wait)
         return None
 
     async def _send(
-        self, lane: ModelQueue, call: ProviderRequest, *, again: bool
+        self, queue: ModelQueue, request: ProviderRequest, *, again: bool
     ) -> Reply | AttemptFailed | Failed | None:
-        tokens = unused = call.input_tokens + call.max_output_tokens
-        if not await lane.gate.enter(tokens, again=again):
-            return stopped(lane)
+        tokens = unused = request.input_tokens + request.max_output_tokens
+        if not await queue.limiter.acquire(tokens, again=again):
+            return stopped(queue)
         sent = self._loop.time()
         try:
-            if self._stop.asked:
+            if self._stop.requested:
                 return None
-            result = await self._paid_attempt(lane, call)
+            result = await self._paid_attempt(queue, request)
             if isinstance(result, Answered):
-                self._heed_answer(lane, result, sent)
+                self._on_answer(queue, result, sent)
                 unused = _unused(tokens, result.reply)
                 return result.reply
             if isinstance(result, AttemptFailed):
-                self._on_failure(lane, result, sent)
+                self._on_failure(queue, result, sent)
             return result
         finally:
-            lane.gate.leave(unused)
+            queue.limiter.release(unused)
 
     async def _paid_attempt(
-        self, lane: ModelQueue, call: ProviderRequest
+        self, queue: ModelQueue, request: ProviderRequest
     ) -> Answered | AttemptFailed | None:
-        """One attempt with its money set aside; None where the budget does not hold it."""
-        most = lane.most_usd(call)
+        """One attempt with its cost reserved; None if the budget does not cover it."""
+        most = queue.most_usd(request)
         if not await self._budget.reserve(most):
-            lane.out_of_budget = True
+            queue.out_of_budget = True
             return None
         task = asyncio.current_task()
         self.sending.add(task)
         spent = uncertain = most
         began = self._loop.time()
         try:
-            result = await self._attempt(lane, call)
+            result = await self._attempt(queue, request)
             if isinstance(result, Answered):
-                cost = lane.cost_usd(result.reply)
+                cost = queue.cost_usd(result.reply)
                 spent, uncertain = most if cost is None else cost, 0.0
                 latency_ms = (self._loop.time() - began) * 1000
                 reply = msgspec.structs.replace(result.reply, cost_usd=cost, latency_ms=latency_ms)
-                lane.count_paid(reply)
+                queue.count_paid(reply)
                 return msgspec.structs.replace(result, reply=reply)
             if result.kind not in MAY_BE_BILLED:
                 spent = uncertain = 0.0
@@ -129,49 +129,51 @@ class RetryingClient:
             return result
         finally:
             self._budget.settle(most, spent)
-            lane.count_attempt(uncertain)
+            queue.count_attempt(uncertain)
             if uncertain:
-                self._on_event(Uncertain(lane.spec.name, uncertain))
+                self._on_event(Uncertain(queue.spec.name, uncertain))
 
-    async def _attempt(self, lane: ModelQueue, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def _attempt(
+        self, queue: ModelQueue, request: ProviderRequest
+    ) -> Answered | AttemptFailed:
         try:
-            return await self._deadlines.within(lane.provider.attempt(call))
+            return await self._deadlines.within(queue.provider.attempt(request))
         except TimeoutError:
             seconds = self._options.attempt_s
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
-    def _heed_answer(self, lane: ModelQueue, answered: Answered, sent: float) -> None:
-        lane.gate.concurrency.answered(sent, self._loop.time())
-        lane.gate.pause.answered(sent)
+    def _on_answer(self, queue: ModelQueue, answered: Answered, sent: float) -> None:
+        queue.limiter.concurrency.answered(sent, self._loop.time())
+        queue.limiter.pause.answered(sent)
         seconds = answered.reset_s
         if seconds is None or not _nothing_left(answered):
             return
-        self._pause(lane, min(seconds, self._options.retry_after_cap_s), sent)
+        self._pause(queue, min(seconds, self._options.retry_after_cap_s), sent)
 
-    def _on_failure(self, lane: ModelQueue, failure: AttemptFailed, sent: float) -> None:
+    def _on_failure(self, queue: ModelQueue, failure: AttemptFailed, sent: float) -> None:
         if failure.kind in STOPS_THE_MODEL:
-            lane.stop(_why(failure))
+            queue.stop(_reason(failure))
         if failure.kind == "timeout":
-            # Whoever answers too late is asked for too much at once, as with a 429.
-            lane.count_timeout()
-            lane.gate.concurrency.timed_out()
+            # A timeout is treated like a 429: the server gets too many requests at once.
+            queue.count_timeout()
+            queue.limiter.concurrency.timed_out()
         if failure.kind not in SHARED:
             return
-        lane.gate.concurrency.refused()
-        pause = lane.gate.pause
-        told = told_to_wait(failure, self._options)
+        queue.limiter.concurrency.refused()
+        pause = queue.limiter.pause
+        told = requested_wait(failure, self._options)
         if told is not None:
-            self._pause(lane, told, sent)
+            self._pause(queue, told, sent)
         elif not pause.left_s(self._loop.time()):
-            self._pause(lane, jittered(pause.streak + 1, self._options, self._rng), sent)
+            self._pause(queue, jittered(pause.streak + 1, self._options, self._rng), sent)
 
-    def _pause(self, lane: ModelQueue, seconds: float, sent: float) -> None:
-        lane.gate.pause.hold(seconds, self._loop.time(), sent)
+    def _pause(self, queue: ModelQueue, seconds: float, sent: float) -> None:
+        queue.limiter.pause.hold(seconds, self._loop.time(), sent)
 
 
-def stopped(lane: ModelQueue) -> Failed:
-    """What becomes of the work of a model that was stopped."""
-    return Failed("model", f"stopped: {lane.stopped}")
+def stopped(queue: ModelQueue) -> Failed:
+    """The result of work whose model was stopped."""
+    return Failed("model", f"stopped: {queue.stopped}")
 
 
 def _nothing_left(answered: Answered) -> bool:
@@ -180,11 +182,11 @@ def _nothing_left(answered: Answered) -> bool:
 
 
 def _unused(tokens: int, reply: Reply) -> int:
-    """What a call did not use of its tokens; nothing where the provider does not say."""
+    """The reserved tokens that a request did not use; 0 if the provider does not say."""
     if reply.input_tokens is None or reply.output_tokens is None:
         return 0
     return tokens - reply.input_tokens - reply.output_tokens
 
 
-def _why(failure: AttemptFailed) -> str:
+def _reason(failure: AttemptFailed) -> str:
     return f"{failure.kind}: {failure.message}"

@@ -1,4 +1,4 @@
-"""The run: workers pull work when there is room, and keep every paid answer before it is used."""
+"""The run: workers pull work when there is capacity, and store every paid reply before using it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from callscore.core.run import (
     Work,
 )
 from callscore.engine.model_queue import ModelQueue
-from callscore.engine.plan import EngineOptions, Workload
 from callscore.engine.retry import RetryingClient, stopped
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions, Workload
 
 Settled = Reply | Failed | None
 
@@ -32,31 +32,31 @@ async def generate(
     ledger: Ledger,
     on_event: OnEvent,
     stop: Shutdown,
-    commons: SharedLimits | None = None,
+    shared_limits: SharedLimits | None = None,
 ) -> RunSummary:
-    """Carry out a plan. Raises only what ends a run: no place to keep answers, or bad data.
+    """Carry out a workload. Raises only what ends a run: the store fails, or the data is invalid.
 
-    The budget is that of the plan, unless something is shared with others.
+    The budget is that of the options, unless limits are shared.
     """
     plan.check()
-    commons = commons or SharedLimits.of(plan.options)
+    shared_limits = shared_limits or SharedLimits.of(plan.options)
     attempt_s = plan.options.attempt_s
-    lanes = [
-        ModelQueue(planned, commons.pause(planned.spec), attempt_s)
+    queues = [
+        ModelQueue(planned, shared_limits.pause(planned.spec), attempt_s)
         for planned in plan.models.values()
     ]
-    asker = RetryingClient(plan.options, commons.budget, stop, on_event)
-    run = _Run(plan.options, ledger, asker, on_event, stop)
-    await run.carry_out(lanes)
+    client = RetryingClient(plan.options, shared_limits.budget, stop, on_event)
+    run = _Run(plan.options, ledger, client, on_event, stop)
+    await run.carry_out(queues)
     await ledger.settle()
-    run.tell_progress(lanes)
-    return RunSummary(_status(lanes, stop), {lane.spec.name: lane.summary() for lane in lanes})
+    run.emit_progress(queues)
+    return RunSummary(_status(queues, stop), {queue.spec.name: queue.summary() for queue in queues})
 
 
-def _status(lanes: Sequence[ModelQueue], stop: Shutdown) -> RunStatus:
-    if stop.asked and any(lane.summary().not_run for lane in lanes):
+def _status(queues: Sequence[ModelQueue], stop: Shutdown) -> RunStatus:
+    if stop.requested and any(queue.summary().not_run for queue in queues):
         return "interrupted"
-    return "budget" if any(lane.out_of_budget for lane in lanes) else "complete"
+    return "budget" if any(queue.out_of_budget for queue in queues) else "complete"
 
 
 class _Run:
@@ -64,35 +64,35 @@ class _Run:
         self,
         options: EngineOptions,
         ledger: Ledger,
-        asker: RetryingClient,
+        client: RetryingClient,
         on_event: OnEvent,
         stop: Shutdown,
     ) -> None:
         self._options = options
         self._ledger = ledger
-        self._asker = asker
+        self._client = client
         self._on_event = on_event
         self._stop = stop
-        self._asked: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
-        """Who is asking under a key, and what will come of it."""
+        self._in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
+        """The requests in flight by key, with their future results."""
 
-    async def carry_out(self, lanes: Sequence[ModelQueue]) -> None:
-        """As many workers a model as calls may be under way; they are the only queue."""
+    async def carry_out(self, queues: Sequence[ModelQueue]) -> None:
+        """One worker per concurrent request; there is no other queue."""
         workers = [
-            asyncio.create_task(self._work(lane))
-            for lane in lanes
-            for _ in range(min(lane.spec.limits.concurrency, lane.total))
+            asyncio.create_task(self._work(queue))
+            for queue in queues
+            for _ in range(min(queue.spec.limits.concurrency, queue.total))
         ]
-        minders = [
-            asyncio.create_task(self._stop_when_asked(workers, lanes)),
-            asyncio.create_task(self._tell_now_and_then(lanes)),
+        watchers = [
+            asyncio.create_task(self._stop_on_request(workers, queues)),
+            asyncio.create_task(self._emit_periodically(queues)),
         ]
         try:
             await self._until_done(workers)
         finally:
-            for task in (*workers, *minders):
+            for task in (*workers, *watchers):
                 task.cancel()
-            await asyncio.gather(*workers, *minders, return_exceptions=True)
+            await asyncio.gather(*workers, *watchers, return_exceptions=True)
 
     async def _until_done(self, workers: Sequence[asyncio.Task[None]]) -> None:
         if not workers:
@@ -102,106 +102,106 @@ class _Run:
         if error is None:
             return
         if others and (isinstance(error, OutputError) or not isinstance(error, StoreError)):
-            # What is already paid for is still kept.
-            if not self._stop.asked:
-                self._stop.ask()
+            # Replies that are already paid for are still stored.
+            if not self._stop.requested:
+                self._stop.request()
             await asyncio.wait(others)
         raise error
 
-    async def _stop_when_asked(
-        self, workers: Sequence[asyncio.Task[None]], lanes: Sequence[ModelQueue]
+    async def _stop_on_request(
+        self, workers: Sequence[asyncio.Task[None]], queues: Sequence[ModelQueue]
     ) -> None:
         await self._stop.wait()
         for task in workers:
-            if task not in self._asker.sending:
+            if task not in self._client.sending:
                 task.cancel()
         patience_s = self._stop.patience_s(self._options)
-        self.tell_progress(lanes)
-        self._on_event(Stopping(len(self._asker.sending), patience_s))
+        self.emit_progress(queues)
+        self._on_event(Stopping(len(self._client.sending), patience_s))
         await self._stop.grace(patience_s)
         for task in workers:
             task.cancel()
 
-    async def _work(self, lane: ModelQueue) -> None:
-        while not self._stop.asked:
-            work = next(lane.work, None)
+    async def _work(self, queue: ModelQueue) -> None:
+        while not self._stop.requested:
+            work = next(queue.work, None)
             if work is None:
                 return
-            await self._settle(lane, work)
-            self._asker.sending.discard(asyncio.current_task())
+            await self._settle(queue, work)
+            self._client.sending.discard(asyncio.current_task())
 
-    async def _settle(self, lane: ModelQueue, work: Work) -> None:
-        key = work.call.key
+    async def _settle(self, queue: ModelQueue, work: Work) -> None:
+        key = work.request.key
         stored = self._ledger.stored(key)
         if stored is not None:
-            await self._note(lane, Completed(work, stored.reply, cached=True))
-        elif key in self._asked:
-            # The same request is under way: it is paid for once, and answers both.
-            asking, under_way = self._asked[key]
+            await self._note(queue, Completed(work, stored.reply, cached=True))
+        elif key in self._in_flight:
+            # The same request is in flight: it is sent once and answers both.
+            asking, under_way = self._in_flight[key]
             answer = await asyncio.shield(under_way)
-            if isinstance(answer, Failed) and asking.spec.account != lane.spec.account:
-                # A key that is refused says nothing about another key.
-                await self._settle(lane, work)
+            if isinstance(answer, Failed) and asking.spec.account != queue.spec.account:
+                # A rejected key says nothing about another key.
+                await self._settle(queue, work)
             elif answer is not None:
-                await self._note(lane, Completed(work, answer, cached=True))
-        elif lane.stopped is not None:
-            await self._note(lane, Completed(work, stopped(lane)))
-        elif not lane.out_of_budget:
-            await self._ask(lane, work)
+                await self._note(queue, Completed(work, answer, cached=True))
+        elif queue.stopped is not None:
+            await self._note(queue, Completed(work, stopped(queue)))
+        elif not queue.out_of_budget:
+            await self._send(queue, work)
         else:
             await asyncio.sleep(0)
 
-    async def _ask(self, lane: ModelQueue, work: Work) -> None:
-        key = work.call.key
+    async def _send(self, queue: ModelQueue, work: Work) -> None:
+        key = work.request.key
         settled: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
-        self._asked[key] = lane, settled
+        self._in_flight[key] = queue, settled
         answer: Settled = None
         try:
             patience_s = self._options.attempt_s + self._options.case_s
-            found = await self._ledger.claim(key, patience_s, lane.most_usd(work.call))
+            found = await self._ledger.claim(key, patience_s, queue.most_usd(work.request))
             if found is not None:
                 answer = found.reply
-                await self._note(lane, Completed(work, answer, cached=True))
+                await self._note(queue, Completed(work, answer, cached=True))
             else:
-                answer = await self._paid(lane, work)
+                answer = await self._paid(queue, work)
         finally:
             self._ledger.release(key)
-            del self._asked[key]
+            del self._in_flight[key]
             settled.set_result(answer)
 
-    async def _paid(self, lane: ModelQueue, work: Work) -> Settled:
-        """What a request that nobody else has under way comes to."""
-        result = await self._asker.ask(lane, work)
+    async def _paid(self, queue: ModelQueue, work: Work) -> Settled:
+        """The result of a request that is not yet in flight."""
+        result = await self._client.send(queue, work)
         if isinstance(result, CachedReply):
             await self._ledger.keep(_item(work, paid=True), result)
-            self._tell(lane, Completed(work, result.reply, attempts=result.attempts))
+            self._emit(queue, Completed(work, result.reply, attempts=result.attempts))
             return result.reply
         if result is not None:
-            await self._note(lane, Completed(work, result))
+            await self._note(queue, Completed(work, result))
         return result
 
-    async def _note(self, lane: ModelQueue, outcome: Completed) -> None:
-        """Settle work that cost nothing, and let others have their turn."""
+    async def _note(self, queue: ModelQueue, outcome: Completed) -> None:
+        """Record work that cost nothing, and yield to other tasks."""
         error = outcome.answer.why if isinstance(outcome.answer, Failed) else None
         await self._ledger.note(_item(outcome.work, error=error))
-        self._tell(lane, outcome)
+        self._emit(queue, outcome)
         await asyncio.sleep(0)
 
-    def _tell(self, lane: ModelQueue, outcome: Completed) -> None:
-        lane.count(outcome, self._options.give_up_after)
+    def _emit(self, queue: ModelQueue, outcome: Completed) -> None:
+        queue.count(outcome, self._options.give_up_after)
         self._on_event(outcome)
 
-    def tell_progress(self, lanes: Sequence[ModelQueue]) -> None:
-        """How far every model is."""
+    def emit_progress(self, queues: Sequence[ModelQueue]) -> None:
+        """Emit the progress of every model."""
         now = asyncio.get_running_loop().time()
-        for lane in lanes:
-            self._on_event(lane.progress(now))
+        for queue in queues:
+            self._on_event(queue.progress(now))
 
-    async def _tell_now_and_then(self, lanes: Sequence[ModelQueue]) -> None:
+    async def _emit_periodically(self, queues: Sequence[ModelQueue]) -> None:
         while True:
-            self.tell_progress(lanes)
+            self.emit_progress(queues)
             await asyncio.sleep(self._options.progress_s)
 
 
 def _item(work: Work, *, error: str | None = None, paid: bool = False) -> Item:
-    return Item(work.case_id, work.model, work.run, work.task, work.call.key, error, paid)
+    return Item(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)

@@ -1,4 +1,4 @@
-"""What all who are asked in one run have in common: the money, and the pauses of their accounts."""
+"""Limits that models and judges of a run share: the budget, and the pauses of their accounts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from callscore.core.run import ModelSpec
 from callscore.engine.budget import Budget
 from callscore.engine.limits import Pause
-from callscore.engine.plan import EngineOptions
+from callscore.engine.workload import EngineOptions
 
 
 class SharedLimits(NamedTuple):
@@ -18,13 +18,13 @@ class SharedLimits(NamedTuple):
 
     @classmethod
     def of(cls, options: EngineOptions) -> SharedLimits:
-        """As the options say, and nobody pauses."""
+        """The budget of the options, and no pauses."""
         return cls(Budget(options.budget_usd, options.already_spent_usd), {})
 
     def pause(self, spec: ModelSpec) -> Pause:
-        """The pause of a model or judge."""
+        """The pause of a model's account."""
         return self.pauses.setdefault(spec.account, Pause())
 
     def without_budget(self) -> SharedLimits:
-        """The same pauses, for those that can cost nothing."""
+        """The same pauses without the budget, for requests that cost nothing."""
         return self._replace(budget=Budget(None))

@@ -1,4 +1,4 @@
-"""Stopping in two steps: first nothing new is sent, then nothing is waited for."""
+"""Shutdown in two steps: first nothing new is sent, then requests in flight are dropped."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from callscore.engine.plan import EngineOptions
+    from callscore.engine.workload import EngineOptions
 
 
 class Shutdown:
-    """Asked once, calls under way are waited for; asked twice, they are dropped."""
+    """After the first request, requests in flight are awaited; after the second, they are
+    dropped.
+    """
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
@@ -18,27 +20,29 @@ class Shutdown:
         self._briefly = False
 
     @property
-    def asked(self) -> bool:
-        """Whether nothing new is to be sent."""
+    def requested(self) -> bool:
+        """Whether nothing new may be sent."""
         return self._asked.is_set()
 
-    def ask(self, *, briefly: bool = False) -> None:
-        """Stop; a second time: at once. `briefly`: whoever asks will soon kill the process."""
+    def request(self, *, briefly: bool = False) -> None:
+        """Request a shutdown; the second time, an immediate one. `briefly`: SIGKILL will follow
+        soon.
+        """
         if self._asked.is_set():
             self._at_once.set()
         self._briefly = self._briefly or briefly
         self._asked.set()
 
     def patience_s(self, options: EngineOptions) -> float:
-        """How long calls under way are waited for: to their deadline, unless there is a hurry."""
+        """How long requests in flight are awaited: to their deadline, or only briefly."""
         return options.grace_s if self._briefly else options.attempt_s + options.grace_s
 
     async def wait(self) -> None:
-        """Returns when somebody asked to stop."""
+        """Wait for a shutdown request."""
         await self._asked.wait()
 
     async def grace(self, seconds: float) -> None:
-        """Returns when so many seconds are over, or somebody asked to stop at once."""
+        """Wait for the seconds to pass, or for an immediate shutdown."""
         try:
             async with asyncio.timeout(seconds):
                 await self._at_once.wait()

@@ -20,17 +20,17 @@ from callscore.core.run import (
     Work,
 )
 from callscore.engine.model_queue import ModelQueue
-from callscore.engine.plan import EngineOptions, PlannedModel, Workload
 from callscore.engine.retry import RetryingClient, stopped
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.model_identity import AnsweredBy
 from callscore.providers.nearness import is_nearby
 from callscore.providers.prices import price_for
 from callscore.store.journal import ReplyCache
 
 TASK = "judge"
-LOOK_S = 0.02
+POLL_S = 0.02
 INTERRUPTED = "interrupted"
 
 Settled = Answered | AttemptFailed
@@ -60,8 +60,8 @@ class JudgeCalls:
         self.under_way: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = AnsweredBy()
-        self.commons = SharedLimits.of(self.payer.options)
-        self._asker: RetryingClient | None = None
+        self.shared_limits = SharedLimits.of(self.payer.options)
+        self._client: RetryingClient | None = None
 
     def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
         """A place for one more judge."""
@@ -77,41 +77,43 @@ class JudgeCalls:
         """Refuse a budget that cannot be kept to, before the first call."""
         Workload({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
 
-    def begin(self, stop: Shutdown, commons: SharedLimits | None = None) -> RetryingClient:
+    def begin(self, stop: Shutdown, shared_limits: SharedLimits | None = None) -> RetryingClient:
         """Begin in the running loop; budget and pauses are our own, or shared with the models."""
-        self.commons = commons or SharedLimits.of(self.payer.options)
-        self._asker = RetryingClient(self.payer.options, self.commons.budget, stop, self._heard)
-        return self._asker
+        self.shared_limits = shared_limits or SharedLimits.of(self.payer.options)
+        self._client = RetryingClient(
+            self.payer.options, self.shared_limits.budget, stop, self._heard
+        )
+        return self._client
 
     @property
-    def asker(self) -> RetryingClient:
+    def client(self) -> RetryingClient:
         """Who asks; begun with the first call where nobody has begun before."""
-        return self._asker or self.begin(Shutdown())
+        return self._client or self.begin(Shutdown())
 
     async def idle(self) -> None:
         """Returns when no call is in the air and every answer is durable."""
-        while self._asker is not None and self._asker.sending:
-            await asyncio.sleep(LOOK_S)
+        while self._client is not None and self._client.sending:
+            await asyncio.sleep(POLL_S)
 
-    def tell_progress(self) -> None:
+    def emit_progress(self) -> None:
         """How far every judge is that was asked at all."""
         now = asyncio.get_running_loop().time()
         for seat in self.seats:
-            seat.tell_progress(now)
+            seat.emit_progress(now)
 
     def summaries(self) -> Mapping[str, ModelSummary]:
         """What each judge was asked and what it cost, as far as it was asked at all."""
-        lanes = [seat.lane for seat in self.seats if seat.lane is not None]
-        return {lane.spec.name: lane.summary() for lane in lanes}
+        queues = [seat.queue for seat in self.seats if seat.queue is not None]
+        return {queue.spec.name: queue.summary() for queue in queues}
 
     @property
     def out_of_budget(self) -> bool:
         """Whether a call was not made because the budget would not have held it."""
-        return any(seat.lane is not None and seat.lane.out_of_budget for seat in self.seats)
+        return any(seat.queue is not None and seat.queue.out_of_budget for seat in self.seats)
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, Retry) and event.wait_s is None:
-            self.given_up[event.work.call.key] = event.failure
+            self.given_up[event.work.request.key] = event.failure
         self.payer.on_event(event)
 
 
@@ -121,98 +123,98 @@ class JudgeSeat:
     def __init__(self, calls: JudgeCalls, planned: PlannedModel) -> None:
         self._calls = calls
         self.planned = planned
-        self.lane: ModelQueue | None = None
+        self.queue: ModelQueue | None = None
         self._look_again = 0.0
         """When the progress is next to be told."""
 
     async def carry_out(self, provider: Provider, call: ProviderRequest) -> Settled:
         """The kept answer to this request, else a new one, kept before it is used."""
-        if self.lane is None:
-            pause = self._calls.commons.pause(self.planned.spec)
-            self.lane = ModelQueue(self.planned, pause, self._calls.payer.options.attempt_s)
-        lane, answers, under_way = self.lane, self._calls.answers, self._calls.under_way
-        lane.total += 1
+        if self.queue is None:
+            pause = self._calls.shared_limits.pause(self.planned.spec)
+            self.queue = ModelQueue(self.planned, pause, self._calls.payer.options.attempt_s)
+        queue, answers, under_way = self.queue, self._calls.answers, self._calls.under_way
+        queue.total += 1
         stored = answers.stored(call.key) if answers is not None else None
-        work = Work("", lane.spec.name, 0, call, TASK)
+        work = Work("", queue.spec.name, 0, call, TASK)
         if stored is not None:
-            self._tell(Completed(work, stored.reply, cached=True))
+            self._emit(Completed(work, stored.reply, cached=True))
             return Answered(stored.reply)
         if call.key in under_way:
             # Two models gave the same answer: one request judges both.
             asking, future = under_way[call.key]
             settled = await asyncio.shield(future)
             if isinstance(settled, Answered):
-                self._tell(Completed(work, settled.reply, cached=True))
-            elif asking.spec.account != lane.spec.account:
+                self._emit(Completed(work, settled.reply, cached=True))
+            elif asking.spec.account != queue.spec.account:
                 # A key that is refused says nothing about another key.
-                lane.total -= 1
+                queue.total -= 1
                 return await self.carry_out(provider, call)
             return settled
         future = asyncio.get_running_loop().create_future()
-        under_way[call.key] = lane, future
+        under_way[call.key] = queue, future
         settled = AttemptFailed("not_sent", INTERRUPTED)
         try:
-            settled = await self._asked(lane, work)
+            settled = await self._asked(queue, work)
         finally:
             del under_way[call.key]
             future.set_result(settled)
         return settled
 
-    async def _asked(self, lane: ModelQueue, work: Work) -> Settled:
-        calls, why_not = self._calls, self._why_not(lane)
+    async def _asked(self, queue: ModelQueue, work: Work) -> Settled:
+        calls, why_not = self._calls, self._why_not(queue)
         if why_not:
             return AttemptFailed("not_sent", why_not)
-        answers, key = calls.answers, work.call.key
+        answers, key = calls.answers, work.request.key
         try:
-            kept = await self._claimed(lane, work) if answers is not None else None
+            kept = await self._claimed(queue, work) if answers is not None else None
             if kept is not None:
-                self._tell(Completed(work, kept.reply, cached=True))
+                self._emit(Completed(work, kept.reply, cached=True))
                 return Answered(kept.reply)
-            found = await calls.asker.ask(lane, work)
+            found = await calls.client.send(queue, work)
             if isinstance(found, CachedReply) and answers is not None:
                 found = await answers.keep_judged(found, calls.payer.run_id)
         finally:
             if answers is not None:
                 answers.release(key)
-            calls.asker.sending.discard(asyncio.current_task())
+            calls.client.sending.discard(asyncio.current_task())
         if found is None:
-            return AttemptFailed("not_sent", self._why_not(lane) or INTERRUPTED)
+            return AttemptFailed("not_sent", self._why_not(queue) or INTERRUPTED)
         if isinstance(found, Failed):
-            self._tell(Completed(work, found))
-            return calls.given_up.pop(work.call.key, AttemptFailed("not_sent", found.why))
-        self._tell(Completed(work, found.reply, attempts=found.attempts))
+            self._emit(Completed(work, found))
+            return calls.given_up.pop(work.request.key, AttemptFailed("not_sent", found.why))
+        self._emit(Completed(work, found.reply, attempts=found.attempts))
         return Answered(found.reply)
 
-    async def _claimed(self, lane: ModelQueue, work: Work) -> CachedReply | None:
+    async def _claimed(self, queue: ModelQueue, work: Work) -> CachedReply | None:
         """Wait for another process that has the same request under way; its answer, if any."""
         assert self._calls.answers is not None  # the caller has looked
-        options, call = self._calls.payer.options, work.call
+        options, call = self._calls.payer.options, work.request
         patience_s = options.attempt_s + options.case_s
-        return await self._calls.answers.claim(call.key, patience_s, lane.most_usd(call))
+        return await self._calls.answers.claim(call.key, patience_s, queue.most_usd(call))
 
-    def _why_not(self, lane: ModelQueue) -> str:
+    def _why_not(self, queue: ModelQueue) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""
         if not self._calls.payer.sends:
             return "a run that is scored again asks nobody"
-        if lane.out_of_budget:
+        if queue.out_of_budget:
             return "the budget does not hold the next request"
-        return stopped(lane).why if lane.stopped is not None else ""
+        return stopped(queue).why if queue.stopped is not None else ""
 
-    def _tell(self, outcome: Completed) -> None:
-        assert self.lane is not None  # whoever tells has been asked
+    def _emit(self, outcome: Completed) -> None:
+        assert self.queue is not None  # whoever tells has been asked
         payer = self._calls.payer
         if isinstance(outcome.answer, Reply):
             reply = outcome.answer
             self._calls.answered_by.count(self.planned.spec.name, reply.model, reply.asked_as)
-        self.lane.count(outcome, payer.options.give_up_after)
+        self.queue.count(outcome, payer.options.give_up_after)
         payer.on_event(outcome)
         now = asyncio.get_running_loop().time()
         if now >= self._look_again:
-            self.tell_progress(now)
+            self.emit_progress(now)
 
-    def tell_progress(self, now: float) -> None:
+    def emit_progress(self, now: float) -> None:
         """How far this judge is, if it was asked: whoever draws that takes longer than a call."""
         payer = self._calls.payer
         self._look_again = now + payer.options.progress_s
-        if self.lane is not None:
-            payer.on_event(self.lane.progress(now))
+        if self.queue is not None:
+            payer.on_event(self.queue.progress(now))

@@ -20,10 +20,12 @@ from callscore.evaluate.case_steps import (
     ParsedReply,
     ReadCase,
 )
+from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
 from callscore.evaluate.judging import NOTHING_FOUND, Examined
 from callscore.evaluate.results import error_of, result_of, verdict_record
+from callscore.report.source import CaseView
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
@@ -46,6 +48,7 @@ if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
+OnCase = Callable[[CaseView], None]
 TRANSLATION = "translation"
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
@@ -82,6 +85,8 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Who is told what still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
+    on_case: OnCase | None = None
+    """Receives every case with all its answers, for a report."""
     intervals: bool = True
     """Whether what each call contributes is kept, for intervals."""
 
@@ -117,6 +122,7 @@ class Scorer:
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
+        self._on_case = options.on_case
         self._estimates = options.estimates
         self._whole = options.whole
         self._intervals = options.intervals
@@ -248,6 +254,8 @@ class Scorer:
                     self._add_up(task, group)
 
     def _tell_of_case(self, measured: MeasuredCase) -> None:
+        if self._on_case is not None:
+            self._on_case(case_view(measured, self._models))
         if self._on_verdict is not None:
             self._keep(measured.opened.case, None, measured.frozen)
         if self._on_open is not None:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from callscore.core.scorecard import Scorecard
 from callscore.report.safe_text import escaped
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 
 def scorecard_json(card: Scorecard) -> bytes:
     """The Scorecard, indented, with a final newline."""
     return escaped(msgspec.json.format(msgspec.json.encode(card), indent=1)) + b"\n"
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The Scorecard as `--json` writes it; scenarios stand beside it (C-121)."""
+    if not source.documents:
+        yield scorecard_json(source.card)
+        return
+    card = msgspec.to_builtins(source.card)
+    joint = msgspec.json.encode({**card, "orchestration": source.documents})
+    yield escaped(msgspec.json.format(joint, indent=1)) + b"\n"
+
+
+FORMAT = ReportFormat("json", ".json", "the scorecard as `--json` writes it", write)

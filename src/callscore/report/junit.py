@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from callscore.core.checks import Check, CheckStatus
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
 from callscore.report.safe_text import plain
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -94,3 +95,11 @@ def _task_check(model: ModelScore, name: str, task: TaskScore) -> Check:
         if blocker.task == name
     ]
     return Check(model.model, name, "failed", "; ".join(breaches) or ", ".join(task.reasons))
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """A test case for every task and Final Score of every model."""
+    yield junit_xml(scorecard_checks(source.card))
+
+
+FORMAT = ReportFormat("junit", ".xml", "a test case for every task of every model, for CI", write)

@@ -37,6 +37,25 @@ def _harmless_char(char: str) -> str:
     return "\ufffd" if char in _BIDI or unicodedata.category(char) in ("Cc", "Cs") else char
 
 
+_ACTS = re.compile(r"(?:^|(?<=[,;|\t\n\r\"])) *(?=[=+\-@\t\r\n\0'＝＋－＠])")
+"""Where a spreadsheet might begin to carry something out: at the start of a cell, or behind what
+another locale takes for the end of one. An apostrophe there only looks as if we had marked it."""
+
+
+def cell_text(text: str) -> str:
+    """A text for a cell of a table: no formula, no escape sequence, no direction marks (S-04)
+
+    What a spreadsheet might carry out stands behind an apostrophe. Ends of lines stay.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = "".join(char if char in "\n\t" else _harmless_char(char) for char in text)
+    return _ACTS.sub(_marked, text)
+
+
+def _marked(found: re.Match[str]) -> str:
+    return f"{found[0]}'"
+
+
 def escaped(raw: bytes | bytearray) -> bytes:
     """JSON in which nothing speaks to a terminal: the same strings to every reader.
 

@@ -71,7 +71,7 @@ def _outcome(event: Completed) -> dict[str, Any]:
         "model": work.model,
         "run": work.run,
         "task": work.task,
-        "key": work.call.key.hex(),
+        "key": work.request.key.hex(),
         "cached": event.cached,
         "attempts": event.attempts,
     }

@@ -1,20 +1,20 @@
 """Two models on the same calls: tests of a difference, paired by call.
 
-A row of a scorecard is a function of sums over calls. `first` and `second` hold what each call
-contributes to those sums, one line a call, for the two models; exchanging the two within a call
+The scores of a card are functions of sums over calls. `first` and `second` hold what each call
+contributes to those sums, one column a call, for the two models; exchanging the two within a call
 is what must not matter if the models are equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    import numpy.typing as npt
 
-    Array = NDArray[np.float64]
+    Floats = npt.NDArray[np.float64]
 
 FLIPS = 10_000
 MOST_EXACT = 14
@@ -23,98 +23,103 @@ CELLS = 4_000_000
 """Signs held at a time."""
 CLOSE = 1e-12
 """Statistics that differ by less are equal: the same sum, added in another order."""
+CLOSE_AS_SINGLES = 1e-6
+"""The same, as a share, for sums of single precision."""
+
+Key = TypeVar("Key", bound=Hashable)
+Score = Callable[["Floats"], Mapping[Key, "Floats"]]
+"""From sums (one column a weighting of calls) to scores with one entry each, NaN if undefined."""
 
 
-class Row(NamedTuple):
-    """What a row of the scorecard is made of."""
-
-    columns: Sequence[int]
-    """Which of the contributions it needs."""
-    value: Callable[[Array], Array]
-    """From sums of these, one line a resample, to one value each; NaN where undefined."""
-
-
-def discordant(first: Array, second: Array) -> NDArray[np.bool_]:
-    """Which calls contribute differently to the two models"""
+def discordant(gap: Floats) -> npt.NDArray[np.bool_]:
+    """Which calls contribute differently to the two models, from second − first"""
     import numpy as np
 
-    found: NDArray[np.bool_] = np.any(np.abs(first - second) > CLOSE, axis=1)
+    found: npt.NDArray[np.bool_] = np.any(np.abs(gap) > CLOSE, axis=0)
     return found
 
 
 def sign_flip_p(
-    first: Array, second: Array, rows: Sequence[Row], seed: int, flips: int = FLIPS
-) -> list[float | None]:
+    first: Floats,
+    second: Floats,
+    score: Score[Key],
+    lines: Mapping[Key, Sequence[int]],
+    seed: int,
+) -> dict[Key, float | None]:
     """Share of exchanges within calls with |difference| ≥ the one observed        STATS §3
 
-    All exchanges where at most 14 calls are discordant for a row; otherwise (1 + hits) / (1 +
-    flips) over random ones. None where the row has no value.
+    `lines` says which sums a score is made of. All exchanges are counted where at most 14 calls
+    are discordant in these; otherwise it is (1 + hits) / (1 + flips) over 10,000 random ones.
+    None where the score is undefined.
     """
-    import numpy as np
-
-    total = first.sum(axis=0) + second.sum(axis=0)
-    gap = second - first
-    exact: dict[int, float | None] = {}
-    for at, row in enumerate(rows):
-        own = gap[:, list(row.columns)]
-        differing = np.any(np.abs(own) > CLOSE, axis=1)
+    total, gap = first.sum(axis=1) + second.sum(axis=1), second - first
+    observed = {key: abs(float(d[0])) for key, d in _differences(score, total, gap.sum(1)).items()}
+    exact: dict[bytes, list[Key]] = {}
+    rest: list[Key] = []
+    for key, own in lines.items():
+        differing = discordant(gap[list(own)])
         if differing.sum() <= MOST_EXACT:
-            exact[at] = _exact_p(own[differing], own.sum(axis=0), total[list(row.columns)], row)
-    rest = [at for at in range(len(rows)) if at not in exact]
-    sampled = _sampled_p(gap, total, [rows[at] for at in rest], seed, flips)
-    found = {**exact, **dict(zip(rest, sampled, strict=True))}
-    return [found[at] for at in range(len(rows))]
+            exact.setdefault(differing.tobytes(), []).append(key)
+        else:
+            rest.append(key)
+    found: dict[Key, float | None] = {}
+    for keys in exact.values():
+        moving = gap[:, discordant(gap[list(lines[keys[0]])])]
+        still = gap.sum(axis=1) - moving.sum(axis=1)
+        drawn = _differences(score, total, still[:, None] + moving @ _all_signs(moving.shape[1]))
+        found |= {key: _share(drawn[key], observed[key], CLOSE, 0) for key in keys}
+    found |= _sampled_p(gap, total, score, {key: observed[key] for key in rest}, seed)
+    return {key: found[key] for key in lines}
 
 
-def _difference(row: Row, total: Array, gap: Array) -> Array:
-    """value(second) − value(first), from the sum of both and their difference"""
-    return row.value((total + gap) / 2) - row.value((total - gap) / 2)
+def _differences(score: Score[Key], total: Floats, gap: Floats) -> dict[Key, Floats]:
+    """score(second) − score(first), from the sum of both and their difference"""
+    gap = gap.reshape(len(gap), -1)
+    second, first = score((total[:, None] + gap) / 2), score((total[:, None] - gap) / 2)
+    return {key: second[key] - first[key] for key in second}
 
 
-def _exact_p(gaps: Array, observed: Array, total: Array, row: Row) -> float | None:
+def _share(drawn: Floats, observed: float, margin: float, more: int) -> float | None:
+    """(hits + more) / (defined + more)"""
     import numpy as np
 
-    here = float(_difference(row, total, observed[None, :])[0])
-    if np.isnan(here):
+    if np.isnan(observed):
         return None
-    n = len(gaps)
-    signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-    there = np.abs(_difference(row, total, signs @ gaps))
-    there = there[~np.isnan(there)]
-    return float(np.mean(there >= abs(here) - CLOSE))
+    known = np.abs(drawn[~np.isnan(drawn)])
+    return float((np.count_nonzero(known >= observed - margin) + more) / (len(known) + more))
+
+
+def _all_signs(calls: int) -> Floats:
+    """Calls × 2^calls, every combination of ±1"""
+    import numpy as np
+
+    bits = (np.arange(2**calls) >> np.arange(calls)[:, None]) & 1
+    return 1.0 - 2.0 * bits.astype(np.float64)
 
 
 def _sampled_p(
-    gap: Array, total: Array, rows: Sequence[Row], seed: int, flips: int
-) -> list[float | None]:
+    gap: Floats, total: Floats, score: Score[Key], observed: Mapping[Key, float], seed: int
+) -> dict[Key, float | None]:
     import numpy as np
 
-    if not rows:
-        return []
+    if not observed:
+        return {}
     random = np.random.default_rng(seed)
-    moving = gap[discordant(gap, np.zeros_like(gap))]
-    columns = [list(row.columns) for row in rows]
-    observed = [
-        abs(float(_difference(row, total[own], gap[:, own].sum(axis=0)[None])[0]))
-        for row, own in zip(rows, columns, strict=True)
-    ]
-    hits, defined = np.zeros(len(rows)), np.zeros(len(rows))
-    step = max(1, CELLS // max(1, len(moving)))
-    for begin in range(0, flips, step):
-        many = min(step, flips - begin)
-        sums = _signs(random, many, len(moving)) @ moving.astype(np.float32)
-        for at, row in enumerate(rows):
-            own = sums[:, columns[at]].astype(np.float64)
-            there = np.abs(_difference(row, total[columns[at]], own))
-            defined[at] += np.count_nonzero(~np.isnan(there))
-            hits[at] += np.count_nonzero(there >= observed[at] - 1e-6 * max(1e-6, observed[at]))
-    return [
-        None if np.isnan(seen) else float((1 + hit) / (1 + known))
-        for seen, hit, known in zip(observed, hits, defined, strict=True)
-    ]
+    moving = gap[:, discordant(gap)].astype(np.float32)
+    drawn: dict[Key, list[Floats]] = {key: [] for key in observed}
+    step = max(1, CELLS // moving.shape[1])
+    for begin in range(0, FLIPS, step):
+        signs = _signs(random, moving.shape[1], min(step, FLIPS - begin))
+        found = _differences(score, total, (moving @ signs).astype(np.float64))
+        for key in observed:
+            drawn[key].append(found[key])
+    return {
+        key: _share(np.concatenate(drawn[key]), seen, CLOSE_AS_SINGLES * seen, 1)
+        for key, seen in observed.items()
+    }
 
 
-def _signs(random: np.random.Generator, lines: int, columns: int) -> NDArray[np.float32]:
+def _signs(random: np.random.Generator, lines: int, columns: int) -> npt.NDArray[np.float32]:
     """±1, from one random bit each"""
     import numpy as np
 

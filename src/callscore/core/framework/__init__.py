@@ -1,6 +1,6 @@
-"""The framework's own judge: its system prompt and the metrics that need judgement, word for word.
+"""The framework's own judge: its system prompt and the metrics that need judgement, verbatim.
 
-Used by `style: document` and by whoever gives five-key records as verdicts (C-100).
+Used by `style: document` and for verdicts given as five-key records (C-100).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 WHOLE = "*"
 """The item of a verdict that scores a metric as a whole."""
 DOCUMENT = "document"
-"""Who such scores are by: they stand so in the signature, and are never mixed with others."""
+"""The source of such scores. It is part of the signature; they are never mixed with others."""
 RECORD_KEYS = ("metric", "score", "expected_outcome_reference", "model_output_observed", "reason")
 SAME_SCORE = 1e-9
 
@@ -27,10 +27,10 @@ class JudgedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     layer: int
     definition: str
     steps: Sequence[float] = ()
-    """The only scores that it may get; any from 0 to 1 where none are named (C-17, C-69)."""
+    """The allowed scores; if empty, any from 0 to 1 (C-17, C-69)."""
 
     def fault(self, score: float) -> str:
-        """Why a score cannot be; empty where it can."""
+        """Why a score is invalid; empty if it is valid."""
         if not 0 <= score <= 1:
             return "is not between 0 and 1"
         if self.steps and not any(abs(score - step) <= SAME_SCORE for step in self.steps):
@@ -56,7 +56,7 @@ def judge_prompt() -> str:
 
 @lru_cache(maxsize=1)
 def framework_digest() -> str:
-    """A hash of every word that a judge is told."""
+    """A hash of the text that a judge is given."""
     told = _read("judge_prompt.txt") + b"\0" + _read("metrics.toml")
     return hashlib.blake2b(told, digest_size=16).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What is to be done, checked before anything is spent."""
+"""The work of a run, validated before anything is spent."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from callscore.core.run import ModelSpec, Work
 
 
 class EngineOptions(msgspec.Struct, frozen=True):
-    """How patient and how generous the engine is; all times in seconds."""
+    """Retries, deadlines and budget; all times in seconds."""
 
     budget_usd: float | None = None
     already_spent_usd: float = 0.0
-    """What earlier sessions of the same run paid; the budget counts it."""
+    """Spent by earlier sessions of the same run; counts against the budget."""
     attempt_s: float = 600.0
     case_s: float = 900.0
-    """How long a call is repeated after its first attempt failed, pauses included."""
+    """How long a request is retried after its first attempt failed, pauses included."""
     max_attempts: int = 6
-    """Rate limits do not count: only the deadline of the case ends those."""
+    """Rate-limit refusals do not count: only the deadline of the case ends those."""
     backoff_first_s: float = 0.5
     backoff_cap_s: float = 30.0
     retry_after_cap_s: float = 60.0
     give_up_after: int = 25
-    """So many failures of one model in a row, and it is stopped: it is down, or misconfigured."""
+    """Stop a model after this many failures in a row: it is down or misconfigured."""
     grace_s: float = 4.0
-    """How long calls under way may still answer where the process is about to be killed."""
+    """How long requests in flight may still answer after SIGTERM."""
     progress_s: float = 0.2
     seed: int = 0
-    """Of the jitter."""
+    """Seed of the jitter."""
 
 
 class PlannedModel(msgspec.Struct, frozen=True):
-    """One model, the way to it, and its work: a lazy stream, pulled when there is room."""
+    """One model, its provider, and its work: a lazy stream, pulled when there is capacity."""
 
     spec: ModelSpec
     provider: Provider
     work: Iterable[Work]
     total: int
     nearby: bool = False
-    """On this machine or in a private network: it may answer one call at a time, and slowly."""
+    """On this machine or in a private network: it may answer one request at a time."""
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """The work of every model. Each has a stream of its own, so none waits for another."""
+    """The work of every model. Each has its own stream, so that none waits for another."""
 
     models: Mapping[str, PlannedModel]
     options: EngineOptions = EngineOptions()
 
     def check(self) -> None:
-        """Refuse what cannot be kept to, before the first call."""
+        """Refuse limits that cannot be met, before the first request."""
         budget = self.options.budget_usd
         for name, model in self.models.items():
             _check_limits(name, model.spec)

@@ -1,0 +1,40 @@
+"""Where the checks of a run go beside its exit code: JUnit XML, annotations, the job summary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from callscore.cli.safe_echo import say
+from callscore.core.checks import Check
+from callscore.core.errors import OutputError
+
+
+def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> None:
+    """Write the JUnit file where one is wanted; in a job of GitHub Actions annotate it."""
+    if junit is not None:
+        from callscore.report.junit import junit_xml
+        from callscore.store.files import atomic_write
+
+        with atomic_write(junit) as file:
+            file.write(junit_xml(checks, name))
+    if os.environ.get("GITHUB_ACTIONS") != "true" or not checks:
+        return
+    from callscore.report.github import annotation_lines, checks_markdown
+
+    for line in annotation_lines(checks):
+        say(line, err=True)
+    add_to_job_summary(checks_markdown(checks))
+
+
+def add_to_job_summary(markdown: str) -> None:
+    """Append to the summary of the job that this is a step of, where there is one."""
+    target = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not target:
+        return
+    try:
+        with Path(target).open("a", encoding="utf-8") as file:
+            file.write(f"{markdown}\n")
+    except OSError as error:
+        raise OutputError(f"{target}: {error.strerror}; expected the summary of a job") from None

@@ -1,0 +1,82 @@
+"""`callscore report`: any stored run or scorecard in any format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from callscore.cli.safe_echo import say
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("target", metavar="RUN|CARD")
+@click.option(
+    "--format",
+    "form",
+    metavar="NAME",
+    help="csv, json and more; by default what the name of the file says.",
+)
+@click.option("-o", "--output", type=FILE, help="The file to write (- for stdout).")
+@click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")
+@click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
+@click.option("--run", "run_id", type=int, help="A run of the eval file; by default its newest.")
+@click.option("--without-text", is_flag=True, help="Leave out what was said, answered and quoted.")
+@click.option("--short", is_flag=True, help="The short form, where a format has one.")
+@click.option("--max-mb", type=click.FloatRange(min=0.1), help="Keep a page below this size.")
+@click.option("--set", "other", multiple=True, help="An option of the format, as name=value.")
+def report(
+    target: str,
+    form: str | None,
+    output: Path | None,
+    store: Path | None,
+    eval_file: Path | None,
+    run_id: int | None,
+    without_text: bool,
+    short: bool,
+    max_mb: float | None,
+    other: tuple[str, ...],
+) -> None:
+    """Write a report of a stored run or a scorecard.
+
+    RUN|CARD is the id of a run in the store, an eval file (its newest run), or a scorecard that
+    --json has written. A run is scored again from its stored answers; nothing is sent.
+
+    \b
+    callscore report 3 -o report.html
+    callscore report eval.yaml --format xlsx -o run.xlsx
+    callscore report card.json --format md
+    """
+    import msgspec
+
+    from callscore.cli.score import pairs
+    from callscore.export.sources import Wanted, open_source
+    from callscore.export.write import STANDARD_OUTPUT, write_report
+    from callscore.report.formats import report_format
+    from callscore.report.source import ReportOptions
+    from callscore.store.files import check_targets
+
+    wanted = Wanted(target, store, eval_file, run_id)
+    chosen = report_format(_format_name(form, output))
+    place = output or STANDARD_OUTPUT
+    check_targets([None if place == STANDARD_OUTPUT else place], wanted.files)
+    options = ReportOptions(without_text=without_text, short=short, other=pairs("--set", other))
+    if max_mb is not None:
+        options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
+    with open_source(wanted) as source:
+        for note in source.absent:
+            say(f"note: {note}", err=True)
+        write_report(source, chosen, options, place)
+
+
+def _format_name(form: str | None, output: Path | None) -> str:
+    """The format that is asked for, else the one that the name of the file says."""
+    from callscore.report.formats import format_for, format_names
+
+    name = form or (format_for(output.name) if output is not None else None)
+    if name is None:
+        known = ", ".join(format_names())
+        raise click.UsageError(f"of which format? expected --format with one of {known}")
+    return name

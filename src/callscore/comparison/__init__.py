@@ -1,0 +1,1 @@
+"""Compares runs, scorecards and models: paired by call, with intervals and tests."""

@@ -1,0 +1,114 @@
+"""The blessed baseline: a small file to commit, which no later run may fall below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import ConfigError
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.store.files import open_for_reading
+
+DEFAULT_FILE = "callscore-baseline.json"
+FORMAT = 1
+DIGITS = 7
+"""Of the contributions of single calls: they make the interval of a difference, never a value."""
+
+PerCall = Mapping[str, Sequence[float]]
+"""By `final` or task, what each call contributes to the score: pseudo-values of the jackknife."""
+
+
+class BlessedModel(msgspec.Struct, frozen=True):
+    """One model of a baseline."""
+
+    values: Mapping[str, float]
+    """By `final`, task, metric or `cost`: what there was of it."""
+    calls: Sequence[str] = ()
+    """Keys of the calls, in the order of `per_call`: hashes, from which nothing can be read."""
+    per_call: Mapping[str, Sequence[float]] = {}
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    """The values of a run that was found good enough."""
+
+    callscore_baseline: int
+    framework: str
+    signature: str
+    models: Mapping[str, BlessedModel]
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The baseline in a file; ConfigError where it is none."""
+    if not path.exists():
+        raise ConfigError(f"{path}: no such baseline; `callscore baseline set RUN` writes one")
+    with open_for_reading(path) as file:
+        raw = file.read()
+    try:
+        found = msgspec.json.decode(raw, type=Baseline)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: no baseline of Callscore: {error}") from None
+    if found.callscore_baseline != FORMAT:
+        raise ConfigError(
+            f"{path}: baseline of format {found.callscore_baseline}; expected {FORMAT}: "
+            "set it again with this version"
+        )
+    for name, model in found.models.items():
+        if any(len(values) != len(model.calls) for values in model.per_call.values()):
+            raise ConfigError(f"{path}: model {name!r}: expected one number a call in per_call")
+    return found
+
+
+def baseline_of(
+    card: Scorecard, models: Sequence[str], per_call: Mapping[str, BlessedModel]
+) -> Baseline:
+    """What a card says about some of its models, as a baseline."""
+    return Baseline(
+        callscore_baseline=FORMAT,
+        framework=card.framework,
+        signature=card.signature,
+        models={
+            model.model: BlessedModel(
+                values=values_of(model),
+                calls=per_call[model.model].calls if model.model in per_call else (),
+                per_call=per_call[model.model].per_call if model.model in per_call else {},
+            )
+            for model in card.models
+            if model.model in models
+        },
+    )
+
+
+def values_of(model: ModelScore) -> dict[str, float]:
+    """Everything that a gate can be put on, by its name, where it has a value."""
+    found: dict[str, Any] = {"final": model.final.score, "cost": model.cost.per_1000_calls}
+    for name, task in model.tasks.items():
+        found[name] = task.score
+        found |= {slug: metric.value for slug, metric in task.metrics.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def baseline_json(baseline: Baseline) -> bytes:
+    """The file: one line a model's list of numbers, so that a change shows as little as can be."""
+    models = []
+    for name, model in baseline.models.items():
+        parts = [f'   "values": {_json(model.values)}', f'   "calls": {_json(model.calls)}']
+        per_call = {
+            of: [float(f"{value:.{DIGITS}g}") for value in values]
+            for of, values in model.per_call.items()
+        }
+        lines = [f"    {_json(of)}: {_json(values)}" for of, values in per_call.items()]
+        parts.append('   "per_call": {\n' + ",\n".join(lines) + "\n   }" if lines else "")
+        models.append(f"  {_json(name)}: {{\n" + ",\n".join(filter(None, parts)) + "\n  }")
+    head = "".join(
+        f" {_json(key)}: {_json(getattr(baseline, key))},\n"
+        for key in ("callscore_baseline", "framework", "signature")
+    )
+    text = "{\n" + head + ' "models": {\n' + ",\n".join(models) + "\n }\n}\n"
+    return text.encode()
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,133 @@
+"""The gate `no_regression`: at most a margin worse than what was blessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from callscore.config.baseline import Baseline, BlessedModel
+from callscore.config.file import GateEntry
+from callscore.core.checks import Check
+from callscore.core.rating import TOLERANCE
+from callscore.core.scorecard import Scorecard
+from callscore.core.signature import changes_between
+
+SEED = 16
+LOWER_IS_BETTER = ("percent", "count")
+"""Units of rates of mistakes and of counts of mistakes."""
+
+
+class Now(NamedTuple):
+    """What a run says of a model."""
+
+    model: str
+    value: float | None
+    blocked: str = ""
+    """What the model breached, where that is why there is no value."""
+    left_out: str = ""
+    """What the value does not rest on though it should."""
+
+
+class BlessedRuns(NamedTuple):
+    """The baselines of an eval file by the name it gives, and this run call by call."""
+
+    baselines: Mapping[str, Baseline] = {}
+    per_call: Callable[[], Mapping[str, BlessedModel]] = dict
+
+
+NO_BASELINE = BlessedRuns()
+
+
+def is_better_low(card: Scorecard, of: str) -> bool:
+    """Whether less is better: of costs, blockers, rates of mistakes and counts of mistakes."""
+    task = of.partition(".")[0]
+    units = {
+        model.tasks[task].metrics[of].unit
+        for model in card.models
+        if task in model.tasks and of in model.tasks[task].metrics
+    }
+    return of in ("cost", "blockers") or bool(units & set(LOWER_IS_BETTER))
+
+
+def regression_check(card: Scorecard, gate: GateEntry, now: Now, runs: BlessedRuns) -> Check:
+    """Whether a value is at most the margin worse than the blessed one."""
+    name = f"{gate.of} (no regression)"
+    why = _why_missed(card, gate, now, runs)
+    if isinstance(why, _Undecided):
+        return Check(now.model, name, "undecided", why.text)
+    missed, text = why
+    if not missed and now.left_out:
+        return Check(now.model, name, "undecided", now.left_out)
+    return Check(now.model, name, "failed" if missed else "passed", text)
+
+
+class _Undecided(NamedTuple):
+    text: str
+
+
+def _why_missed(
+    card: Scorecard, gate: GateEntry, now: Now, runs: BlessedRuns
+) -> tuple[bool, str] | _Undecided:
+    rule = gate.no_regression
+    assert rule is not None  # only such gates come here
+    baseline = runs.baselines.get(rule.baseline)
+    if baseline is None:
+        return _Undecided(f"has no baseline yet: `callscore baseline set` writes {rule.baseline}")
+    blessed = _blessed(baseline, rule.against, now.model)
+    if isinstance(blessed, str):
+        return _Undecided(blessed)
+    if changed := changes_between(baseline.signature, card.signature):
+        parts = "; ".join(map(str, changed))
+        return _Undecided(f"cannot be compared with the baseline, which has another {parts}")
+    before = blessed.values.get(gate.of)
+    if before is None:
+        return _Undecided("has no value in the baseline")
+    if now.value is None:
+        return (True, f"is invalid ({now.blocked})") if now.blocked else _Undecided("has no value")
+    sign = -1.0 if is_better_low(card, gate.of) else 1.0
+    text = f"is {now.value:.4g}, was {before:.4g}, may lose {rule.margin:g}"
+    if sign * (before - now.value) > rule.margin + TOLERANCE:
+        return True, text
+    return _surely(gate, now.model, blessed, runs, text) if gate.sure else (False, text)
+
+
+def _surely(
+    gate: GateEntry, model: str, blessed: BlessedModel, runs: BlessedRuns, text: str
+) -> tuple[bool, str] | _Undecided:
+    """Whether the lower limit of the paired difference, one-sided 95 %, is above −margin."""
+    assert gate.no_regression is not None
+    current = runs.per_call().get(model)
+    pairs = paired_differences(blessed, current, gate.of) if current is not None else []
+    if len(pairs) < 2:
+        return _Undecided(f"has no calls in common with the baseline to be sure about {gate.of}")
+    low = lower_limit(pairs)
+    shown = (
+        f"{text}; on {len(pairs)} common calls it surely loses no more than {max(0.0, -low):.4g}"
+    )
+    return low < -gate.no_regression.margin - TOLERANCE, shown
+
+
+def paired_differences(before: BlessedModel, now: BlessedModel, of: str) -> list[float]:
+    """now − before on the calls that both have"""
+    if of not in before.per_call or of not in now.per_call:
+        return []
+    old = dict(zip(before.calls, before.per_call[of], strict=True))
+    new = dict(zip(now.calls, now.per_call[of], strict=True))
+    return [new[call] - old[call] for call in old if call in new]
+
+
+def lower_limit(differences: list[float]) -> float:
+    """The 5 % quantile of the BCa bootstrap of the mean        STATS §2, one-sided 95 %"""
+    raise NotImplementedError
+
+
+def _blessed(baseline: Baseline, against: str | None, model: str) -> BlessedModel | str:
+    """The model of a baseline that another one is held against, or why there is none."""
+    models = baseline.models
+    if against is not None:
+        return models.get(against, f"has no baseline: {against!r} is not among its models")
+    if model in models:
+        return models[model]
+    if len(models) == 1:
+        return next(iter(models.values()))
+    return "has no baseline of this name; say which one it is held against (`against`)"

@@ -1,0 +1,111 @@
+"""The frozen values of a comparison: two models on the same calls, row by row and case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from callscore.core.scorecard import Status
+
+ChangeKind = Literal["fixed", "broken", "new_blocker", "became_error", "no_longer_error"]
+"""`fixed` and `broken`: the score of the case is higher or lower, a blocked answer counting 0.
+`new_blocker`: it breaches a gate that it did not. `became_error`: there is no answer any more."""
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One of the two that are compared."""
+
+    label: str
+    """How it was named: a run, a file, a model."""
+    model: str
+    signature: str
+    final: float | None
+    """The official Final Score over all its calls; the row `final` is over the common ones."""
+    status: Status
+    calls: int = 0
+    """Calls it answered."""
+    cost_per_1000_calls: float | None = None
+
+
+class RowDifference(msgspec.Struct, frozen=True):
+    """One row of the scorecard on the calls that both answered: second minus first."""
+
+    key: str
+    """`final`, a task, a metric, `cost`."""
+    kind: Literal["final", "task", "part", "metric", "cost"]
+    label: str
+    unit: str
+    first: float | None
+    second: float | None
+    difference: float | None
+    better: bool | None
+    """Whether the second is better; null where they are equal or one has no value."""
+    weight: float
+    """What the row weighs in the Final Score."""
+    ci95: tuple[float, float] | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    """Corrected for all rows that are shown (Holm)."""
+    test: Literal["", "mcnemar", "sign flip", "exact sign flip"] = ""
+    calls: int = 0
+    discordant: int = 0
+    """Calls in which the two differ."""
+    detectable: float | None = None
+    """The smallest difference that so many calls show with a power of 80 %."""
+    calls_needed: int | None = None
+    """How many calls would show a difference of this size; null where there is none."""
+
+
+class CaseChange(msgspec.Struct, frozen=True):
+    """One case whose result has changed."""
+
+    case_id: str
+    task: str
+    kinds: Sequence[ChangeKind]
+    first: float | None
+    second: float | None
+    change: float
+    weighted: float
+    """The change times the weight of the task in the Final Score."""
+    new_gates: Sequence[str] = ()
+    """Gates that only the second breaches."""
+    gone_gates: Sequence[str] = ()
+    metrics: Mapping[str, tuple[float | None, float | None]] = {}
+    """Metrics whose values differ."""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Everything that a comparison says, as `--json` writes it."""
+
+    first: Side
+    second: Side
+    verdict: str
+    told_apart: bool | None
+    """Whether the Final Scores differ by more than chance; null where that cannot be said."""
+    calls: int
+    """Calls that both answered."""
+    only_first: int
+    only_second: int
+    rows: Sequence[RowDifference]
+    counts: Mapping[str, int]
+    """Cases by kind of change."""
+    cases: Sequence[CaseChange]
+    new_blockers: Sequence[str]
+    """Official blockers that only the second has."""
+    gone_blockers: Sequence[str]
+    not_comparable: Sequence[str] = ()
+    """What differs though it must not (C-126); only a forced comparison has any."""
+    notes: Sequence[str] = ()
+    """What is missing, and what a reader must know."""
+    seed: int = 0
+
+    def row(self, key: str) -> RowDifference:
+        """A row by its key: `final`, a task, a metric."""
+        return next(row for row in self.rows if row.key == key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as dicts, lists, texts and numbers: what `--json` writes."""
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return found

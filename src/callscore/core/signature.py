@@ -1,0 +1,57 @@
+"""Signatures: what must agree before two results may be compared (C-126)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+VERSION = "callscore"
+"""The part that may differ: a newer Callscore gives the same numbers."""
+
+WORDS = {
+    "suite": "suite",
+    "framework": "framework version",
+    "data": "data set",
+    "repeats": "repeats a case",
+    "settings": "settings",
+    "judge": "judge or its prompt",
+    "embedder": "embedder",
+    "weights": "weights",
+    "workload": "workload",
+}
+
+
+class SignatureChange(NamedTuple):
+    """One part of two signatures that differs."""
+
+    part: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        """`embedder: muse … and labse …`"""
+        name = WORDS.get(self.part, self.part)
+        return f"{name}: {self.first or 'not given'} and {self.second or 'not given'}"
+
+
+def parts_of(signature: str) -> dict[str, str]:
+    """A signature by its parts: `suite:calls|data:…` as `{"suite": "calls", "data": …}`."""
+    found: dict[str, str] = {}
+    last = ""
+    for piece in signature.split("|"):
+        name, colon, value = piece.partition(":")
+        if colon and name.isidentifier():
+            found[name], last = value, name
+        elif last:  # a value that holds the separator
+            found[last] += f"|{piece}"
+    return found
+
+
+def changes_between(first: str, second: str) -> Sequence[SignatureChange]:
+    """The parts in which two signatures differ, Callscore's own version left out        C-126"""
+    one, other = parts_of(first), parts_of(second)
+    return [
+        SignatureChange(part, one.get(part, ""), other.get(part, ""))
+        for part in dict.fromkeys([*one, *other])
+        if part != VERSION and one.get(part) != other.get(part)
+    ]

