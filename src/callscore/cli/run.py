@@ -61,6 +61,7 @@ FILE = click.Path(path_type=Path)
     help="Write every step of scenarios: JSON lines, or Markdown (.md).",
 )
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
@@ -85,6 +86,7 @@ def run(
     export: Path | None,
     trajectories: Path | None,
     all_rows: bool,
+    no_intervals: bool,
     junit: Path | None,
     store: Path | None,
     log: Path | None,
@@ -123,7 +125,10 @@ def run(
         trajectories=trajectories,
     )
     sending = not dry_run and rescore is None
-    with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
+    config = load_eval(eval_file, store)
+    if no_intervals:
+        config = config.without_intervals()
+    with closing(prepare(config, options, sending=sending)) as prepared:
         if dry_run:
             _show_estimate(prepared)
             return

@@ -83,6 +83,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
@@ -104,6 +105,7 @@ def score(
     settings: tuple[str, ...],
     allow_bad_cases: bool,
     all_rows: bool,
+    no_intervals: bool,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
@@ -136,6 +138,7 @@ def score(
         workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
+        intervals=not no_intervals,
     )
     targets = OutputPaths(
         results, records, save_verdicts, output.path_unless_stdout(json_file), open_items

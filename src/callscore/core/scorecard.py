@@ -41,6 +41,7 @@ class GateClaim(msgspec.Struct, frozen=True):
     """The limit that the rate keeps with 95 % confidence, in the unit of the row."""
     n: int
     """Independent items it rests on; calls, where none is in error."""
+    errors: int
     needed: int
     """How many would show it with as many errors."""
 

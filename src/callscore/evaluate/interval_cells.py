@@ -161,7 +161,7 @@ def _claim(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Gate
     share = gate.limit / scale
     found = claim(counts, 1 - share if is_floor else share)
     bound = 1 - found.upper if is_floor else found.upper
-    return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.needed)
+    return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.errors, found.needed)
 
 
 def _benchmarks(benchmarks: BenchmarkScore, evidence: Evidence) -> BenchmarkScore:
@@ -185,7 +185,7 @@ def _final(final: FinalScore, evidence: Evidence, calls: int) -> FinalScore:
         cell = _cell(_interval(evidence, ("final",), calls), calls)
     if final.zeroed_final is not None:
         zeroed = _limits(_interval(evidence, ("zeroed",), calls or calls_of(evidence)))
-        cell = {**cell, "zeroed_ci95": zeroed}
+        cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
     return msgspec.structs.replace(final, calls=calls, **cell)
 
 
