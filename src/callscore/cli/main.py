@@ -30,9 +30,11 @@ COMMANDS: Mapping[str, str] = {
     "runs": "List runs with status, coverage and cost.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
+    "verify": "Recompute every score of a dossier, offline, and say what differs.",
     "judge": "Try a judge, and hold it against people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "import": "Read transcripts, forms and data sets of other systems.",
+    "redact": "Replace personal data in files by stable placeholders.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
 CRASHED = 70

@@ -16,13 +16,13 @@ from callscore.core.scorecard import (
     Ranked,
     TaskScore,
 )
+from callscore.core.spec import MetricSpec
 from callscore.stats.bca import Bounds, bca_interval, rank_interval
 from callscore.stats.call_counts import calls_in, calls_with_value, rate_counts
 from callscore.stats.contributions import Contributions, ModelShape, Row
 from callscore.stats.rates import claim, equal_interval, rate_interval
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
-from callscore.suites.calls.spec import MetricSpec
 
 FEW_CALLS = 15
 """An interval from fewer calls is given, and marked."""

@@ -18,13 +18,14 @@ from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
-from callscore.providers.client_pool import Online
+from callscore.providers.client_pool import ClientPool
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
 from callscore.suites.orchestration.settings import Mode
+from callscore.suites.registry import noise_of
 
 if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioSet
@@ -215,7 +216,7 @@ def open_models(
     """
     if sending:
         _check_access(config, environment)
-    online = Online(environment, attempt_seconds=config.attempts.timeout_s)
+    online = ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))
@@ -253,7 +254,7 @@ def _offline(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 
-        return SimulatedProvider(spec.name, spec.model, spec.params)
+        return SimulatedProvider(spec.name, spec.model, spec.params, noise_of)
     if spec.provider == "baseline":
         from callscore.providers.baseline.provider import BaselineProvider
 
