@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.card_rows import rows_of
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -393,7 +394,7 @@ class Scorecard(msgspec.Struct, frozen=True):
         approximate, why; low and high are the 95 % interval. A task's own score has the metric
         `score`, as have `benchmarks` and `final`.
         """
-        return [row for model in self.models for row in _rows_of(model)]
+        return [row for model in self.models for row in rows_of(model)]
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows."""
@@ -406,44 +407,3 @@ _draw_html: list[Callable[[Scorecard], str]] = []
 def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
     """Let notebooks show cards so: what a card looks like is known upstairs."""
     _draw_html[:] = [draw]
-
-
-def _rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
-    for name, task in model.tasks.items():
-        of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
-        yield _row(model, name, "score", value=task.score, ci95=task.ci95, **of_task)
-        for part, sub in task.subscores.items():
-            own = {"value": sub.score, "ci95": sub.ci95, "n": sub.n, "status": sub.status}
-            yield _row(model, name, part, **own)
-        for slug, metric in task.metrics.items():
-            own = {key: getattr(metric, key) for key in _OF_A_METRIC}
-            yield _row(model, name, slug, **own)
-    bench = model.benchmarks
-    for slug, criterion in bench.criteria.items():
-        own = {key: getattr(criterion, key) for key in _OF_A_CRITERION}
-        yield _row(model, "benchmarks", slug, **own)
-    yield _row(
-        model, "benchmarks", "score", value=bench.score, ci95=bench.ci95, status=bench.status
-    )
-    final, cost = model.final, model.cost
-    yield _row(model, "final", "score", value=final.score, ci95=final.ci95, status=final.status)
-    of_cost = {"value": cost.per_1000_calls, "ci95": cost.ci95, "unit": cost.currency}
-    yield _row(model, "cost", "per_1000_calls", **of_cost)
-
-
-_OF_A_METRIC = ("value", "ci95", "unit", "rating", "meets_threshold", "n", "approximate", "why")
-_OF_A_CRITERION = ("value", "ci95", "unit", "n", "approximate", "why")
-_COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approximate", "why")
-
-
-def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
-    """A row with every column, so that all rows have the same"""
-    low, high = own.get("ci95") or (None, None)
-    return {
-        "model": model.model,
-        "task": task,
-        "metric": metric,
-        "low": low,
-        "high": high,
-        **{column: own.get(column) for column in _COLUMNS},
-    }
