@@ -17,12 +17,12 @@ import callscore as callscore_api
 from callscore.cli.main import COMMANDS, callscore
 from callscore.core.case import Case, Prompt, Reply, Turn
 from callscore.core.judging import JudgeRequest
-from callscore.evaluate.judging import dossier_of
+from callscore.evaluate.judging import judge_request_of
 from callscore.judges.document import prompt_of
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import sort_questions
 from callscore.judges.prompt import Composer
 from callscore.judges.rubric import shipped
-from callscore.judges.scripted import LiteralModel
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.spec import MetricSpec
@@ -218,8 +218,10 @@ def judge_requests_page() -> str:
         "says why.\n",
     ]
     for name, (case, answer) in EXAMPLES.items():
-        dossier = _dossier(case, answer)
-        (request,) = Composer(shipped()).requests(dossier, sort_questions(dossier, shipped()).asked)
+        judge_request = _dossier(case, answer)
+        (request,) = Composer(shipped()).requests(
+            judge_request, sort_questions(judge_request, shipped()).asked
+        )
         lines += [f"## {name}\n", *_messages(request.prompt)]
         if name == "QA":
             lines += ["An answer:\n", _answer(request.prompt)]
@@ -239,7 +241,7 @@ def _dossier(case: Case, answer: Mapping[str, Any]) -> JudgeRequest:
     task = catalog.tasks(spec.settings())[case.task]
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     asked = task.ask(reference, task.read(reference, reply))
-    return dossier_of(case, [question for question in asked if question.offered], reply)
+    return judge_request_of(case, [question for question in asked if question.offered], reply)
 
 
 def _messages(prompt: Prompt) -> list[str]:
@@ -269,10 +271,10 @@ API: Mapping[str, tuple[str, ...]] = {
         "Question",
         "Verdict",
         "JudgeRequest",
-        "Judged",
+        "JudgeResult",
         "Similarity",
         "ProviderRequest",
-        "Answered",
+        "ProviderResponse",
         "AttemptFailed",
     ),
     "Protocols for extensions": ("Task", "Provider", "Judge", "Embedder"),

@@ -16,7 +16,7 @@ import msgspec
 
 from callscore.core.case import Case, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.providers.simulated_errors import Rates, degraded
 
 LABEL = "simulated"
@@ -96,14 +96,14 @@ class SimulatedProvider:
             max_output_tokens=2 * len(body) // BYTES_A_TOKEN + 1,
         )
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """The degraded answer, after the stated time."""
         gold = _READ.decode(request.body)
         chance = random.Random(request.key)
         latency = gold.params.latency_ms
         if latency:
             await asyncio.sleep(latency / 1000 * chance.uniform(0.5, 1.5))
-        return Answered(_reply(gold, chance, request.input_tokens))
+        return ProviderResponse(_reply(gold, chance, request.input_tokens))
 
     async def close(self) -> None:
         """There is nothing to give back."""
