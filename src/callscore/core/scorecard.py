@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.card_rows import rows_of
+from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -27,24 +28,6 @@ class CaseResult(msgspec.Struct, frozen=True, gc=False):
     reasons: Sequence[str] = ()
     flags: Sequence[str] = ()
     metrics: Mapping[str, float | None] = {}
-
-
-Interval = tuple[float, float]
-"""The limits of a 95 % interval: about future calls, of which those scored are a sample."""
-
-
-class GateClaim(msgspec.Struct, frozen=True):
-    """Whether the data show that a rate keeps its gate, one-sided at 95 % (STATS §2)."""
-
-    holds: bool
-    limit: float
-    bound: float
-    """The limit that the rate keeps with 95 % confidence, in the unit of the row."""
-    n: int
-    """Independent items it rests on; calls, where none is in error."""
-    errors: int
-    needed: int
-    """How many would show it with as many errors."""
 
 
 class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -338,19 +321,6 @@ class Judging(msgspec.Struct, frozen=True):
     """What the judge noticed, with the number of answers (`injection_suspected`)."""
     answered_by: Sequence[str] = ()
     """Under which other names than those asked for the judges answered (R-26)."""
-
-
-class IntervalMethod(msgspec.Struct, frozen=True):
-    """How the intervals of a card were made (STATS §1, §2)."""
-
-    level: float
-    about: str
-    """`future calls`: those scored are taken as a sample of them."""
-    calls: int
-    units: int
-    """What was resampled: the calls, or random groups of them where there are fewer units."""
-    resamples: int
-    seed: int
 
 
 SKIPPED = "skipped: "
