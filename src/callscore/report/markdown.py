@@ -158,7 +158,7 @@ def _order(entry: Ranked) -> tuple[bool, float, str]:
 
 def _model_line(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> list[str]:
     final = model.final
-    scored = final.status
+    scored: str = final.status
     if final.score is not None:
         scored = f"**{show(final.score)}** {show_interval(interval_of(final))}".strip()
     return [
