@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from callscore.core.case import Case, Prompt
 from callscore.core.prompt_template import PromptTemplate
 from callscore.core.provider import (
-    Answered,
     AttemptFailed,
     CaseProvider,
     Provider,
     ProviderRequest,
+    ProviderResponse,
 )
 
 
@@ -35,7 +35,7 @@ class PromptedProvider:
             return self._provider.request_for(case, written, repeat)
         return self._provider.request(written, repeat)
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once."""
         return await self._provider.attempt(request)
 
