@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from callscore.app import score
     from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
-    from callscore.core.judging import Judged, JudgeRequest, Question, Similarity, Verdict
+    from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
     from callscore.core.measure import Measure
     from callscore.core.noise import Noise
     from callscore.core.ports import Embedder, Judge
-    from callscore.core.provider import Answered, AttemptFailed, Provider, ProviderRequest
+    from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
     from callscore.core.rating import Band, Rating
     from callscore.core.reply_json import read_object
     from callscore.core.run import ModelSpec
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from callscore.scorecard.suite import SpecSuite
 
 __all__ = [
-    "Answered",
     "AttemptFailed",
     "Band",
     "CallscoreError",
@@ -48,7 +47,7 @@ __all__ = [
     "Failed",
     "Judge",
     "JudgeRequest",
-    "Judged",
+    "JudgeResult",
     "Malformed",
     "Measure",
     "Measured",
@@ -60,6 +59,7 @@ __all__ = [
     "Prompt",
     "Provider",
     "ProviderRequest",
+    "ProviderResponse",
     "Question",
     "Rating",
     "Reply",
@@ -82,11 +82,11 @@ _MODULES = {
     "app": ("score",),
     "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
-    "core.judging": ("JudgeRequest", "Judged", "Question", "Similarity", "Verdict"),
+    "core.judging": ("JudgeRequest", "JudgeResult", "Question", "Similarity", "Verdict"),
     "core.measure": ("Measure",),
     "core.noise": ("Noise",),
     "core.ports": ("Embedder", "Judge"),
-    "core.provider": ("Answered", "AttemptFailed", "Provider", "ProviderRequest"),
+    "core.provider": ("AttemptFailed", "Provider", "ProviderRequest", "ProviderResponse"),
     "core.rating": ("Band", "Rating"),
     "core.reply_json": ("read_object",),
     "core.run": ("ModelSpec",),

@@ -72,6 +72,11 @@ class EvalConfig(msgspec.Struct, frozen=True):
         named = () if prompts is None else (prompts,)
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
+    def without_intervals(self) -> EvalConfig:
+        """The same, scored without intervals."""
+        scoring = msgspec.structs.replace(self.scoring, intervals=False)
+        return msgspec.structs.replace(self, scoring=scoring)
+
 
 def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
     """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
@@ -114,6 +119,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         embedder=embedder_of(document, "embedder", file.embedder, judge),
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
+        intervals=file.intervals,
         elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
