@@ -20,7 +20,8 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
 
     Exits with 0 where every case can be scored, with 2 where one cannot or there is none. Warns
     where a model would be asked something else than is scored, or a reference contradicts itself,
-    and says what an answer that reads nothing would score.
+    and says what the data set is like: languages, lengths, labels, doubles, questions with one
+    answer only, how small a difference it can show, what an answer that reads nothing would score.
     """
     from callscore.app import check_cases
     from callscore.cli.broken_pipe import ignore_broken_pipe
@@ -38,8 +39,8 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
     say(f"{total} can be scored: {counts}")
-    for note in report.notes:
-        say(note)
+    for line in (*report.statistics, *report.notes):
+        say(line)
 
 
 def _print(lines: Sequence[str], most: int) -> None:
