@@ -16,9 +16,9 @@ from callscore.cli.trust import trust_option
 if TYPE_CHECKING:
     from callscore.config.config import EvalConfig
     from callscore.core.run import Event
+    from callscore.core.scenarios import Mode
     from callscore.runner.prepare import Prepared, RunOptions
     from callscore.runner.run import RunResult
-    from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
 
@@ -254,8 +254,8 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
     """One file a model and language, where the file of the run is not just that."""
     if not ran.orchestration:
         return
-    from callscore.app_orchestration import result_files
     from callscore.cli.orchestration import write
+    from callscore.runner.document import result_files
 
     parts = result_files(joint, [score.document for score in ran.orchestration.values()])
     if len(parts) > 1 or ran.card is not None:

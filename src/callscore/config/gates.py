@@ -11,9 +11,10 @@ from callscore.config.regression import NO_BASELINE, BlessedRuns, Now, regressio
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
+from callscore.core.scenarios import Headline
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
 from callscore.suites.calls import spec
-from callscore.suites.orchestration.headline import HEADLINES, Headline
+from callscore.suites.scenarios import scenario_suite
 
 FINAL = "final"
 COST = "cost"
@@ -25,12 +26,12 @@ BLOCKERS = "blockers"
 def known_gates() -> tuple[str, ...]:
     """Everything that a gate may be put on."""
     found = spec.load()
-    return (FINAL, COST, BLOCKERS, *found.tasks, *found.metrics, *HEADLINES)
+    return (FINAL, COST, BLOCKERS, *found.tasks, *found.metrics, *scenario_suite().headlines)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
     """Whether a gate is put on a score of scenarios, not of calls."""
-    return gate.of in HEADLINES
+    return gate.of in scenario_suite().headlines
 
 
 def entry_problem(gate: GateEntry) -> str:
