@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from calls_suite import template
 from callscore.app import score_files
 from callscore.core.scorecard import Scorecard
 from callscore.demo import sample_calls
@@ -21,7 +22,6 @@ from callscore.evaluate.scenarios import score_outputs
 from callscore.report.json import scorecard_json
 from callscore.report.layout import columns_of
 from callscore.report.terminal import scorecard_lines
-from callscore.suites.calls.template import template
 
 HERE = Path(__file__).parent
 

@@ -161,7 +161,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     from callscore.report.safe_text import escaped, plain
     from callscore.store.files import atomic_write, check_targets
     from callscore.store.orchestration_files import SCENARIO_FILES
-    from callscore.suites.scenarios import scenario_suite
+    from callscore.suites.registry import scenario_suite
 
     check_targets((json_file,), ())
     report = scenario_suite().check(folders, cards, SCENARIO_FILES)

@@ -13,7 +13,6 @@ import msgspec
 
 from callscore.config.file import (
     SAMPLE,
-    TASKS,
     AttemptsEntry,
     DataEntry,
     EvalFile,
@@ -34,10 +33,11 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import ScenarioData, ScenarioSettings
+from callscore.core.spec import MOST_RUNS
+from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
-from callscore.suites.calls.spec import MOST_RUNS
-from callscore.suites.scenarios import scenario_suite
+from callscore.suites import registry
 
 
 class EvalConfig(msgspec.Struct, frozen=True):
@@ -106,11 +106,12 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         weights=file.weights,
         workload=file.workload,
         tasks=tuple(file.tasks),
+        metrics=tuple(file.metrics),
         judge=(judge := judge_of(document, "judge", file.judge)),
         embedder=embedder_of(document, "embedder", file.embedder, judge),
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
-        elsewhere=(scenario_suite().verdict_metric,) if data.orchestration is not None else (),
+        elsewhere=() if data.orchestration is None else (registry.scenario_suite().verdict_metric,),
     )
     _check_scoring(document, scoring)
     repeats = _repeats(file, scoring, settings)
@@ -147,9 +148,10 @@ def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
 
 def _check_values(document: Document, file: EvalFile) -> None:
     for number, task in enumerate(file.tasks):
-        if task not in TASKS:
-            near = difflib.get_close_matches(task, TASKS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(TASKS)}"
+        if registry.suite_of(task) is None or task == SCENARIO:
+            names = registry.task_names()
+            near = difflib.get_close_matches(task, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
             raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
     for number, gate in enumerate(file.gates):
         _check_gate(document, f"gates[{number}]", gate, file)
@@ -203,7 +205,7 @@ def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) 
     if file.repeats is not None:
         return file.repeats
     if scenarios.is_public:
-        return scenario_suite().public_protocol.repeats
+        return registry.scenario_suite().public_protocol.repeats
     is_measured = scoring.benchmarks and bool(scoring.cases)
     return scoring.checked_settings().consistency_runs if is_measured else 1
 

@@ -13,8 +13,7 @@ from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
 from callscore.core.scenarios import Headline
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
-from callscore.suites.calls import spec
-from callscore.suites.scenarios import scenario_suite
+from callscore.suites import registry
 
 FINAL = "final"
 COST = "cost"
@@ -25,13 +24,15 @@ BLOCKERS = "blockers"
 
 def known_gates() -> tuple[str, ...]:
     """Everything that a gate may be put on."""
-    found = spec.load()
-    return (FINAL, COST, BLOCKERS, *found.tasks, *found.metrics, *scenario_suite().headlines)
+    specs = [suite.spec for suite in registry.all_suites()]
+    tasks = [task for spec in specs for task in spec.tasks]
+    metrics = [slug for spec in specs for slug in spec.metrics]
+    return (FINAL, COST, BLOCKERS, *tasks, *metrics, *registry.scenario_suite().headlines)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
     """Whether a gate is put on a score of scenarios, not of calls."""
-    return gate.of in scenario_suite().headlines
+    return gate.of in registry.scenario_suite().headlines
 
 
 def entry_problem(gate: GateEntry) -> str:

@@ -12,7 +12,7 @@ from callscore.config.file import OFFLINE, ScenarioEntry
 from callscore.core.run import ModelSpec
 from callscore.core.scenarios import History, Mode, ProtocolName, ScenarioData, ScenarioSettings
 from callscore.store.strict_yaml import Document
-from callscore.suites.scenarios import scenario_suite
+from callscore.suites.registry import scenario_suite
 
 PART = "data.orchestration"
 _WITHOUT_TEMPERATURE = "gpt-5"

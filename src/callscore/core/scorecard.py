@@ -301,6 +301,10 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+    suite: str = ""
+    """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
+    title: str = ""
+    """What heads a report: `Call Intelligence`."""
 
     @property
     def skipped_cases(self) -> int:

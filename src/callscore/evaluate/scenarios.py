@@ -26,7 +26,7 @@ from callscore.evaluate.worklist import open_items
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
-from callscore.suites.scenarios import scenario_suite
+from callscore.suites.registry import scenario_suite
 
 if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
@@ -160,11 +160,11 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
 
     from callscore.config.choices import default_embedder
     from callscore.config.score import ScoreConfig
-    from callscore.evaluate.judge_setup import opened_examiner
+    from callscore.evaluate.judge_setup import open_judge_runner
 
     config = ScoreConfig(
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
-    with opened_examiner(config) as examiner:
+    with open_judge_runner(config) as examiner:
         assert examiner is not None  # somebody judges
         return asyncio.run(judge_attempts(attempts, examiner))

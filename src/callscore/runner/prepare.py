@@ -18,12 +18,13 @@ from callscore.core.run import ModelSpec, Price
 from callscore.core.scenarios import Mode, ScenarioCases, Survey
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
-from callscore.providers.client_pool import Online
+from callscore.providers.client_pool import ClientPool
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
+from callscore.suites.registry import noise_of, scenario_suite
 
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
@@ -199,7 +200,6 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
 def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
     """The scenarios of the run; their suite is imported only where there are some."""
     from callscore.store.orchestration_files import SCENARIO_FILES
-    from callscore.suites.scenarios import scenario_suite
 
     settings = config.scenario_settings
     return scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)
@@ -214,7 +214,7 @@ def open_models(
     """
     if sending:
         _check_access(config, environment)
-    online = Online(environment, attempt_seconds=config.attempts.timeout_s)
+    online = ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))
@@ -252,7 +252,7 @@ def _offline(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 
-        return SimulatedProvider(spec.name, spec.model, spec.params)
+        return SimulatedProvider(spec.name, spec.model, spec.params, noise_of)
     if spec.provider == "baseline":
         from callscore.providers.baseline.provider import BaselineProvider
 

@@ -10,7 +10,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
 from callscore.store.orchestration_files import OUTPUT_SUFFIX, read_whole
-from callscore.suites.scenarios import scenario_suite
+from callscore.suites.registry import scenario_suite
 
 MOST_KEPT = 4
 """Decoded files kept: the steps of a scenario are asked for one after the other."""

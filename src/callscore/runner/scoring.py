@@ -17,7 +17,7 @@ from callscore.core.scorecard import Scorecard
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
 from callscore.evaluate.judge_client import JudgeCalls
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringPass
@@ -53,7 +53,7 @@ class RunScoring:
         self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
-        self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
+        self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
         self._defer_embedder()
         if files is not None:
             config.scoring.check()

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, Message, Prompt, Turn
+from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.gold import gold_of
 from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
@@ -25,8 +26,6 @@ from callscore.suites.orchestration.scenario.values import (
 )
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
-SCENARIO = "scenario"
-"""The task of a step."""
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 
 
