@@ -53,6 +53,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     judge: str | os.PathLike[str] | Judge | tuple[ModelSpec, ...] = "none",
     embedder: str | os.PathLike[str] | Embedder | ModelSpec | None = None,
     benchmarks: bool = False,
+    intervals: bool = True,
     store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
@@ -81,6 +82,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         embedder: Who compares sentences: a name, a YAML file, or an Embedder; by default `auto`
             where there is a judge, else `none`.
         benchmarks: Run the eleven optional benchmarks, too.
+        intervals: Give every number its 95 % interval.
         store: Keep the answers of judging models here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
         weights: Own task weights.
@@ -102,6 +104,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         judge=who,
         embedder=_embedder(embedder, who),
         benchmarks=benchmarks,
+        intervals=intervals,
         store=as_path(store) or DEFAULT_STORE,
         settings=settings or {},
         weights=weights or {},

@@ -69,6 +69,11 @@ class EvalConfig(msgspec.Struct, frozen=True):
         named = () if prompts is None else (prompts,)
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
+    def without_intervals(self) -> EvalConfig:
+        """The same, scored without intervals."""
+        scoring = msgspec.structs.replace(self.scoring, intervals=False)
+        return msgspec.structs.replace(self, scoring=scoring)
+
 
 def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
     """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
@@ -111,6 +116,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         embedder=embedder_of(document, "embedder", file.embedder, judge),
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
+        intervals=file.intervals,
         elsewhere=() if data.orchestration is None else (registry.scenario_suite().verdict_metric,),
     )
     _check_scoring(document, scoring)
