@@ -19,7 +19,9 @@ from callscore.core.version import __version__
 
 if TYPE_CHECKING:
     from callscore.app import score
+    from callscore.comparison.compare import compare
     from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
+    from callscore.core.comparison import Comparison
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
     from callscore.core.judging import Judged, JudgeRequest, Question, Similarity, Verdict
     from callscore.core.measure import Measure
@@ -35,6 +37,7 @@ __all__ = [
     "AttemptFailed",
     "CallscoreError",
     "Case",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Embedder",
@@ -59,13 +62,16 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "compare",
     "run",
     "score",
 ]
 
 _MODULES = {
     "app": ("score",),
+    "comparison.compare": ("compare",),
     "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
+    "core.comparison": ("Comparison",),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
     "core.judging": ("JudgeRequest", "Judged", "Question", "Similarity", "Verdict"),
     "core.measure": ("Measure",),

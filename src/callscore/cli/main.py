@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline: the quickest look.",
     "run": "Ask models, keep every answer, print the scores.",
     "runs": "List runs with status, coverage and cost.",
+    "compare": "Compare two models call by call: what changed, and whether it is chance.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
     "judge": "Try a judge, and hold it against people.",

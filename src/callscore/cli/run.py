@@ -266,9 +266,9 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
 def _decide(prepared: Prepared, ran: RunResult, require_complete: bool, junit: Path | None) -> None:
     from callscore.cli import output
     from callscore.cli.checks import publish_checks
+    from callscore.comparison.run_gates import run_checks
     from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
-    from callscore.runner.gates import run_checks
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; the causes stand above")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,13 +15,14 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
+from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamedEmotions
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
 from callscore.export.provenance import provenance_of_run, provenance_of_scoring
 from callscore.report.source import CaseView, ReportSource
 from callscore.runner.prepare import RunOptions, prepare
-from callscore.runner.run import rescore
+from callscore.runner.run import RunResult, rescore
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
@@ -109,33 +110,54 @@ def scored_source(
 @contextmanager
 def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
     """A stored run, scored again from its stored answers; nothing is sent."""
+    with Spool(CaseView) as cases:
+        found = rescore_stored(run_id, store, eval_file, RunOptions(on_case=cases.add))
+        scoring, record = found.config.scoring, found.record
+        yield ReportSource(
+            found.card,
+            template_of(found.card),
+            f"{record.header.name} · {title_of(found.card)}",
+            cases,
+            found.caveats,
+            provenance_of_run(scoring, record, found.config.path, found.models),
+            {name: score.document for name, score in found.ran.orchestration.items()},
+            prompts_of(scoring),
+        )
+
+
+class Rescored(NamedTuple):
+    """A stored run, scored again."""
+
+    record: RunRecord
+    config: EvalConfig
+    models: Sequence[ModelSpec]
+    ran: RunResult
+    card: Scorecard
+    caveats: Sequence[str]
+    """What a reader must know: that the eval file has changed."""
+
+
+def rescore_stored(
+    run_id: int, store: Path, eval_file: Path | None, options: RunOptions
+) -> Rescored:
+    """Score a stored run again from its stored answers, with the sinks of the options."""
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
     fingerprint, _, limit = record.header.config_hash.partition("/")
-    changed = "" if fingerprint == config.fingerprint else _CHANGED.format(config.path)
-    with Spool(CaseView) as cases:
-        options = RunOptions(limit=int(limit) if limit.isdecimal() else None, on_case=cases.add)
-        with closing(prepare(config, options, sending=False)) as prepared:
-            ran = rescore(prepared, run_id)
-            models = [model.spec for model in prepared.models]
-        if ran.summary.status == "interrupted":
-            raise KeyboardInterrupt
-        if ran.card is None:
-            raise UsageError(
-                f"run {run_id}: holds scenarios only; expected a run with cases (its results in "
-                "document 001 come from `callscore run --rescore`)"
-            )
-        scoring = prepared.config.scoring
-        yield ReportSource(
-            ran.card,
-            template_of(ran.card),
-            f"{record.header.name} · {title_of(ran.card)}",
-            cases,
-            [changed] if changed else [],
-            provenance_of_run(scoring, record, config.path, models),
-            {name: score.document for name, score in ran.orchestration.items()},
-            prompts_of(scoring),
+    caveats = [] if fingerprint == config.fingerprint else [_CHANGED.format(config.path)]
+    if limit.isdecimal():
+        options = msgspec.structs.replace(options, limit=int(limit))
+    with closing(prepare(config, options, sending=False)) as prepared:
+        ran = rescore(prepared, run_id)
+        models = [model.spec for model in prepared.models]
+    if ran.summary.status == "interrupted":
+        raise KeyboardInterrupt
+    if ran.card is None:
+        raise UsageError(
+            f"run {run_id}: holds scenarios only; expected a run with cases (its results in "
+            "document 001 come from `callscore run --rescore`)"
         )
+    return Rescored(record, prepared.config, models, ran, ran.card, caveats)
 
 
 _CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
