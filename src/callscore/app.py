@@ -26,7 +26,7 @@ from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore
 from callscore.report.safe_text import escaped
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
-from callscore.store.records import near_misses, read_case_id
+from callscore.store.input_records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
 from callscore.suites import catalog

@@ -13,7 +13,7 @@ import callscore
 import commands
 from callscore.app_orchestration import read_cards
 from callscore.config.scenarios import ScenarioData
-from callscore.runner.scenarios import ScenarioSet
+from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
 
@@ -397,7 +397,7 @@ def _data_hash(signature: str) -> str:
 
 @pytest.mark.parametrize("mode", ["standard", "compat"])
 def test_c_134_run_and_score_hash_the_same_scenarios_alike(mode: str) -> None:
-    asked = ScenarioSet(ScenarioData(SAMPLES / "scenarios" / "EN", CARDS)).digest()
+    asked = _survey_hash(SAMPLES / "scenarios" / "EN", CARDS)
     scored = result(LARGE, "--cards", CARDS, "--mode", mode)["x_extension"]["signature"]
     assert _data_hash(scored) == asked
 
@@ -405,10 +405,14 @@ def test_c_134_run_and_score_hash_the_same_scenarios_alike(mode: str) -> None:
 @needs_fixtures
 def test_c_134_the_public_data_has_one_hash_whoever_holds_it() -> None:
     data = SCENARIOS / "EN"
-    asked = ScenarioSet(ScenarioData(data, data / "multiagent_cards")).digest()
+    asked = _survey_hash(data, data / "multiagent_cards")
     outputs = PARITY / "perfect_label" / "outputs" / "EN"
     scored = result(outputs, "--cards", data / "multiagent_cards", "--mode", "compat")
     assert _data_hash(scored["x_extension"]["signature"]) == asked
+
+
+def _survey_hash(scenarios: Path, cards: Path) -> str:
+    return ScenarioSubjects([ScenarioSet(ScenarioData(scenarios, cards))]).survey().digest
 
 
 def test_c_132_cards_are_hashed_by_content(tmp_path: Path) -> None:

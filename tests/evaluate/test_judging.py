@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import closing
 from functools import reduce
@@ -10,20 +9,15 @@ from itertools import permutations
 from operator import add
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from builders import qa_case, question
 from callscore.config.score import ScoreConfig
-from callscore.core.case import Case, Failed
+from callscore.core.case import Failed
 from callscore.core.judging import Judged, Question
-from callscore.embeddings.lexical import Lexical
 from callscore.evaluate.judging import JudgeRunner, Spent
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.judges.scripted import ScriptedJudge
-
-COMPARED = Question("translation.meaning_accuracy", "s1", "one text", "the same text")
-WORDED = Question("qa.evidence_backed_reasoning", "Q1", "a reason", offered=("vague",))
 
 
 def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> None:
@@ -77,20 +71,3 @@ def test_what_a_judge_took_counts_though_nothing_came_of_it() -> None:
     spent.add(Failed("judge", "N/A", 0.5, requests=2, input_tokens=20, output_tokens=10), 1)
     assert (spent.requests, spent.input_tokens, spent.output_tokens) == (3, 30, 15)
     assert (spent.cost_usd, spent.failed) == (0.75, 1)
-
-
-def test_sentences_are_compared_here_only_when_nobody_waits_for_an_answer() -> None:
-    async def examined() -> list[bool]:
-        judge, quiet = ScriptedJudge(lambda question: "vague"), asyncio.Event()
-        examiner = JudgeRunner(judge, Lexical())
-        examiner.until_quiet = quiet.wait
-        case = msgspec.convert(qa_case([question()]), type=Case)
-        worded = asyncio.create_task(examiner.examine(case, [WORDED]))
-        compared = asyncio.create_task(examiner.examine(case, [COMPARED]))
-        await asyncio.sleep(0.01)
-        before = [worded.done(), compared.done()]
-        quiet.set()
-        await compared
-        return before
-
-    assert asyncio.run(examined()) == [True, False]

@@ -18,33 +18,6 @@ from callscore.export.sources import Wanted, card_source, open_source, scored_so
 from callscore.report.json import scorecard_json
 from callscore.report.source import CaseView
 from callscore.store.spool import Spool
-from commands import run
-
-EVAL = """
-name: tiny
-data: cases.jsonl
-models:
-  - name: careful
-    provider: simulated
-    params: {seed: 7, wrong_scores: 0.3}
-    price: {input: 3, output: 15}
-  - {name: rules, provider: baseline}
-judge: offline
-embedder: none
-"""
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an eval file, its data, and one finished run."""
-    folder = tmp_path_factory.mktemp("project")
-    with sample_calls() as config:
-        lines = config.cases[0].read_bytes().splitlines(keepends=True)
-        (folder / "cases.jsonl").write_bytes(b"".join(lines[:4]))
-    (folder / "eval.yaml").write_text(EVAL, encoding="utf-8")
-    done = run("run", folder / "eval.yaml", "--json", folder / "card.json")
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 def store(project: Path) -> Path:

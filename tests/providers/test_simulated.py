@@ -19,7 +19,7 @@ from callscore.core.errors import ConfigError
 from callscore.core.provider import Answered, CaseProvider, ProviderRequest
 from callscore.providers.simulated import SimulatedProvider
 from callscore.store.files import lines_of
-from callscore.store.records import read_case
+from callscore.store.input_records import read_case
 
 CASES = Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl"))
 PROMPT = Prompt(())

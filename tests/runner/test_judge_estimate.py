@@ -12,14 +12,14 @@ import pytest
 
 import callscore
 from builders import Json, output, qa_case, question, score, text_case, text_outcome
-from callscore.core.case import Case, Prompt, Reply
+from callscore.core.case import Case, Reply
 from callscore.core.judging import Judged
 from callscore.core.run import ModelSpec
 from callscore.evaluate.judging import dossier_of
 from callscore.judges.llm import LLMJudge
 from callscore.judges.scripted import LiteralModel
+from callscore.runner.cases import Asked
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
-from callscore.runner.prompts import Asked
 from callscore.suites.calls import catalog
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
@@ -77,14 +77,6 @@ def test_a_form_of_many_questions_is_no_fault_of_the_model(tmp_path: Path) -> No
     assert model.requests == 3
 
 
-class _OneSubject:
-    def __init__(self, case: Case, prompt: Prompt) -> None:
-        self._asked = Asked(case, prompt)
-
-    def stream(self) -> list[Asked]:
-        return [self._asked]
-
-
 def asked_about(case: Case, answer: object) -> Counting:
     """Everything that a judge is asked about an answer, and about its case."""
     task = catalog.tasks(settings())[case.task]
@@ -113,7 +105,7 @@ def test_no_sample_answer_costs_more_than_the_worst_case(line: int) -> None:
     prompt = catalog.tasks(settings())[case.task].prompt(case)
     answers = JudgedAnswers(1, len(json.dumps(answer)) // 4, benchmarks=True)
     judge = ModelSpec("j", "openai", "j")
-    (estimate,) = estimate_judging([judge], answers, _OneSubject(case, prompt))  # type: ignore[arg-type]
+    (estimate,) = estimate_judging([judge], answers, [Asked(case, prompt)])
     model = asked_about(case, answer)
     assert model.requests <= estimate.calls / 2
     assert model.bytes / 4 <= estimate.input_tokens / 2
@@ -131,7 +123,7 @@ def test_every_judge_of_a_panel_is_counted() -> None:
     case = msgspec.convert(text_case(), Case)
     prompt = catalog.tasks(settings())[case.task].prompt(case)
     specs = [ModelSpec(name, "openai", name) for name in ("one", "two")]
-    found = estimate_judging(specs, JudgedAnswers(3, 100, False), _OneSubject(case, prompt))  # type: ignore[arg-type]
+    found = estimate_judging(specs, JudgedAnswers(3, 100, False), [Asked(case, prompt)])
     assert [estimate.model for estimate in found] == [
         "one (judge, at most)",
         "two (judge, at most)",
@@ -143,5 +135,5 @@ def test_the_frameworks_judge_is_asked_once_a_metric() -> None:
     case = msgspec.convert(text_case(), Case)
     prompt = catalog.tasks(settings())[case.task].prompt(case)
     spec = ModelSpec("one", "openai", "one", style="document")
-    (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), _OneSubject(case, prompt))  # type: ignore[arg-type]
+    (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), [Asked(case, prompt)])
     assert found.calls == 2 * 4

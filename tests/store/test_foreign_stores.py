@@ -16,8 +16,9 @@ import pytest
 
 from callscore.config.config import load_eval
 from callscore.core.errors import StoreError
+from callscore.runner.estimate import dry_run
 from callscore.runner.prepare import RunOptions, prepare
-from callscore.runner.run import dry_run, rescore
+from callscore.runner.run import rescore
 from callscore.store.journal import Journal
 from callscore.store.reply_codec import checksum
 from commands import run

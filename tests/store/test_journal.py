@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from callscore.core.case import Failed, Reply, ToolCall
 from callscore.core.errors import StoreError, UsageError
 from callscore.store.journal import Journal, OpenRun, ReplyCache
-from callscore.store.key_index import KnownKeys
+from callscore.store.key_index import KeyIndex
 from callscore.store.reply_codec import from_bytes, to_bytes
 from run_cases import HEADER, item_for, stored_for, work_for
 
@@ -365,14 +365,14 @@ def test_keys_are_known_until_there_are_too_many_or_others_write(journal: Journa
     run = journal.open_run(HEADER)
     keep(run, 1)
     with closing(sqlite3.connect(journal.path)) as connection:
-        keys = KnownKeys(connection)
+        keys = KeyIndex(connection)
     run.end("complete")
     known, unknown = work_for(1).request.key, work_for(2).request.key
     assert (keys.lacks(known), keys.lacks(unknown)) == (False, True)
-    keys.heed(1, 2)
+    keys.update(1, 2)
     assert keys.lacks(unknown)
     keys.add(unknown)
     assert not keys.lacks(unknown)
     assert keys.lacks(work_for(3).request.key)
-    keys.heed(3, 4)
+    keys.update(3, 4)
     assert not keys.lacks(work_for(3).request.key), "somebody else has written"

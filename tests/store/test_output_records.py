@@ -9,7 +9,7 @@ import pytest
 from callscore.core.case import Malformed, Reply
 from callscore.core.errors import DataError
 from callscore.store.files import Line
-from callscore.store.records import read_output, reply_of, run_of
+from callscore.store.input_records import read_output, reply_of, run_of
 from callscore.suites.calls.parse import read_object
 
 LONG = "x" * 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import io
+import keyword
 import os
 import signal
 import sys
@@ -30,8 +31,10 @@ COMMANDS: Mapping[str, str] = {
     "compare": "Compare two models call by call: what changed, and whether it is chance.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
+    "verify": "Recompute every score of a dossier, offline, and say what differs.",
     "judge": "Try a judge, and hold it against people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
+    "import": "Read transcripts, forms and data sets of other systems.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
 CRASHED = 70
@@ -48,8 +51,9 @@ class LazyGroup(click.Group):
         """Import the module of this name; its command has the same name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"callscore.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        module = importlib.import_module(f"callscore.cli.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def invoke(self, ctx: click.Context) -> object:

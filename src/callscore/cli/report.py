@@ -26,6 +26,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--without-text", is_flag=True, help="Leave out what was said, answered and quoted.")
 @click.option("--short", is_flag=True, help="The short form, where a format has one.")
 @click.option("--max-mb", type=click.FloatRange(min=0.1), help="Keep a page below this size.")
+@click.option("--sign", type=FILE, help="Sign a dossier with this private key (PEM).")
 @click.option("--set", "other", multiple=True, help="An option of the format, as name=value.")
 def report(
     target: str,
@@ -37,6 +38,7 @@ def report(
     without_text: bool,
     short: bool,
     max_mb: float | None,
+    sign: Path | None,
     other: tuple[str, ...],
 ) -> None:
     """Write a report of a stored run or a scorecard.
@@ -65,6 +67,10 @@ def report(
     options = ReportOptions(without_text=without_text, short=short, other=pairs("--set", other))
     if max_mb is not None:
         options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
+    if sign is not None:
+        from callscore.export.signing import signer
+
+        options = msgspec.structs.replace(options, sign=signer(sign))
     with open_source(wanted) as source:
         for note in source.absent:
             say(f"note: {note}", err=True)

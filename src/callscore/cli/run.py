@@ -14,8 +14,11 @@ from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from callscore.config.config import EvalConfig
     from callscore.core.run import Event
+    from callscore.evaluate.scoring_pass import Tallied
     from callscore.runner.prepare import Prepared, RunOptions
     from callscore.runner.run import RunResult
     from callscore.suites.orchestration.settings import Mode
@@ -106,6 +109,7 @@ def run(
     from callscore.config.config import load_eval
     from callscore.runner.prepare import RunOptions, prepare
 
+    tallies: list[Tallied] = []
     options = RunOptions(
         resume=resume,
         limit=limit,
@@ -121,6 +125,7 @@ def run(
         mode=mode,
         export=export,
         trajectories=trajectories,
+        on_tallied=tallies.append,
     )
     sending = not dry_run and rescore is None
     with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
@@ -137,7 +142,9 @@ def run(
             raise KeyboardInterrupt
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
-        _decide(prepared, ran, require_complete, junit)
+        _check_gates(prepared, ran, tallies, junit)
+        if require_complete:
+            _require_complete(ran)
 
 
 def _checked_budget(budget: float | None) -> float | None:
@@ -153,12 +160,12 @@ def _confirmed(prepared: Prepared) -> Prepared:
         return prepared
     import msgspec
 
-    from callscore.runner.run import changes, told_of
+    from callscore.runner.changes import changes, describe_change
 
     changed = changes(prepared)
     if changed is None:
         return prepared
-    say(f"{told_of(changed)}.", err=True)
+    say(f"{describe_change(changed)}.", err=True)
     click.confirm("Begin a new run?", abort=True, err=True)
     accepting = msgspec.structs.replace(options, accept_changed=True)
     return msgspec.structs.replace(prepared, options=accepting)
@@ -209,7 +216,7 @@ def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | Non
 
 def _show_estimate(prepared: Prepared) -> None:
     from callscore.cli.run_text import estimate_lines
-    from callscore.runner.run import dry_run
+    from callscore.runner.estimate import dry_run
 
     for line in estimate_lines(prepared.survey.cases, dry_run(prepared)):
         say(line)
@@ -263,8 +270,9 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
             write(document, path)
 
 
-def _decide(prepared: Prepared, ran: RunResult, require_complete: bool, junit: Path | None) -> None:
-    from callscore.cli import output
+def _check_gates(
+    prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
+) -> None:
     from callscore.cli.checks import publish_checks
     from callscore.comparison.run_gates import run_checks
     from callscore.config.gates import raise_unless_passed
@@ -272,12 +280,17 @@ def _decide(prepared: Prepared, ran: RunResult, require_complete: bool, junit: P
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; the causes stand above")
-    checks = run_checks(prepared.config, ran)
+    checks = run_checks(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
-    headlines = {model: score.headline for model, score in ran.orchestration.items()}
-    if ran.card is not None and require_complete:
+
+
+def _require_complete(ran: RunResult) -> None:
+    from callscore.cli import output
+    from callscore.core.errors import Inconclusive
+
+    if ran.card is not None:
         output.require_complete(ran.card)
-    unfinished = [model for model, headline in headlines.items() if not headline.complete]
-    if require_complete and unfinished:
+    scores = ran.orchestration.items()
+    if unfinished := [model for model, score in scores if not score.headline.complete]:
         raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
 from callscore.core.task import Task
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
-from callscore.store.records import (
+from callscore.store.input_records import (
     canonical_case,
     read_case,
     read_case_id,
@@ -23,7 +24,6 @@ from callscore.store.records import (
     read_emotion_names,
 )
 from callscore.suites import catalog
-from callscore.suites.calls.answer_spec import EmotionsOfData
 from callscore.suites.calls.contradictions import (
     contradictions,
     may_contradict,
@@ -38,7 +38,7 @@ class LoadedCase(msgspec.Struct, frozen=True, gc=False):
     task: Task[Any, Any]
     reference: Any
     content: bytes = b""
-    """The case as canonical JSON, where it was read to be scored (C-132)."""
+    """The case as canonical JSON; empty where it was checked before (C-132)."""
 
 
 class IndexedCase(msgspec.Struct, frozen=True, gc=False):
@@ -62,16 +62,16 @@ class Digest(Protocol):
 
 
 def open_case(
-    line: Line, tasks: Mapping[str, Task[Any, Any]], *, for_scoring: bool = True
+    line: Line, tasks: Mapping[str, Task[Any, Any]], *, checked: bool = False
 ) -> LoadedCase:
     """The case on a line, ready; raises DataError with file, line, case and field.
 
-    Asking needs no reference: `for_scoring=False` saves reading it where it was checked before.
+    A line that was `checked` before is read faster, and not hashed again.
     """
-    case, content = read_case(line) if for_scoring else (read_checked_case(line), b"")
+    case, content = (read_checked_case(line), b"") if checked else read_case(line)
     try:
         task = tasks[case.task]
-        reference = task.reference(case) if for_scoring else None
+        reference = task.reference(case)
         refuse_contradiction(reference)
         return LoadedCase(case, task, reference, content)
     except KeyError:
@@ -168,45 +168,71 @@ class Contradicted:
         ]
 
 
-class CaseReader:
-    """Every case that a job asks for, in the order of the files; `skipped` says what was not."""
+class CaseFeed(Protocol):
+    """The cases of a job, one after the other; what it says about them is complete at the end."""
 
-    def __init__(
-        self,
-        config: ScoreConfig,
-        positions: Mapping[str, int],
-        *,
-        for_scoring: bool = True,
-        emotions: EmotionsOfData | None = None,
-    ) -> None:
-        self._config = config
-        self._positions = positions
-        self._for_scoring = for_scoring
-        emotions = emotions or NamedEmotions(config.cases)
-        self._tasks = catalog.tasks(config.checked_settings(), emotions)
-        self.skipped: list[str] = []
-        self.contradicted = Contradicted()
+    @property
+    def positions(self) -> Mapping[str, int]:
+        """The position of every case of the files, wanted or not, by its id."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of the content of the wanted cases        C-132"""
+
+    @property
+    def skipped(self) -> Sequence[str]:
+        """Cases that are left out, and why."""
+
+    @property
+    def contradictions(self) -> Sequence[str]:
+        """Notes on references that contradict themselves        C-131"""
 
     def __iter__(self) -> Iterator[IndexedCase]:
-        """Read the files once more, one case at a time."""
+        """Every wanted case, in the order of the files."""
+
+
+class CaseReader:
+    """The wanted cases of a job, read and checked one at a time."""
+
+    def __init__(self, config: ScoreConfig) -> None:
+        self._config = config
+        self.positions: Mapping[str, int] = case_positions(config)
+        self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
+        self._hash = hashlib.blake2b(digest_size=16)
+        self._contradicted = Contradicted()
+        self.skipped: list[str] = []
+
+    @property
+    def digest(self) -> str:
+        """Hash of the content of the cases that were read        C-132"""
+        return self._hash.hexdigest()
+
+    @property
+    def contradictions(self) -> Sequence[str]:
+        """Notes on references that contradict themselves        C-131"""
+        return self._contradicted.notes
+
+    def __iter__(self) -> Iterator[IndexedCase]:
+        """Read the files once, one case at a time."""
         config, next_position, given = self._config, 0, 0
         for line in lines_of(config.cases):
             if config.limit is not None and given >= config.limit:
                 return
             try:
-                opened = open_case(line, self._tasks, for_scoring=self._for_scoring)
+                opened = open_case(line, self._tasks)
             except DataError as error:
                 if not config.allow_bad_cases:
                     raise
                 self.skipped.append(str(error))
                 continue
-            position = self._positions[opened.case.id]
+            position = self.positions[opened.case.id]
             if position < next_position:
                 self.skipped.append(str(duplicate_id(opened.case.id, line)))
                 continue
             next_position = position + 1
             if not config.tasks or opened.case.task in config.tasks:
                 given += 1
-                if self._for_scoring:
-                    self.contradicted.look(opened, line)
-                yield IndexedCase(position, line, opened)
+                self._contradicted.look(opened, line)
+                indexed = IndexedCase(position, line, opened)
+                indexed.add_to(self._hash)
+                yield indexed

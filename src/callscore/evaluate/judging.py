@@ -98,8 +98,6 @@ class JudgeRunner:
         """One cause of verdicts that did not come: of several, the first in the alphabet."""
         self.at_once = at_once or JUDGED_AT_ONCE
         """Answers that are judged at the same time, at most."""
-        self.until_quiet: Callable[[], Awaitable[object]] | None = None
-        """Waited for before sentences are compared: what computes here holds up all who wait."""
         self._closing = closing
         self._room: Semaphore | None = None
 
@@ -113,8 +111,6 @@ class JudgeRunner:
         if worded and self.judge is not None:
             parts.append(await self._judged(self.judge, dossier_of(case, worded, answer)))
         if compared and self.embedder is not None:
-            if self.until_quiet is not None:
-                await self.until_quiet()
             parts.append(await self._compared(self.embedder, case, compared))
         if len(parts) == 1:
             return parts[0]

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.store.files import Line, LinesByKey, numbered
-from callscore.store.records import OutputRecord, read_output, reply_of, run_of
+from callscore.store.input_records import OutputRecord, read_output, reply_of, run_of
 
 EMBEDDED_MODEL = "model_output"
 """The name under which an output embedded in a case is scored."""

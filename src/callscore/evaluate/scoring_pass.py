@@ -6,7 +6,6 @@ position in the file, and only ids, positions and tallies stay in memory.
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice, takewhile
@@ -26,7 +25,7 @@ from callscore.evaluate.case_steps import (
     answers_of,
     examine_case,
 )
-from callscore.evaluate.cases import CaseReader, IndexedCase, case_positions
+from callscore.evaluate.cases import CaseFeed, CaseReader, IndexedCase
 from callscore.evaluate.given_verdicts import checked_metric, given_on
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
@@ -42,7 +41,7 @@ from callscore.evaluate.scorer import (
     Tallies,
 )
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.records import read_output_head, read_output_heads
+from callscore.store.input_records import read_output_head, read_output_heads
 from callscore.store.verdict_records import read_verdict
 from callscore.store.worklists import OnOpen, VerdictLines
 from callscore.suites.calls.floors.strategy import Floor
@@ -53,12 +52,10 @@ if TYPE_CHECKING:
     from asyncio import Task
 
 CASES_A_CALL = 4
-"""So many cases may wait for a judge, for each call to it that may be under way: one that takes
-long holds up none of the calls behind it, though results come in the order of the files."""
+"""Cases that wait for a judge, for each call that may be under way: a slow one delays none."""
 
 CASES_TOGETHER = 64
-"""So many cases are scored together, a step at a time and task by task: what a step needs then
-stays in the processor's cache, and scoring takes a fifth less."""
+"""Cases scored together, step by step and task by task: the processor's cache saves a fifth."""
 
 SETTLED_TOGETHER = 16
 """So many of those that a judge has answered: few enough that nobody's answer waits for long."""
@@ -70,10 +67,6 @@ UntilReady = Callable[[str], Awaitable[object]]
 
 def ignore_progress(done: int, total: int) -> None:
     """Progress nobody watches."""
-
-
-async def always_ready(case_id: str) -> None:
-    """The answers are there before anything is examined."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -100,7 +93,7 @@ OnTallied = Callable[[Tallied], None]
 class _Index(msgspec.Struct):
     """Where everything stands: case ids by position, answers and verdicts by case."""
 
-    ids: dict[str, int]
+    ids: Mapping[str, int]
     source: AnswerSource
     verdicts: VerdictLines | None = None
     judges: set[str] = set()
@@ -136,20 +129,23 @@ class ScoringPass:
     """Scores one case after the other, in the order of the case files; waits where it is left."""
 
     def __init__(
-        self, config: ScoreConfig, sinks: Sinks, source: AnswerSource | None = None
+        self,
+        config: ScoreConfig,
+        sinks: Sinks,
+        source: AnswerSource | None = None,
+        feed: CaseFeed | None = None,
     ) -> None:
-        """The answers come from `source`, else from the files of the config."""
-        self._index = index = _build_index(config, source)
+        """Answers come from `source`, cases from `feed`; else both from the files of the config."""
+        self._feed = feed or CaseReader(config)
+        self._index = index = _build_index(config, source, self._feed.positions)
         self._examiner = sinks.examiner
         _refuse_mixture(index, sinks.examiner)
         self._progress = sinks.progress
-        self._digest = hashlib.blake2b(digest_size=16)
         self._floors = Floors(config.checked_settings(), len(index.ids))
-        self._wanted = CaseReader(config, index.ids)
-        self._cases = iter(self._wanted)
+        self._cases = iter(self._feed)
         self._next = next(self._cases, None)
-        if self._next is None and self._wanted.skipped:
-            raise DataError(f"no usable case is left, for example: {self._wanted.skipped[0]}")
+        if self._next is None and self._feed.skipped:
+            raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
         self._scorer = Scorer(
             config.checked_settings(),
             {model: _marks(model, index.source, sinks.examiner) for model in index.source.models},
@@ -165,6 +161,11 @@ class ScoringPass:
                 whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
             ),
         )
+
+    @property
+    def next_id(self) -> str | None:
+        """The id of the next case to be scored; None where none is left."""
+        return None if self._next is None else self._next.opened.case.id
 
     def advance(self, is_ready: Callable[[str], bool], most: int) -> int:
         """Score the next cases, no more than these, as long as the one of the id is ready.
@@ -190,13 +191,13 @@ class ScoringPass:
             self._score_together(cases)
         return Tallied(
             tallies=self._scorer.tallies,
-            dataset=self._digest.hexdigest(),
+            dataset=self._feed.digest,
             judges=sorted(self._index.judges),
-            skipped=self._wanted.skipped,
+            skipped=self._feed.skipped,
             unused_verdicts=self._index.unused_verdicts,
             by_code=self._index.by_code,
             floors=self._floors.found(),
-            contradicted=self._wanted.contradicted.notes,
+            contradicted=self._feed.contradictions,
         )
 
     def close(self) -> None:
@@ -209,7 +210,6 @@ class ScoringPass:
         placed, self._next = self._next, next(self._cases, None)
         if placed is not None:
             self._floors.add(placed.opened.case.task, placed.opened.reference)
-            placed.add_to(self._digest)
         return placed
 
     def _answers(self, placed: IndexedCase) -> Answers:
@@ -242,7 +242,7 @@ class ScoringPass:
             self._progress(cases[-1].position + 1, len(self._index.ids))
 
     async def examine_all(
-        self, examiner: JudgeRunner, until_ready: UntilReady = always_ready
+        self, examiner: JudgeRunner, until_ready: UntilReady | None = None
     ) -> None:
         """All cases, some of them at once, begun and settled in the order of the files."""
         import asyncio
@@ -250,7 +250,8 @@ class ScoringPass:
         waiting: deque[Waiting] = deque()
         try:
             while (placed := self._next) is not None:
-                await until_ready(placed.opened.case.id)
+                if until_ready is not None:
+                    await until_ready(placed.opened.case.id)
                 self._taken()
                 read = self._read(placed, self._answers(placed))
                 waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
@@ -286,8 +287,9 @@ def _marks(model: str, source: AnswerSource, examiner: JudgeRunner | None) -> Se
     return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 
-def _build_index(config: ScoreConfig, source: AnswerSource | None) -> _Index:
-    ids = case_positions(config)
+def _build_index(
+    config: ScoreConfig, source: AnswerSource | None, ids: Mapping[str, int]
+) -> _Index:
     if not ids:
         raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
     if source is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ from callscore.store.spool import Spool
 from callscore.suites import catalog
 
 MOST_CARD_BYTES = 500_000_000
+EMOTIONS = "emotions"
 CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
 
 
@@ -103,7 +104,7 @@ def scored_source(
             title_of(card),
             cases,
             provenance=provenance_of_scoring(config),
-            prompt_of=prompts_of(config),
+            prompts=TaskPrompts(config),
         )
 
 
@@ -121,7 +122,7 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
             found.caveats,
             provenance_of_run(scoring, record, found.config.path, found.models),
             {name: score.document for name, score in found.ran.orchestration.items()},
-            prompts_of(scoring),
+            TaskPrompts(scoring),
         )
 
 
@@ -209,7 +210,19 @@ def title_of(card: Scorecard) -> str:
     return f"Call Intelligence scorecard · {card.framework}"
 
 
-def prompts_of(config: ScoreConfig) -> Callable[[Case], Prompt]:
-    """What a model is asked for a case of these files."""
-    tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
-    return lambda case: tasks[case.task].prompt(case)
+class TaskPrompts:
+    """What a model is asked for a case of some files."""
+
+    def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
+        """The context comes from the files where it is not given."""
+        named = None if context is None else context.get(EMOTIONS)
+        self._emotions = NamedEmotions(config.cases) if named is None else (lambda: named)
+        self._tasks = catalog.tasks(config.checked_settings(), self._emotions)
+
+    def __call__(self, case: Case) -> Prompt:
+        """What a model is sent for a case."""
+        return self._tasks[case.task].prompt(case)
+
+    def context(self) -> Mapping[str, Any]:
+        """The emotions that the data set names: those of all cases, however few were asked."""
+        return {EMOTIONS: list(self._emotions())}

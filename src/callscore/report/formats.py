@@ -14,9 +14,12 @@ GROUP: Group = "callscore.reports"
 """The entry point group in which a package offers a `ReportFormat`."""
 
 BUILT_IN: Mapping[str, str] = {
+    "html": "callscore.report.html",
     "csv": "callscore.report.csv",
+    "xlsx": "callscore.report.xlsx",
     "json": "callscore.report.json",
     "junit": "callscore.report.junit",
+    "dossier": "callscore.report.dossier",
 }
 """By name, the module that has the format as `FORMAT`; imported when it is asked for."""
 

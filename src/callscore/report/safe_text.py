@@ -47,9 +47,19 @@ def cell_text(text: str) -> str:
 
     What a spreadsheet might carry out stands behind an apostrophe. Ends of lines stay.
     """
-    if not (text.isascii() and text.isprintable()):
-        text = "".join(char if char in "\n\t" else _harmless_char(char) for char in text)
-    return _ACTS.sub(_marked, text)
+    return _ACTS.sub(_marked, harmless_lines(text))
+
+
+def is_acting(text: str) -> bool:
+    """Whether a spreadsheet would carry out a text that somebody types into it"""
+    return _ACTS.match(text) is not None
+
+
+def harmless_lines(text: str) -> str:
+    """The same without escape sequences and direction marks; ends of lines and tabs stay"""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if char in "\n\t" else _harmless_char(char) for char in text)
 
 
 def _marked(found: re.Match[str]) -> str:

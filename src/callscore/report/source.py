@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -115,6 +115,18 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: Mapping[str, str] = {}
 
 
+class Prompts(Protocol):
+    """What models are asked."""
+
+    def __call__(self, case: Case) -> Prompt:
+        """What a model is sent for a case."""
+        ...
+
+    def context(self) -> Mapping[str, Any]:
+        """What prompts depend on beside the case and the settings."""
+        ...
+
+
 class ReportSource(msgspec.Struct, frozen=True):
     """Everything that a report may show. What is not there is None or empty, and in `absent`."""
 
@@ -127,8 +139,15 @@ class ReportSource(msgspec.Struct, frozen=True):
     provenance: Provenance = Provenance()
     documents: Mapping[str, Any] = {}
     """Results of recorded scenarios in document 001, by model."""
-    prompt_of: Callable[[Case], Prompt] | None = None
+    prompts: Prompts | None = None
     """What a model is asked for a case; None where the suite is not known."""
+
+
+class Signature(NamedTuple):
+    """What a key made of some bytes, and which key it was."""
+
+    key_id: str
+    raw: bytes
 
 
 class ReportOptions(msgspec.Struct, frozen=True):
@@ -140,6 +159,8 @@ class ReportOptions(msgspec.Struct, frozen=True):
     """A file that people open stays below this; the worst cases are kept, and it says so."""
     short: bool = False
     """The short form, as for a pull request."""
+    sign: Callable[[bytes], Signature] | None = None
+    """Signs a dossier with the user's own key."""
     other: Mapping[str, str] = {}
     """`--set name=value`, for formats from outside."""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import msgspec
 
 from callscore.core.run import Work
-from callscore.runner.models import ModelHandle
-from callscore.runner.prepare import Prepared
-from callscore.runner.prompts import work_of
+from callscore.report.numbers import show_count, show_money
+from callscore.runner.cases import work_of
+from callscore.runner.prepare import ModelHandle, Prepared
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunHeader, RunRecord
 
@@ -26,6 +29,35 @@ class Changed(msgspec.Struct, frozen=True):
     """Requests that were never answered."""
 
 
+def header_of(prepared: Prepared) -> RunHeader:
+    """What makes a run the same run when it is resumed."""
+    config = prepared.config
+    return RunHeader(
+        name=config.name,
+        config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
+        dataset_hash=prepared.survey.digest,
+        total=sum(map(prepared.total, prepared.models)),
+        eval_file=_relative_to_store(config.path, config.store),
+    )
+
+
+def _relative_to_store(path: Path, store: Path) -> str:
+    """A path that still leads to the file where both were moved together."""
+    try:
+        return os.path.relpath(path.absolute(), store.absolute().parent)
+    except ValueError:  # on another drive
+        return str(path.absolute())
+
+
+def changes(prepared: Prepared) -> Changed | None:
+    """What resuming would pay again, where the file or the data are not as they were."""
+    store = prepared.config.store
+    if not store.exists():
+        return None
+    with Journal(store, only_reading=True) as journal:
+        return changed_since(prepared, journal, header_of(prepared))
+
+
 def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Changed | None:
     """The unfinished run that is meant, where it was begun with another file or other data."""
     record = journal.unfinished(header)
@@ -37,9 +69,8 @@ def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Ch
     again = new = 0
     most_usd: float | None = 0.0
     for model in prepared.models:
-        repeats = prepared.config.repeats
-        stream = prepared.subjects.stream()
-        for work in work_of(model.spec.name, model.provider, stream, repeats):
+        cases, repeats = prepared.read_cases(), prepared.config.repeats
+        for work in work_of(model.spec.name, model.provider, cases, repeats):
             if journal.stored(work.request.key) is not None:
                 continue
             if not journal.has_answered(record.id, work):
@@ -49,6 +80,19 @@ def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Ch
             cost = _most_usd(model, work)
             most_usd = None if most_usd is None or cost is None else most_usd + cost
     return Changed(record, what, again, most_usd, new)
+
+
+def describe_change(changed: Changed) -> str:
+    """The same in words."""
+    run, cost = changed.record, changed.again_most_usd
+    price = "at an unknown price" if cost is None else f"for up to {show_money(cost)}"
+    again = f"{show_count(changed.again, 'answer')} would be paid for again {price}"
+    return (
+        f"run {run.id} of {run.header.name!r} is unfinished ({run.answered}/{run.header.total} "
+        f"answered), and {changed.what} since it began: in a new run "
+        f"{again if changed.again else 'no answer would be paid for again'}, and "
+        f"{show_count(changed.new, 'request')} asked for the first time"
+    )
 
 
 def _difference(then: RunHeader, now: RunHeader, prepared: Prepared) -> str:

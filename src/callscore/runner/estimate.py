@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,8 +12,9 @@ from callscore.core.framework import DOCUMENT, judged_metrics
 from callscore.core.run import ModelSpec
 from callscore.core.transcript import turns
 from callscore.judges.prompt import MOST_ITEMS
-from callscore.runner.models import ModelHandle
-from callscore.runner.prompts import Asked, CaseSource, call_of
+from callscore.runner.cases import Asked, call_of
+from callscore.runner.prepare import ModelHandle, Prepared, price_of
+from callscore.store.journal import Journal
 from callscore.suites.calls.benchmarks.instructions import instructions_of
 from callscore.suites.calls.questions import MOST_STATED
 from callscore.suites.calls.sentences import sentences
@@ -49,12 +50,35 @@ class Estimate(msgspec.Struct, frozen=True):
     most_cost_usd: float | None = None
 
 
+def dry_run(prepared: Prepared) -> list[Estimate]:
+    """What the run would come to; answers that are already in the store cost nothing."""
+    store = prepared.config.store
+    if not store.exists():
+        return _estimate(prepared, lambda key: False)
+    with Journal(store, only_reading=True) as journal:
+        return _estimate(prepared, lambda key: journal.stored(key) is not None)
+
+
+def _estimate(prepared: Prepared, is_paid: IsPaid) -> list[Estimate]:
+    config = prepared.config
+    found = estimate(prepared.models, prepared.read_cases(), config.repeats, is_paid)
+    judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
+    if isinstance(judge, tuple):
+        judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
+        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
+        answers = JudgedAnswers(
+            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
+        )
+        found += estimate_judging(judges, answers, prepared.read_cases())
+    return found
+
+
 def estimate(
-    models: Sequence[ModelHandle], subjects: CaseSource, repeats: int, is_paid: IsPaid
+    models: Sequence[ModelHandle], cases: Iterable[Asked], repeats: int, is_paid: IsPaid
 ) -> list[Estimate]:
     """One pass over the data, every request built as it would be sent."""
     counted = {model.spec.name: _Count() for model in models}
-    for asked in subjects.stream():
+    for asked in cases:
         expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
         for model in models:
             count = counted[model.spec.name]
@@ -73,7 +97,7 @@ class JudgedAnswers(msgspec.Struct, frozen=True):
 
 
 def estimate_judging(
-    judges: Sequence[ModelSpec], answers: JudgedAnswers, subjects: CaseSource
+    judges: Sequence[ModelSpec], answers: JudgedAnswers, cases: Iterable[Asked]
 ) -> list[Estimate]:
     """What judging comes to at most, judge by judge.
 
@@ -83,7 +107,7 @@ def estimate_judging(
     is asked a second time to measure how steady it is comes on top.
     """
     count = _JudgeCount()
-    for asked in subjects.stream():
+    for asked in cases:
         if judges[0].style == DOCUMENT:
             count.add_whole(asked, answers)
         else:

@@ -8,8 +8,8 @@ import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.run import Work
-from callscore.runner.models import ModelHandle
-from callscore.runner.prompts import call_of
+from callscore.runner.cases import call_of
+from callscore.runner.prepare import ModelHandle
 from callscore.runner.scenario_replies import ScenarioReplies, StepReply, answer_of
 from callscore.runner.scenarios import ScenarioSet, StoredAnswers, as_asked
 from callscore.suites.orchestration.free_run import FreeRun, own_case_id

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from callscore.core.case import Message, Prompt
+from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, Answered, AttemptFailed, Provider
 from callscore.core.run import ModelSpec, Price
+from callscore.engine.shutdown import Shutdown
+from callscore.engine.workload import Workload
 
 WORD_OK = "Reply with the word ok."
 PROMPT = Prompt((Message("user", WORD_OK),))
@@ -76,8 +80,58 @@ def small_prompt(work: Prompt | None) -> Prompt:
     return Prompt((Message("user", asked),), None, work.tools)
 
 
-async def preflight(trials: Sequence[Trial], attempt_s: float) -> list[Preflight]:
-    """Ask every model at once; a passing trouble is tried again a few times."""
+class PreflightFailed(ConfigError):
+    """A model or judge does not answer at all; nothing was asked about cases."""
+
+
+async def preflight(plan: Workload, trials: Sequence[Trial], stop: Shutdown) -> Sequence[Preflight]:
+    """Send the small requests, all at once; nothing where an interrupt came first."""
+    trials = list(_affordable(plan, trials))
+    asking = asyncio.create_task(_ask_all(trials, plan.options.attempt_s))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+    for task in (asking, stopping):
+        task.cancel()
+    await asyncio.gather(asking, stopping, return_exceptions=True)
+    found = [] if asking.cancelled() else asking.result()
+    return [one.priced(trial.spec.price) for one, trial in zip(found, trials, strict=False)]
+
+
+def _affordable(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
+    """The models whose small request fits into what is left of the budget, whatever it costs."""
+    budget, spent = plan.options.budget_usd, plan.options.already_spent_usd
+    for trial in trials:
+        price = trial.spec.price
+        if budget is not None and price is not None:
+            call = trial.provider.request(trial.prompt, 1)
+            spent += price.of(call.input_tokens, call.max_output_tokens)
+            if spent > budget:
+                return
+        yield trial
+
+
+def cost_of(preflights: Sequence[Preflight]) -> float:
+    """What the small requests cost, as far as that is known."""
+    return math.fsum(found.cost_usd or 0.0 for found in preflights)
+
+
+def refuse_failed(preflights: Sequence[Preflight]) -> None:
+    """Raise PreflightFailed where somebody does not answer."""
+    failed = [
+        f"{found.model}: {found.failure.message}"
+        for found in preflights
+        if found.failure is not None
+    ]
+    if failed:
+        raise PreflightFailed(
+            "preflight failed, nothing was spent on cases: "
+            + "; ".join(failed)
+            + " (--no-preflight goes on without asking first)"
+        )
+
+
+async def _ask_all(trials: Sequence[Trial], attempt_s: float) -> list[Preflight]:
+    """Ask every model at once; transient failures are retried a few times."""
     timeout_s = min(PATIENCE_S, attempt_s)
     return list(await asyncio.gather(*(_ask(trial, timeout_s) for trial in trials)))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +11,31 @@ import msgspec
 
 from callscore.app import OutputPaths
 from callscore.config.config import EvalConfig
+from callscore.config.file import OFFLINE
 from callscore.config.scenarios import Departure, departures
-from callscore.core.errors import UsageError
+from callscore.core.errors import ConfigError, UsageError
+from callscore.core.provider import Provider
+from callscore.core.run import ModelSpec, Price
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
-from callscore.runner.models import LABELS, ModelHandle, open_models
-from callscore.runner.prompts import AllSubjects, CallSubjects, CaseSource, Survey
+from callscore.providers.client_pool import Online
+from callscore.providers.replay import ReplayProvider
+from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
+from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
 from callscore.suites.orchestration.settings import Mode
 
 if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioSet
+
+
+LABELS: Mapping[str, str] = {
+    "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
+    "baseline": "baseline: rules only; no model was asked",
+    "replay": "replay: recorded outputs; no model was asked",
+}
+"""What is said of a model that is none."""
 
 
 class RunOptions(msgspec.Struct, frozen=True):
@@ -75,15 +89,44 @@ class RunOptions(msgspec.Struct, frozen=True):
                 raise UsageError(f"{name} is about scenarios; expected data.orchestration")
 
 
+class ModelHandle(msgspec.Struct, frozen=True):
+    """A model with its price and its provider."""
+
+    spec: ModelSpec
+    provider: Provider
+    recordings: Recordings | None = None
+    """The files a replaying model reads from."""
+
+    @property
+    def online(self) -> bool:
+        """Whether asking it needs a network."""
+        return self.spec.provider not in OFFLINE
+
+
 class Prepared(msgspec.Struct, frozen=True):
     """A run that has been checked and not yet begun."""
 
     config: EvalConfig
     models: Sequence[ModelHandle]
-    subjects: CaseSource
+    case_files: CaseFiles | None
     sets: Sequence[ScenarioSet]
+    sources: Sequence[CaseSource]
+    """Where cases come from: the case files first, then the scenarios."""
     survey: Survey
     options: RunOptions
+
+    def read_cases(self) -> Iterator[Asked]:
+        """One more pass over all cases."""
+        for source in self.sources:
+            yield from source.stream()
+
+    def total(self, model: ModelHandle) -> int:
+        """Requests to a model; only a recording may lack some cases or repeats."""
+        recorded = model.recordings
+        repeats = range(1, self.config.repeats + 1)
+        if recorded is None:
+            return self.survey.cases * len(repeats)
+        return sum(recorded(case, run) is not None for case in self.survey.ids for run in repeats)
 
     def close(self) -> None:
         """Give back the files that models read from."""
@@ -141,7 +184,10 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
-    parts: list[CaseSource] = [CallSubjects(scoring)] if config.cases else []
+    files: CaseFiles | None = None
+    if config.cases:
+        files = CaseFiles(scoring, keep_content=options.on_case is not None)
+    sources: list[CaseSource] = [files] if files is not None else []
     sets: Sequence[ScenarioSet] = ()
     if config.scenarios:
         # The other suite is imported only where there are scenarios: half of the start-up.
@@ -149,10 +195,80 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
 
         protocol = chosen_protocol(config.scenario_settings)
         sets = [ScenarioSet(data, options.limit, protocol) for data in config.scenarios]
-        parts.append(ScenarioSubjects(sets))
-    subjects = AllSubjects(parts)
-    found = subjects.survey()
-    if not found.cases:
+        sources.append(ScenarioSubjects(sets))
+    found = [source.survey() for source in sources]
+    survey = Survey(
+        [case for part in found for case in part.ids], "/".join(p.digest for p in found)
+    )
+    if not survey.cases:
         raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
     models = open_models(config, sending=sending)
-    return Prepared(config, models, subjects, sets, found, options)
+    return Prepared(config, models, files, sets, sources, survey, options)
+
+
+def open_models(
+    config: EvalConfig, environment: Mapping[str, str] = os.environ, *, sending: bool = True
+) -> list[ModelHandle]:
+    """Every model, in the order of their names; nothing is sent yet.
+
+    Where nothing is to be sent later either, no key is needed.
+    """
+    if sending:
+        _check_access(config, environment)
+    online = Online(environment, attempt_seconds=config.attempts.timeout_s)
+    reached = []
+    for spec in sorted(config.models, key=lambda spec: spec.name):
+        priced = msgspec.structs.replace(spec, price=price_of(spec))
+        if spec.provider == "replay":
+            recordings = Recordings(spec.name, spec.model, config.recordings[spec.name])
+            provider: Provider = ReplayProvider(spec.name, recordings)
+            reached.append(ModelHandle(priced, provider, recordings))
+        else:
+            provider = _offline(spec) or online.provider(spec, sending=sending)
+            reached.append(ModelHandle(priced, provider))
+    return reached
+
+
+def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
+    """ConfigError that names every model and judge which could not be asked, and why."""
+    judge = config.scoring.judge
+    specs = [spec for spec in config.models if spec.provider not in OFFLINE]
+    specs += judge if isinstance(judge, tuple) else ()
+    if not specs:
+        return
+    from callscore.providers.catalog import check_access
+    from callscore.providers.secrets import Secrets
+
+    problems = []
+    for spec in specs:
+        try:
+            check_access(spec, Secrets(environment))
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("; ".join(dict.fromkeys(problems)))
+
+
+def _offline(spec: ModelSpec) -> Provider | None:
+    if spec.provider == "simulated":
+        from callscore.providers.simulated import SimulatedProvider
+
+        return SimulatedProvider(spec.name, spec.model, spec.params)
+    if spec.provider == "baseline":
+        from callscore.providers.baseline.provider import BaselineProvider
+
+        return BaselineProvider(spec.name)
+    return None
+
+
+def price_of(spec: ModelSpec) -> Price | None:
+    """The user's price, else the listed one; rules cost nothing; unknown stays unknown."""
+    if spec.price is not None:
+        return spec.price
+    if spec.provider == "baseline":
+        return Price(0.0, 0.0)
+    if spec.provider in OFFLINE:
+        return None
+    from callscore.providers.prices import price_for
+
+    return price_for(spec)

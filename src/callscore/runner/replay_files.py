@@ -9,8 +9,8 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
 from callscore.providers.replay import Recorded
 from callscore.store.files import LinesByKey, lines_of
+from callscore.store.input_records import read_output, read_output_head, reply_of, run_of
 from callscore.store.orchestration_files import OUTPUT_SUFFIX
-from callscore.store.records import read_output, read_output_head, reply_of, run_of
 
 
 class Recordings:

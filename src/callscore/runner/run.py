@@ -1,12 +1,11 @@
-"""A run from start to end: check everything, ask, keep, score what was kept."""
+"""A run from start to end: open it, preflight, ask and score, close it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -14,24 +13,36 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain, Work
 from callscore.core.scorecard import Scorecard
+from callscore.engine import loop
+from callscore.engine.run import generate
+from callscore.engine.shared_limits import SharedLimits
+from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.nearness import is_nearby
-from callscore.report.numbers import show_count, show_money
-from callscore.runner.changes import Changed, changed_since
-from callscore.runner.estimate import Estimate, JudgedAnswers, estimate, estimate_judging
-from callscore.runner.loop import IdleWork, PreflightFailed, ask_all, judge_all
-from callscore.runner.models import ModelHandle, price_of
-from callscore.runner.preflight import JUDGED, Preflight, Trial, small_prompt
-from callscore.runner.prepare import Prepared
-from callscore.runner.prompts import work_of
+from callscore.runner.cases import CaseStream, work_of
+from callscore.runner.changes import changed_since, describe_change, header_of
+from callscore.runner.preflight import (
+    JUDGED,
+    Preflight,
+    PreflightFailed,
+    Trial,
+    cost_of,
+    preflight,
+    refuse_failed,
+    small_prompt,
+)
+from callscore.runner.prepare import ModelHandle, Prepared
+from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
-from callscore.runner.tee import SharedStream
 from callscore.store.journal import Journal, OpenRun
-from callscore.store.run_records import Failure, RunHeader, RunRecord
+from callscore.store.run_records import Failure, RunRecord
 
 if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioScore
+
+NextRound = Callable[[RunSummary], Workload | None]
+"""What is asked when all that was planned has been, given how that went; None: nothing more."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -50,75 +61,6 @@ class RunResult(msgspec.Struct, frozen=True):
     """The stored run, where nothing was asked."""
 
 
-def dry_run(prepared: Prepared) -> list[Estimate]:
-    """What the run would come to; answers that are already in the store cost nothing."""
-    store = prepared.config.store
-    if not store.exists():
-        return _estimate(prepared, None)
-    with Journal(store, only_reading=True) as journal:
-        return _estimate(prepared, journal)
-
-
-def _estimate(prepared: Prepared, journal: Journal | None) -> list[Estimate]:
-    config, subjects = prepared.config, prepared.subjects
-    found = estimate(
-        prepared.models,
-        subjects,
-        config.repeats,
-        lambda key: journal is not None and journal.stored(key) is not None,
-    )
-    judge, benchmarks = config.scoring.judge, config.scoring.benchmarks
-    if isinstance(judge, tuple):
-        judges = [msgspec.structs.replace(spec, price=price_of(spec)) for spec in judge]
-        longest = [one.most_output_tokens // (one.calls - one.already_paid or 1) for one in found]
-        answers = JudgedAnswers(
-            len(prepared.models) * config.repeats, max(longest, default=0), benchmarks
-        )
-        found += estimate_judging(judges, answers, subjects)
-    return found
-
-
-def _header(prepared: Prepared) -> RunHeader:
-    config = prepared.config
-    return RunHeader(
-        name=config.name,
-        config_hash=f"{config.fingerprint}/{prepared.options.limit or 'all'}",
-        dataset_hash=prepared.survey.digest,
-        total=sum(_total(prepared, model) for model in prepared.models),
-        eval_file=_relative_to_store(config.path, config.store),
-    )
-
-
-def _relative_to_store(path: Path, store: Path) -> str:
-    """A path that still leads to the file where both were moved together."""
-    try:
-        return os.path.relpath(path.absolute(), store.absolute().parent)
-    except ValueError:  # on another drive
-        return str(path.absolute())
-
-
-def changes(prepared: Prepared) -> Changed | None:
-    """What resuming would pay again, where the file or the data are not as they were."""
-    store = prepared.config.store
-    if not store.exists():
-        return None
-    with Journal(store, only_reading=True) as journal:
-        return changed_since(prepared, journal, _header(prepared))
-
-
-def told_of(changed: Changed) -> str:
-    """The same in words."""
-    run, cost = changed.record, changed.again_most_usd
-    price = "at an unknown price" if cost is None else f"for up to {show_money(cost)}"
-    again = f"{show_count(changed.again, 'answer')} would be paid for again {price}"
-    return (
-        f"run {run.id} of {run.header.name!r} is unfinished ({run.answered}/{run.header.total} "
-        f"answered), and {changed.what} since it began: in a new run "
-        f"{again if changed.again else 'no answer would be paid for again'}, and "
-        f"{show_count(changed.new, 'request')} asked for the first time"
-    )
-
-
 class _Interrupted(Exception):
     """The run ended early; leaves the results file unwritten on its way out."""
 
@@ -126,41 +68,109 @@ class _Interrupted(Exception):
         self.ran = ran
 
 
+class _Job(NamedTuple):
+    """A run that is open, and everything that takes part in it."""
+
+    plan: Workload
+    trials: Sequence[Trial]
+    ledger: OpenRun
+    scoring: RunScoring
+    next_round: NextRound | None
+    emit: OnEvent
+
+
 def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     """Ask every model, keep every answer, score what was kept."""
-    plan = _plan(prepared)
+    cases = CaseStream(prepared.sources)
+    to_score = cases.reader()
+    plan = _plan(prepared, cases)
     plan.check()
-    header, resume = _header(prepared), prepared.options.resume
-    with Journal(prepared.config.store) as journal:
-        if resume and (changed := changed_since(prepared, journal, header)) is not None:
-            if not prepared.options.accept_changed:
-                raise UsageError(f"{told_of(changed)}; --yes begins that run")
-            resume = False
-        ledger = journal.open_run(header, resume=resume)
-        held = _Held(ledger)
-        on_event = _also_kept(ledger, on_event)
-        payer = Billing(_engine_options(prepared), ledger.id, on_event)
-        calls = JudgeCalls(ledger.answers, payer)
-        try:
-            with held, RunScoring(prepared, journal, ledger.id, calls) as scoring:
+    try:
+        with Journal(prepared.config.store) as journal, _opened(prepared, journal) as run:
+            ledger = run.ledger
+            emit = _also_billed(ledger, on_event)
+            calls = JudgeCalls(ledger.answers, Billing(_engine_options(prepared), ledger.id, emit))
+            replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
+            with RunScoring(prepared, replies, calls, to_score) as scoring:
                 calls.check()
-                plan = _counting(plan, journal.run(ledger.id).spent_usd)
-                first = _first(prepared, journal, calls) if prepared.options.preflight else []
-                told = _also_scored(ledger, scoring, on_event)
-                following = _following(prepared, journal, ledger.id)
-                beside = IdleWork(scoring.catch_up, scoring.judging, following)
-                preflights, summary = ask_all(plan, ledger, first, told, beside)
-                summary = _noticing_silence(summary)
+                job = _Job(
+                    plan=_after_spending(plan, journal.run(ledger.id).spent_usd),
+                    trials=_trials(prepared, journal, calls, cases),
+                    ledger=ledger,
+                    scoring=scoring,
+                    next_round=_next_rounds(prepared, journal, ledger.id),
+                    emit=emit,
+                )
+                preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
                 ran = RunResult(
                     ledger.id, summary, preflights, failures=journal.failures(ledger.id)
                 )
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _scored(ran, scoring)
-                held.status = summary.status
+                run.status = summary.status
                 return ran
-        except _Interrupted as interrupted:
-            return interrupted.ran
+    except _Interrupted as interrupted:
+        return interrupted.ran
+
+
+async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], RunSummary]:
+    """The order of a run: preflight, ask and score at the same time, then further rounds."""
+    plan, scoring = job.plan, job.scoring
+    following: asyncio.Task[bool] | None = None
+    try:
+        # 1. One small request each: nothing is spent on cases where somebody does not answer.
+        preflights = await preflight(plan, job.trials, stop)
+        if cost := cost_of(preflights):
+            job.ledger.charge_preflight(cost)
+            plan = _after_spending(plan, plan.options.already_spent_usd + cost)
+        refuse_failed(preflights)
+        if stop.requested:
+            return preflights, RunSummary("interrupted", {})
+        # 2. Each case is judged and scored when every model has answered it, on the same budget.
+        limits = _shared_limits(plan, scoring)
+        following = asyncio.create_task(scoring.follow(stop, limits))
+        # 3. The models are asked; a reply is durable before anybody uses it.
+        for_models = limits
+        if limits is not None and plan.options.budget_usd is None:
+            for_models = limits.without_budget()
+        emit = _also_scored(job)
+        summary = await generate(plan, job.ledger, emit, stop, for_models)
+        scoring.replies.end()
+        summary = _with_judging(summary, scoring, judged=await following)
+        # 4. What depends on those replies is asked, round by round.
+        if job.next_round is not None:
+            while summary.status == "complete" and (more := job.next_round(summary)) is not None:
+                summary = summary.followed_by(await generate(more, job.ledger, emit, stop))
+        return preflights, _noticing_silence(summary)
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+        planned = [model.provider for model in plan.models.values()]
+        for provider in dict.fromkeys([*planned, *(trial.provider for trial in job.trials)]):
+            await provider.close()
+
+
+def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
+    """One budget and the same pauses for models and judges; None where nobody judges."""
+    if not scoring.judges:
+        return None
+    spent = plan.options.already_spent_usd
+    options = msgspec.structs.replace(scoring.calls.payer.options, already_spent_usd=spent)
+    return SharedLimits.of(options)
+
+
+def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> RunSummary:
+    """How it went with the judges counted in."""
+    if not scoring.judges:
+        return summary
+    status = summary.status
+    if not judged:
+        status = "interrupted"
+    elif scoring.calls.out_of_budget and status == "complete":
+        status = "budget"
+    return RunSummary(status, summary.models, scoring.calls.summaries())
 
 
 def _noticing_silence(summary: RunSummary) -> RunSummary:
@@ -172,9 +182,58 @@ def _noticing_silence(summary: RunSummary) -> RunSummary:
     return msgspec.structs.replace(summary, status="unanswered")
 
 
-def _following(
-    prepared: Prepared, journal: Journal, run_id: int
-) -> Callable[[RunSummary], Workload | None] | None:
+def _also_billed(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
+    """Writes down what lost attempts may be billed with, of models and of judges."""
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Uncertain):
+            ledger.may_be_billed(event.usd)
+        on_event(event)
+
+    return emit
+
+
+def _also_scored(job: _Job) -> OnEvent:
+    """Hands the replies of models to scoring as they come."""
+
+    def emit(event: Event) -> None:
+        if isinstance(event, Completed):
+            job.scoring.replies.take(event, superseded=job.ledger.superseded)
+        job.emit(event)
+
+    return emit
+
+
+class _RunStatus:
+    """An open run, and the status that it gets when it is closed."""
+
+    def __init__(self, ledger: OpenRun) -> None:
+        self.ledger = ledger
+        self.status: RunStatus = "interrupted"
+
+
+@contextmanager
+def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
+    """The run that is resumed, or a new one; closed with the status that it has by then."""
+    header, resume = header_of(prepared), prepared.options.resume
+    if resume and (changed := changed_since(prepared, journal, header)) is not None:
+        if not prepared.options.accept_changed:
+            raise UsageError(f"{describe_change(changed)}; --yes begins that run")
+        resume = False
+    run = _RunStatus(journal.open_run(header, resume=resume))
+    unused = False
+    try:
+        yield run
+    except PreflightFailed:
+        unused = True
+        raise
+    finally:
+        run.ledger.end(run.status)
+        if unused:
+            run.ledger.drop()
+
+
+def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound | None:
     """Round after round of the pass in which models see their own history, where one is wanted."""
     if prepared.config.scenario_settings.history != "own" or not prepared.sets:
         return None
@@ -199,55 +258,12 @@ def _following(
             },
             _plan_options(prepared),
         )
-        return _counting(plan, journal.run(run_id).spent_usd)
+        return _after_spending(plan, journal.run(run_id).spent_usd)
 
     return next_round
 
 
-class _Held:
-    """A run in our hands: whatever happens, it is let go with the status it has by then."""
-
-    def __init__(self, ledger: OpenRun) -> None:
-        self._ledger = ledger
-        self.status: RunStatus = "interrupted"
-
-    def __enter__(self) -> None:
-        """The run is held since it was opened."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ledger.end(self.status)
-        if isinstance(error, PreflightFailed):
-            self._ledger.drop()
-
-
-def _also_kept(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
-    """Writes down what attempts may be billed with, of models and of judges."""
-
-    def told(event: Event) -> None:
-        if isinstance(event, Uncertain):
-            ledger.may_be_billed(event.usd)
-        on_event(event)
-
-    return told
-
-
-def _also_scored(ledger: OpenRun, scoring: RunScoring, on_event: OnEvent) -> OnEvent:
-    """Hands answers to scoring as they come."""
-
-    def told(event: Event) -> None:
-        if isinstance(event, Completed):
-            scoring.take(event, superseded=ledger.superseded)
-        on_event(event)
-
-    return told
-
-
-def _counting(plan: Workload, spent_usd: float) -> Workload:
+def _after_spending(plan: Workload, spent_usd: float) -> Workload:
     """The plan, with what the run has spent before counted against its budget."""
     options = msgspec.structs.replace(plan.options, already_spent_usd=spent_usd)
     return msgspec.structs.replace(plan, options=options)
@@ -273,13 +289,16 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
                 f"run {run_id} was made with other data than {prepared.config.path} names now, "
                 "or with another --limit"
             )
+        replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)
+        replies.end()
+        cases = CaseStream(prepared.sources).reader()
         with (
             journal.open_answers() as answers,
             RunScoring(
-                prepared, journal, run_id, JudgeCalls(answers, Billing(sends=False))
+                prepared, replies, JudgeCalls(answers, Billing(sends=False)), cases
             ) as scoring,
         ):
-            if scoring.judging is not None and not judge_all(scoring.judging):
+            if scoring.judges and not loop.run(scoring.follow):
                 return RunResult(run_id, RunSummary("interrupted", {}), ())
             ran = RunResult(run_id, RunSummary("complete", {}), (), scored_again=record)
             return _scored(ran, scoring)
@@ -299,51 +318,45 @@ def _plan_options(prepared: Prepared) -> EngineOptions:
     return msgspec.structs.replace(_engine_options(prepared), budget_usd=prepared.model_budget_usd)
 
 
-def _plan(prepared: Prepared) -> Workload:
+def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
     repeats = prepared.config.repeats
-    options = _plan_options(prepared)
-    shared = SharedStream(prepared.subjects)
     return Workload(
         {
             model.spec.name: PlannedModel(
                 model.spec,
                 model.provider,
-                work_of(model.spec.name, model.provider, shared.reader(), repeats),
-                _total(prepared, model),
+                work_of(model.spec.name, model.provider, cases.reader(), repeats),
+                prepared.total(model),
                 is_nearby(model.spec),
             )
             for model in prepared.models
         },
-        options,
+        _plan_options(prepared),
     )
 
 
-def _total(prepared: Prepared, model: ModelHandle) -> int:
-    """Pieces of work; only a recording may have fewer than there are cases and repeats."""
-    repeats = prepared.config.repeats
-    if model.spec.provider != "replay":
-        return prepared.survey.cases * repeats
-    return sum(
-        1 for _ in work_of(model.spec.name, model.provider, prepared.subjects.stream(), repeats)
-    )
-
-
-def _first(prepared: Prepared, journal: Journal, calls: JudgeCalls) -> list[Trial]:
+def _trials(
+    prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
+) -> list[Trial]:
     """Who is asked before anything is spent: online models with work left, and then judges."""
-    wanting = [(model, _open_work(prepared, journal, model)) for model in prepared.models]
+    if not prepared.options.preflight:
+        return []
+    left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
     trials = [
         Trial(model.spec, model.provider, small_prompt(work.request.prompt))
-        for model, work in wanting
+        for model, work in left
         if work is not None and model.online
     ]
-    if any(work is not None for _, work in wanting):
+    if any(work is not None for _, work in left):
         planned = [seat.planned for seat in calls.seats]
         trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
     return trials
 
 
-def _open_work(prepared: Prepared, journal: Journal, model: ModelHandle) -> Work | None:
-    """The first piece of work that is left to be asked."""
-    name, repeats = model.spec.name, prepared.config.repeats
-    work = work_of(name, model.provider, prepared.subjects.stream(), repeats)
-    return next((piece for piece in work if journal.stored(piece.request.key) is None), None)
+def _open_work(
+    prepared: Prepared, journal: Journal, model: ModelHandle, cases: CaseStream
+) -> Work | None:
+    """The first request that is not answered yet; what is read for it stays in the stream."""
+    with closing(cases.reader()) as reader:
+        work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
+        return next((piece for piece in work if journal.stored(piece.request.key) is None), None)

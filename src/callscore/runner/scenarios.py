@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from callscore.evaluate.step_judging import JudgedSteps, judge_steps
 from callscore.evaluate.step_verdicts import StepVerdicts, with_unused
 from callscore.evaluate.worklist import open_items
 from callscore.providers.simulated_errors import SCENARIO
-from callscore.runner.prompts import Asked, Survey
+from callscore.runner.cases import Asked, Survey
 from callscore.runner.scenario_outputs import public_output
 from callscore.runner.scenario_replies import (
     NOT_RUN,
@@ -50,7 +50,7 @@ from callscore.suites.orchestration.scenario.protocol import (
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario.reading import Place, read_scenario
-from callscore.suites.orchestration.scenario.values import AgentStep, Scenario
+from callscore.suites.orchestration.scenario.values import AgentStep, RawStep, Scenario
 from callscore.suites.orchestration.settings import History
 from callscore.suites.orchestration.standard import Evaluated, OpenStep, evaluate, open_steps
 
@@ -95,6 +95,8 @@ class ScenarioSet:
         self.cards, self._cards_hash = read_cards(data.cards)
         self.lang = language_of(data.scenarios)
         self._paths = scenario_files(data.scenarios)[:limit]
+        self.digest = ""
+        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
 
     def scenarios(self) -> Iterator[Scenario]:
         """Every scenario; raises DataError with the file where one is none."""
@@ -112,10 +114,11 @@ class ScenarioSet:
             if not isinstance(case.step, AgentStep) or case.step.has_card
         ]
 
-    def digest(self) -> str:
-        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
-        steps = ((scenario.id, scenario.raw) for scenario in self.scenarios())
-        return scenarios_hash(self._cards_hash, steps)
+    def hashed(self, steps: Iterable[tuple[str, Sequence[RawStep]]]) -> str:
+        """Data and protocol: answers that were asked for otherwise are not scored as these."""
+        self.digest = scenarios_hash(self._cards_hash, steps)
+        named = "" if self.protocol.name == "callscore" else f":{self.protocol.signature}"
+        return self.digest + named
 
     def shown_path(self, scenario_id: str) -> str:
         """The scenario's file as results name it        C-121"""
@@ -130,9 +133,16 @@ class ScenarioSubjects:
         self._sets = sets
 
     def survey(self) -> Survey:
-        """Read every scenario."""
-        cases = sum(1 for _ in self.stream())
-        return Survey(cases, "+".join(_asked_digest(part) for part in self._sets))
+        """Read and hash every scenario."""
+        ids: list[str] = []
+        digests = []
+        for part in self._sets:
+            raw = []
+            for scenario in part.scenarios():
+                raw.append((scenario.id, scenario.raw))
+                ids += [step.id for step in part.askable(scenario)]
+            digests.append(part.hashed(raw))
+        return Survey(ids, "+".join(digests))
 
     def stream(self) -> Iterator[Asked]:
         """Every step of every scenario."""
@@ -140,12 +150,6 @@ class ScenarioSubjects:
             for scenario in part.scenarios():
                 for step in part.askable(scenario):
                     yield as_asked(step)
-
-
-def _asked_digest(part: ScenarioSet) -> str:
-    """Data and protocol: answers that were asked for otherwise are not scored as these."""
-    named = "" if part.protocol.name == "callscore" else f":{part.protocol.signature}"
-    return part.digest() + named
 
 
 def as_asked(step: StepCase, case_id: str = "") -> Asked:
@@ -291,7 +295,7 @@ class _Scoring:
             part.lang,
             self._model,
             self._given.verdicts.source,
-            part.digest(),
+            part.digest,
             __version__,
             protocol=part.protocol.signature,
             usage=usage_of_scenarios(self._used),

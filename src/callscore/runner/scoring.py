@@ -1,33 +1,29 @@
-"""Scores from the journal: while models still answer, and to the end when they have."""
+"""Scores of a run: each case when every model has answered it, the rest at the end."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from callscore.app import opened_sinks
-from callscore.core.case import Case, Failed, Reply
-from callscore.core.run import Completed, ModelSpec, Work
+from callscore.core.run import ModelSpec, Stopping
 from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.engine.shared_limits import SharedLimits
+from callscore.engine.shutdown import Shutdown
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import opened_examiner
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.model_identity import AnsweredBy
-from callscore.evaluate.reply_source import Answers
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnResult
 from callscore.evaluate.scoring_pass import ScoringPass
-from callscore.runner.loop import BETWEEN_S, Judging
-from callscore.runner.models import ModelHandle
+from callscore.runner.cases import Asked, CasesToScore
 from callscore.runner.prepare import Prepared
-from callscore.store.journal import Journal
+from callscore.runner.replies import DeferredEmbedder, RunReplies
 
 if TYPE_CHECKING:
     from callscore.runner.scenario_outputs import OutputFolder
@@ -36,137 +32,43 @@ if TYPE_CHECKING:
     from callscore.runner.trajectories import Trajectories
     from callscore.suites.orchestration.records import StepRecord
 
-CASES_TOGETHER = 8
-"""So many cases are scored before the clock is looked at."""
-SLICE_S = 0.002
-"""How long scoring may keep the loop at a time: whoever waits for an answer waits for it, too."""
-MOST_AT_HAND = 1_000
-"""Answers kept in memory until their case is scored; of more, the journal tells."""
-
-
-class JournalAnswers:
-    """The answers of one run, from the journal."""
-
-    def __init__(
-        self, journal: Journal, run_id: int, models: Sequence[ModelHandle], repeats: int
-    ) -> None:
-        self._journal = journal
-        self._run_id = run_id
-        self._answers_a_case = len(models) * repeats
-        self.models: Sequence[str] = [model.spec.name for model in models]
-        self.labels: Mapping[str, str] = {
-            model.spec.name: model.spec.provider for model in models if not model.online
-        }
-        self.answered_by = AnsweredBy(
-            {model.spec.name: model.spec.model for model in models if model.online}
-        )
-        self._at_hand: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
-        self._number_at_hand = 0
-        self._all_at_hand = True
-        self._found: dict[str, Answers] = {}
-        """Every answer to the cases that are about to be scored."""
-
-    def take(self, work: Work, answer: Reply | Failed) -> None:
-        """An answer that the journal gets, too: its case is scored without asking the journal."""
-        if self._number_at_hand >= MOST_AT_HAND:
-            self.look_into_the_journal()
-        else:
-            self._number_at_hand += 1
-            self._at_hand.setdefault(work.case_id, {}).setdefault(work.model, {})[work.run] = answer
-
-    def look_into_the_journal(self) -> None:
-        """From now on not every answer is at hand."""
-        self._all_at_hand = False
-
-    def answers(self, position: int, case: Case) -> Answers:
-        """Every answer to a case."""
-        answers = self._found.pop(case.id, None) or self._kept(case.id) or self.to_case(case.id)
-        self._number_at_hand -= _number(self._at_hand.pop(case.id, {}))
-        for model, runs in answers.items():
-            self._count(model, runs)
-        return answers
-
-    def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The answers of one model to the case of this id."""
-        return self.to_case(case_id).get(model, {})
-
-    def counted_of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The same, when they are scored: under which name they came is counted once."""
-        runs = self.of_model(model, case_id)
-        self._count(model, runs)
-        return runs
-
-    def _count(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
-        for reply in runs.values():
-            if isinstance(reply, Reply):
-                self.answered_by.count(model, reply.model, reply.asked_as)
-
-    def to_case(self, case_id: str) -> Answers:
-        """Every answer to the case of this id."""
-        return self._journal.answers_to(self._run_id, case_id)
-
-    def is_ready(self, case_id: str) -> bool:
-        """Whether every answer to a case is there; if so, they are found for `answers`.
-
-        A failure is one where it has just come; one in the journal may be asked again.
-        """
-        found = self._kept(case_id)
-        if found is None and not self._all_at_hand:
-            found = self.to_case(case_id)
-            if _replies(found) != self._answers_a_case:
-                found = None
-        if found is not None:
-            self._found[case_id] = found
-        return found is not None
-
-    def _kept(self, case_id: str) -> Answers | None:
-        """The answers to a case, where all are at hand; no longer at hand then."""
-        if _number(self._at_hand.get(case_id, {})) != self._answers_a_case:
-            return None
-        self._number_at_hand -= self._answers_a_case
-        return self._at_hand.pop(case_id)
-
-    def close(self) -> None:
-        """The journal is closed by whoever opened it."""
-
-
-def _number(found: Answers) -> int:
-    return sum(map(len, found.values()))
-
-
-def _replies(found: Answers) -> int:
-    return sum(isinstance(reply, Reply) for runs in found.values() for reply in runs.values())
+SCORED_TOGETHER = 16
+"""Answers that are scored before the loop is left to others: who waits for a reply waits as long"""
 
 
 class RunScoring:
-    """The scores of a run in the making; its files appear only if it is left in peace."""
+    """The scores of a run in the making; its files appear only if it ends without an error."""
 
     def __init__(
-        self, prepared: Prepared, journal: Journal, run_id: int, calls: JudgeCalls
+        self,
+        prepared: Prepared,
+        replies: RunReplies,
+        calls: JudgeCalls,
+        cases: Iterator[Asked],
     ) -> None:
         self.calls = calls
+        self.replies = replies
         self._prepared = prepared
-        self._source = JournalAnswers(journal, run_id, prepared.models, prepared.config.repeats)
+        self._cases = cases
         self._stack = ExitStack()
 
     def __enter__(self) -> RunScoring:
-        config = self._prepared.config
-        targets = self._prepared.options.targets
-        self._outlets = self._stack.enter_context(opened_sinks(targets))
-        self._tallying = None
+        config, files = self._prepared.config, self._prepared.case_files
+        self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
+        self._pass: ScoringPass | None = None
         self._judged: Judged = {}
         self.exported: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
         self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
-        if config.cases:
+        self._defer_embedder()
+        if files is not None:
             config.scoring.check()
             sinks = msgspec.structs.replace(
-                self._outlets,
-                examiner=self._examiner,
-                on_case=self._prepared.options.on_case,
+                self._sinks, examiner=self._examiner, on_case=self._prepared.options.on_case
             )
-            self._tallying = ScoringPass(config.scoring, sinks, self._source)
-            self._stack.callback(self._tallying.close)
+            feed = CasesToScore(files, self._cases)
+            self._pass = ScoringPass(config.scoring, sinks, self.replies, feed)
+            self._stack.callback(self._pass.close)
         if self._prepared.sets:
             from callscore.evaluate.step_verdicts import read_step_verdicts
 
@@ -174,12 +76,18 @@ class RunScoring:
             self._open_scenario_files()
         return self
 
+    def _defer_embedder(self) -> None:
+        examiner, config = self._examiner, self._prepared.config.scoring
+        if examiner is None or examiner.embedder is None or isinstance(config.embedder, ModelSpec):
+            return
+        examiner.embedder = DeferredEmbedder(examiner.embedder, self.replies.all_in)
+
     def _open_scenario_files(self) -> None:
         options = self._prepared.options
         if options.export is not None:
             from callscore.runner.scenario_outputs import OutputFolder
 
-            self.exported = OutputFolder(options.export, self._source.models)
+            self.exported = OutputFolder(options.export, self.replies.models)
         if options.trajectories is not None:
             from callscore.runner.trajectories import trajectories_in
 
@@ -194,64 +102,82 @@ class RunScoring:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def take(self, outcome: Completed, *, superseded: bool) -> None:
-        """Keep an answer at hand that was told of; a reply is durable by then.
-
-        Where the journal may hold another one instead, that one counts.
-        """
-        if superseded:
-            self._source.look_into_the_journal()
-        elif self._tallying is not None:
-            self._source.take(outcome.work, outcome.answer)
-
-    def catch_up(self) -> None:
-        """Score for a moment: cases to which every model has answered; the rest is for `card`.
-
-        Where somebody judges there is nothing to do: cases are scored when they are judged.
-        """
-        tallying, until = self._tallying, time.monotonic() + SLICE_S
-        if tallying is None:
-            return
-        while tallying.advance(self._source.is_ready, CASES_TOGETHER):
-            if time.monotonic() >= until:
-                return
-
     @property
-    def judging(self) -> Judging | None:
-        """What is put to judges; None where nobody judges."""
-        examiner = self._examiner
-        return None if examiner is None else Judging(partial(self._examine, examiner), self.calls)
+    def judges(self) -> bool:
+        """Whether anything is put to a judge or an embedder."""
+        return self._examiner is not None
 
-    async def _examine(self, examiner: JudgeRunner, answered: asyncio.Event) -> None:
-        """Cases as soon as all models have answered them, scenarios when all is `answered`."""
-        if not isinstance(self._prepared.config.scoring.embedder, ModelSpec):
-            examiner.until_quiet = answered.wait
-        if self._tallying is not None:
-            await self._tallying.examine_all(examiner, partial(self._until_ready, answered))
+    async def follow(self, stop: Shutdown, limits: SharedLimits | None = None) -> bool:
+        """Judge and score what is answered; False where an interrupt left some unjudged.
+
+        Without a judge, returns when all models have answered: `card` scores the rest.
+        """
+        if self._examiner is None:
+            await self._score_complete_cases()
+            return True
+        self.calls.begin(stop, limits)
+        return await self._unless_stopped(self._judge(self._examiner), stop)
+
+    async def _score_complete_cases(self) -> None:
+        together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
+        while self._pass is not None and (case_id := self._pass.next_id) is not None:
+            if not await self.replies.complete(case_id) or self.replies.all_in.is_set():
+                return
+            self._pass.advance(self.replies.is_complete, together)
+            await asyncio.sleep(0)
+
+    async def _judge(self, examiner: JudgeRunner) -> None:
+        """Cases as soon as all models have answered them, scenarios when everything is in."""
+        if self._pass is not None:
+            await self._pass.examine_all(examiner, self._until_judgeable)
         if self._prepared.sets and examiner.judge is not None:
             from callscore.runner.scenarios import judge_scenarios
 
-            await answered.wait()
-            self._judged = await judge_scenarios(
-                self._scenario_answers(self._source.of_model), examiner
-            )
+            await self.replies.all_in.wait()
+            answers = self._scenario_answers(self.replies.of_model)
+            self._judged = await judge_scenarios(answers, examiner)
 
-    async def _until_ready(self, answered: asyncio.Event, case_id: str) -> None:
-        """What is no model judges in this process, and leaves the loop to the models until then."""
-        asks_models = bool(self.calls.seats)
+    async def _until_judgeable(self, case_id: str) -> None:
+        """A judge that computes in this process leaves it to the models until all is answered."""
         await asyncio.sleep(0)
-        while not answered.is_set() and not (asks_models and self._source.is_ready(case_id)):
-            await asyncio.sleep(BETWEEN_S)
+        if self.calls.seats:
+            await self.replies.complete(case_id)
+        else:
+            await self.replies.all_in.wait()
+
+    async def _unless_stopped(self, judging: Coroutine[Any, Any, None], stop: Shutdown) -> bool:
+        """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
+        work = asyncio.create_task(judging)
+        others = [asyncio.create_task(stop.wait())]
+        calls = self.calls
+        try:
+            await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
+            ended = work.done()
+            if not ended:
+                patience_s = stop.patience_s(calls.payer.options)
+                calls.emit_progress()
+                calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
+                grace = stop.grace(patience_s)
+                others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
+                await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (work, *others):
+                task.cancel()
+            await asyncio.gather(work, *others, return_exceptions=True)
+        calls.emit_progress()
+        if not work.cancelled():
+            work.result()
+        return ended
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
-        if self._tallying is None:
+        if self._pass is None:
             return None
-        tallied = self._tallying.finish()
+        tallied = self._pass.finish()
         if self._prepared.options.on_tallied is not None:
             self._prepared.options.on_tallied(tallied)
         card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
-        answered_by = self._source.answered_by
+        answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
             for model in card.models
@@ -260,10 +186,10 @@ class RunScoring:
 
     def notes(self) -> list[str]:
         """What a reader must know about the models; complete when everything is scored."""
-        notes = [*self._prepared.notes, *self._source.answered_by.notes()]
+        notes = [*self._prepared.notes, *self.replies.answered_by.notes()]
         if self.exported is not None:
             notes += [f"not exported: {why}" for why in self.exported.left_out]
-        if self._tallying is None and self._examiner is not None:
+        if self._pass is None and self._examiner is not None:
             notes += self._examiner.answered_by.notes()  # else the card has them
         return notes
 
@@ -273,16 +199,16 @@ class RunScoring:
             return {}
         from callscore.runner.scenarios import Listeners, open_values, score_scenarios
 
-        if self._outlets.on_verdict is not None:
+        if self._sinks.on_verdict is not None:
             for (model, _), judged in self._judged.items():
                 for record in judged.records(model):
-                    self._outlets.on_verdict(record)
-        on_result = _labelling(self._outlets.on_result, self._source.labels)
-        answers = self._scenario_answers(self._source.counted_of_model)
-        if self._outlets.on_open is not None:
-            for item in open_values(self._scenario_answers(self._source.of_model), self._judged):
-                self._outlets.on_open(item)
-        listeners = Listeners(on_result, self._on_scenario, self._on_free, self._outlets.on_record)
+                    self._sinks.on_verdict(record)
+        on_result = _labelling(self._sinks.on_result, self.replies.labels)
+        answers = self._scenario_answers(self.replies.counted_of_model)
+        if self._sinks.on_open is not None:
+            for item in open_values(self._scenario_answers(self.replies.of_model), self._judged):
+                self._sinks.on_open(item)
+        listeners = Listeners(on_result, self._on_scenario, self._on_free, self._sinks.on_record)
         return score_scenarios(answers, self._judged, listeners)
 
     def _on_scenario(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
@@ -301,10 +227,10 @@ class RunScoring:
         prepared = self._prepared
         return ScenarioAnswers(
             prepared.sets,
-            self._source.models,
+            self.replies.models,
             of_model,
             prepared.config.repeats,
-            self._source.answered_by,
+            self.replies.answered_by,
             self._step_verdicts,
             prepared.config.scenario_settings.mode,
             prepared.config.scenario_settings.history,

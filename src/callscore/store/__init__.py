@@ -1,1 +1,1 @@
-"""What lasts: files read as streams and written whole, and the journal of paid answers."""
+"""Files and the journal: input files as streams, atomic output files, paid replies in SQLite."""

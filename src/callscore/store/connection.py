@@ -1,4 +1,4 @@
-"""Connections to a journal file: private, durable, patient, and plain about what goes wrong."""
+"""SQLite connections to a journal: private file, durable commits, clear errors."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from callscore.core.errors import StoreError
 _PRIMARY = 0xFF
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 BUSY_S = 60.0
-"""How long a connection waits while another process writes."""
+"""How long a connection waits for another process that writes."""
 
 
 def create_private(path: Path) -> None:
-    """An empty file that only its owner may read, in a folder that exists; or a StoreError."""
+    """Create an empty file that only its owner can read; raises StoreError."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            # SQLite writes two more files beside the journal.
+            # SQLite writes two more files next to the journal.
             raise PermissionError(13, "the folder is read-only")
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def is_writable(path: Path) -> bool:
-    """Whether a journal and the two files that SQLite writes beside it can be written."""
+    """Whether a journal and the two files that SQLite writes next to it are writable."""
     effective = os.access in os.supports_effective_ids
     return os.access(path, os.R_OK | os.W_OK, effective_ids=effective) and os.access(
         path.parent, os.W_OK | os.X_OK, effective_ids=effective
@@ -38,7 +38,7 @@ def is_writable(path: Path) -> bool:
 
 
 def connect_for_reading(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
-    """A connection to a file that nobody can write: SQLite makes no files beside it."""
+    """A connection to a read-only file: SQLite creates no files next to it."""
     with map_sqlite_errors(path):
         return _connection(f"{path.absolute().as_uri()}?mode=ro&immutable=1", factory)
 
@@ -55,11 +55,12 @@ def _connection(where: str, factory: type[sqlite3.Connection]) -> sqlite3.Connec
 
 
 def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection:
-    """A connection in autocommit mode; a commit is on the disk when it returns (WAL, FULL)."""
+    """A connection in autocommit mode; a commit is durable when it returns (WAL, FULL)."""
     with map_sqlite_errors(path):
         connection = _connection(path.absolute().as_uri(), factory)
         try:
-            connection.execute("PRAGMA trusted_schema = OFF")  # the file may be anybody's
+            # the file may belong to another program
+            connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         except sqlite3.Error:
@@ -69,12 +70,12 @@ def connect(path: Path, factory: type[sqlite3.Connection]) -> sqlite3.Connection
 
 
 class Unreadable(Exception):
-    """A row that no version of ours has written."""
+    """A row that no version of this package has written."""
 
 
 @contextmanager
 def map_sqlite_errors(path: Path) -> Iterator[None]:
-    """Turns what SQLite says, and what it cannot hold, into a StoreError that names the file."""
+    """Turn errors of SQLite into a StoreError that names the file."""
     try:
         yield
     except Unreadable as error:
@@ -86,7 +87,7 @@ def map_sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def damaged(path: Path, what: str) -> StoreError:
-    """The error that says so, and how to get at what is left. Nothing is begun anew by itself."""
+    """The error for a damaged journal, with instructions. It is never replaced silently."""
     shown = shlex.quote(str(path))
     return StoreError(
         f"{path}: is damaged: {what}; keep it, and write what can be read of it to a new file: "
@@ -96,7 +97,7 @@ def damaged(path: Path, what: str) -> StoreError:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Everything or nothing; holds the write lock from the beginning."""
+    """A transaction that holds the write lock from the beginning."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

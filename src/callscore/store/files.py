@@ -1,4 +1,4 @@
-"""JSON Lines in and out: streamed, indexed by position, written whole or not at all."""
+"""JSON Lines: read as a stream, indexed by position, written atomically."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from callscore.store.other_formats import refuse_other_formats
 
 MAX_LINE_BYTES = 50_000_000
 BLOCK_BYTES = 1 << 16
-"""So much of a file is read at once, and the rest of the line in which it ends."""
-_NAMELESS: int = getattr(os, "O_TMPFILE", 0)
-"""Opens a file that has no name yet; 0 where the system knows no such thing."""
+"""Bytes read at once; the last line of a block is read to its end."""
+_O_TMPFILE: int = getattr(os, "O_TMPFILE", 0)
+"""Opens a file without a name; 0 if the system does not support it."""
 _OPEN_FILES = "/proc/self/fd"
 _OFFSET_BITS = 48
 _OFFSET_MASK = (1 << _OFFSET_BITS) - 1
@@ -29,7 +29,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """One non-empty line of a file, with its place."""
+    """One non-empty line of a file and its position."""
 
     path: Path
     number: int
@@ -43,17 +43,17 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """Some lines of a file, one after the other, empty ones included."""
+    """Consecutive lines of a file, including empty ones."""
 
     path: Path
     number: int
-    """Of the first line."""
+    """The number of the first line."""
     offset: int
     lines: Sequence[bytes]
 
 
 def lines_of(paths: Sequence[Path]) -> Iterator[Line]:
-    """Every non-empty line of the files, in order, one at a time."""
+    """Every non-empty line of the files, in order."""
     for block in blocks_of(paths):
         yield from lines_in(block)
 
@@ -69,7 +69,7 @@ def lines_in(block: Block) -> Iterator[Line]:
 
 
 def blocks_of(paths: Sequence[Path]) -> Iterator[Block]:
-    """All lines of the files, in order, some at a time."""
+    """All lines of the files, in order, in blocks."""
     for path in paths:
         with open_for_reading(path) as file:
             try:
@@ -82,7 +82,7 @@ def _blocks(path: Path, file: BinaryIO) -> Iterator[Block]:
     number, offset = 1, 0
     while raw := file.read(BLOCK_BYTES):
         if not raw.endswith(b"\n"):
-            # A line that never ends is not read to its end.
+            # A line that is too long is not read to its end.
             raw += file.readline(MAX_LINE_BYTES + 1)
         if number == 1 and raw.startswith(BYTE_ORDER_MARK):
             offset, raw = len(BYTE_ORDER_MARK), raw[len(BYTE_ORDER_MARK) :]
@@ -107,7 +107,7 @@ def _refuse_long_lines(path: Path, number: int, lines: Sequence[bytes]) -> None:
 
 
 def open_for_reading(path: Path) -> BinaryIO:
-    """An open file, or a UsageError that says why it cannot be read."""
+    """Open a file for reading; raises UsageError."""
     try:
         return path.open("rb")
     except FileNotFoundError:
@@ -123,10 +123,10 @@ def _unreadable(path: Path, error: OSError) -> UsageError:
 
 
 class LinesByKey:
-    """Where the lines of each key stand, so that files in any order are never held in memory.
+    """The positions of the lines of each key: files in any order are never held in memory.
 
-    A key is a small integer (the position of a case). Keys and positions are kept in flat
-    arrays, sorted once; a line costs 16 bytes here, whatever its length.
+    A key is a small integer (the position of a case). Keys and positions are in flat arrays that
+    are sorted once; a line takes 16 bytes, whatever its length.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -135,18 +135,18 @@ class LinesByKey:
         self._places = array("q")
         self._readers: dict[int, _Reader] = {}
         self._after = 0
-        """Behind the lines that were asked for last: who asks for keys in order needs no search."""
+        """Index after the last lookup: keys in ascending order need no search."""
         self._sorted = True
 
     def add(self, key: int, line: Line) -> None:
-        """Note that this line belongs to this key."""
+        """Record that this line belongs to this key."""
         if self._keys and key < self._keys[-1]:
             self._sorted = False
         self._keys.append(key)
         self._places.append(self._paths.index(line.path) << _OFFSET_BITS | line.offset)
 
     def add_block(self, keys: Sequence[int], block: Block) -> None:
-        """Note to which key each line of a block belongs; every line has one."""
+        """Record to which key each line of a block belongs."""
         is_behind = not self._keys or self._keys[-1] <= keys[0]
         self._sorted = self._sorted and is_behind and sorted(keys) == keys
         self._keys.extend(keys)
@@ -154,7 +154,7 @@ class LinesByKey:
         self._places.extend(islice(accumulate(map(len, block.lines), initial=place), len(keys)))
 
     def lines(self, key: int) -> list[Line]:
-        """The lines of a key, in the order in which they were added; their number is unknown."""
+        """The lines of a key, in the order in which they were added; they carry no line number."""
         if not self._sorted:
             self._sort()
         keys, at = self._keys, self._after
@@ -171,7 +171,7 @@ class LinesByKey:
         return found
 
     def close(self) -> None:
-        """Close the files that were opened for reading."""
+        """Close the files."""
         for reader in self._readers.values():
             reader.file.close()
         self._readers.clear()
@@ -199,9 +199,9 @@ class LinesByKey:
 
 
 class _Reader:
-    """A file of which lines are wanted here and there, and where it stands.
+    """A file from which single lines are read, and its position.
 
-    Those in order are read without seeking.
+    Lines in order are read without seeking.
     """
 
     __slots__ = ("at", "file", "path")
@@ -213,14 +213,16 @@ class _Reader:
 
 
 def numbered(line: Line) -> Line:
-    """The same line with its number counted: slow, for error messages only."""
+    """The same line with its line number: slow, for error messages only."""
     with open_for_reading(line.path) as file:
         number = file.read(line.offset).count(b"\n") + 1
     return msgspec.structs.replace(line, number=number)
 
 
 def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> None:
-    """Refuse files that cannot be written, before any work: inputs, folders, one file for two."""
+    """Refuse files that cannot be written, before any work: inputs, folders, one file
+    given twice.
+    """
     taken = {path.resolve(): "is read by this command" for path in inputs}
     for target in targets:
         if target is None or is_special(target):
@@ -229,43 +231,43 @@ def check_targets(targets: Iterable[Path | None], inputs: Iterable[Path]) -> Non
         if place in taken:
             raise UsageError(f"{target}: {taken[place]}; expected another file to write to")
         taken[place] = "is written by two options"
-        temporary = _temporary_beside(target)
+        temporary = _new_temporary(target)
         os.close(temporary.handle)
         if temporary.has_name:
             temporary.path.unlink()
 
 
 class _Temporary(NamedTuple):
-    """A new file, in the folder where it is to be: renaming is one step within a file system."""
+    """A new file in the target folder: renaming is atomic within a file system."""
 
     handle: int
     path: Path
-    """The name that it has, or gets for a moment when it is whole."""
+    """Its name, or the one it gets briefly when it is complete."""
     has_name: bool
 
 
-def _temporary_beside(path: Path) -> _Temporary:
-    """A file without a name where there is such a thing: a killed process leaves none behind."""
+def _new_temporary(path: Path) -> _Temporary:
+    """A file without a name if possible: a killed process then leaves none behind."""
     try:
         if path.is_dir():
             raise StoreError(f"{path}: cannot be written: is a folder")
         name = path.parent / f".{path.name[:20]}.{os.urandom(8).hex()}"
-        # Who may read it is for the umask to say.
-        if _NAMELESS and Path(_OPEN_FILES).is_dir():
-            with suppress(OSError):  # of a file system that has no such files
-                handle = os.open(path.parent, os.O_WRONLY | _NAMELESS, 0o666)
+        # The umask decides who may read it.
+        if _O_TMPFILE and Path(_OPEN_FILES).is_dir():
+            with suppress(OSError):  # the file system does not support unnamed files
+                handle = os.open(path.parent, os.O_WRONLY | _O_TMPFILE, 0o666)
                 return _Temporary(handle, name, has_name=False)
-        # New under this name, whatever lies there.
+        # Always a new file, whatever has this name.
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     return _Temporary(handle, name, has_name=True)
 
 
-def _give_name(temporary: _Temporary) -> None:
+def _link(temporary: _Temporary) -> None:
     folder = os.open(_OPEN_FILES, os.O_RDONLY)
     try:
-        # With a folder for the source, the link leads to the open file and not to its entry there.
+        # With a folder as the source, the link refers to the open file, not to its entry there.
         os.link(str(temporary.handle), temporary.path, src_dir_fd=folder, follow_symlinks=True)
     finally:
         os.close(folder)
@@ -273,10 +275,10 @@ def _give_name(temporary: _Temporary) -> None:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """A file that appears under its name only when everything was written; else not at all.
+    """Write a file that appears under its name only when it is complete.
 
-    A pipe or a device is written to, not replaced. A link to a file is replaced, so that nothing
-    elsewhere is written (S-05).
+    A pipe or a device is written to, not replaced. A symbolic link is replaced, so that its target
+    is not overwritten (S-05).
     """
     try:
         with path.open("wb") if is_special(path) else _replacing(path) as file:
@@ -287,16 +289,16 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    temporary = _temporary_beside(path)
+    temporary = _new_temporary(path)
     try:
         with os.fdopen(temporary.handle, "wb") as file:
             yield file
             file.flush()
-            with suppress(FileNotFoundError):  # a file that was closed to others stays so
+            with suppress(FileNotFoundError):  # keep the permissions of the file that is replaced
                 os.fchmod(temporary.handle, path.stat().st_mode & 0o777)
             os.fsync(temporary.handle)
             if not temporary.has_name:
-                _give_name(temporary)
+                _link(temporary)
         temporary.path.replace(path)
         _sync_folder(path.parent)
     finally:
@@ -305,7 +307,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name is on the disk, too; where folders cannot be opened, it soon is."""
+    """Make the new name durable, too, if the system can sync folders."""
     with suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -315,8 +317,8 @@ def _sync_folder(folder: Path) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether there is a pipe or a device under this name: nothing that can be replaced."""
+    """Whether the path is a pipe or a device, which cannot be replaced."""
     try:
         return path.exists() and not (path.is_file() or path.is_dir())
-    except OSError:  # no such name can be, as of 300 letters; whoever opens it says so
+    except OSError:  # an impossible name, such as one of 300 letters; opening it raises the error
         return False

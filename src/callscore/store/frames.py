@@ -1,6 +1,6 @@
-"""Records in memory: dicts, and the rows of pandas and polars frames, as lines of JSON.
+"""Records in memory as JSON lines: dicts, and the rows of pandas and polars frames.
 
-Neither library is imported: a frame is known by its methods.
+Neither library is imported: a frame is recognised by its methods.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from callscore.core.errors import DataError, UsageError
 
 Record = str | os.PathLike[str] | Mapping[str, Any]
 _MISSING = frozenset({"NAType", "NaTType"})
-"""The types of what pandas puts where nothing is."""
+"""The types of pandas' missing values."""
 
 
 def rows_of(records: Any) -> Iterable[Record]:
-    """The records of a list, or the rows of a frame, without what is missing in them."""
+    """The records of a list, or the rows of a frame, without missing values."""
     if isinstance(records, Mapping):
         raise UsageError("one dict was given; expected a list of them, a frame, or files")
     if hasattr(records, "to_dicts"):  # polars
@@ -33,14 +33,14 @@ def rows_of(records: Any) -> Iterable[Record]:
 
 
 def json_line(record: Mapping[str, Any], place: str) -> bytes:
-    """One record as a line of JSON; numbers of numpy are numbers"""
+    """One record as a JSON line; numpy numbers become numbers"""
     if not isinstance(record, Mapping):
         kind = type(record).__name__
         raise DataError(f"is of type {kind}; expected a dict, or the path of a file", place=place)
     try:
         return _ENCODER.encode(record) + b"\n"
     except UnicodeEncodeError:
-        import json  # a lone surrogate has no bytes; escaped, it is read like the one in a file
+        import json  # a lone surrogate cannot be encoded; escaped, it is read like one in a file
 
         return json.dumps(record, default=_plain).encode() + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -48,12 +48,13 @@ def json_line(record: Mapping[str, Any], place: str) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What an object of numpy or pandas says in Python's own types"""
+    """A numpy or pandas object as a built-in type"""
     if type(value).__name__ in _MISSING:
         return None
     if isinstance(value, Mapping):
         return dict(value)
-    if isinstance(value, str):  # a kind of text that msgspec does not know, as numpy.str_
+    # a subclass of str that msgspec does not support, such as numpy.str_
+    if isinstance(value, str):
         return str(value)
     for method in ("tolist", "item"):
         convert = getattr(value, method, None)
@@ -67,7 +68,9 @@ _ENCODER = msgspec.json.Encoder(enc_hook=_plain)
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of pandas: NaN is a missing field, and beside one a whole number has become a float"""
+    """A pandas row without its NaN fields; integers that pandas has turned into floats are
+    restored
+    """
     return {str(name): _whole(value) for name, value in row.items() if not _is_missing(value)}
 
 
@@ -82,7 +85,7 @@ def _whole(value: Any) -> Any:
 
 
 def _filled(value: Any) -> Any:
-    """A row of polars: every struct has every field, and null is what a record did not have"""
+    """A polars row without its null fields: a polars struct always has every field"""
     if isinstance(value, dict):
         return {name: _filled(inner) for name, inner in value.items() if inner is not None}
     return [_filled(inner) for inner in value] if isinstance(value, list) else value
@@ -91,7 +94,7 @@ def _filled(value: Any) -> Any:
 def numbered_lines(
     records: Iterable[Record], name: str
 ) -> Iterator[os.PathLike[str] | str | bytes]:
-    """Paths as they are, everything else as a line of JSON"""
+    """Paths unchanged, everything else as a JSON line"""
     for number, record in enumerate(records, start=1):
         if isinstance(record, (str, os.PathLike)):
             yield record

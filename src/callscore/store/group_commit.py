@@ -1,4 +1,4 @@
-"""Many writers, one transaction: what arrives while a commit is under way goes into the next."""
+"""Many writers, one transaction: rows that arrive during a commit go into the next one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from callscore.core.errors import StoreError
 from callscore.store.connection import map_sqlite_errors, transaction
-from callscore.store.key_index import KnownKeys, last_id
+from callscore.store.key_index import KeyIndex, last_id
 from callscore.store.reply_codec import checksum
 
 MOST_UNWRITTEN = 2_000
 BETWEEN_S = 0.003
-"""From the beginning of one commit to the next; a longer wait saves CPU and costs wall time."""
+"""Seconds between commits; a longer interval saves CPU and costs wall time."""
 
-# The first answer stays, whoever pays once more; unless it can no longer be read.
+# The first reply is kept even if another is paid for later, unless it is damaged.
 _ANSWER = (
     "INSERT INTO answers (key, reply, cost_usd, attempts, checksum) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, cost_usd = excluded.cost_usd,"
@@ -40,13 +40,13 @@ _JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
 AnswerRow = tuple[bytes, bytes, float | None, int, int]
 ItemRow = tuple[int, str, str, int, str, bytes, str | None, int]
 JudgedRow = tuple[bytes, int]
-"""The answer of a judge, and the run that paid for it."""
+"""The reply of a judge, and the run that paid for it."""
 UncertainRow = tuple[float, int]
-"""What an attempt may be billed with, and the run that made it."""
+"""The possible cost of a lost attempt, and the run that made it."""
 
 
 class Rows(NamedTuple):
-    """What one caller wants written."""
+    """The rows of one caller."""
 
     answer: AnswerRow | None = None
     item: ItemRow | None = None
@@ -55,7 +55,7 @@ class Rows(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Rows on their way to the disk, and who waits for them."""
+    """Rows in one transaction, and the callers waiting for it."""
 
     rows: list[Rows]
     waiting: Sequence[asyncio.Future[None]]
@@ -63,13 +63,13 @@ class _Group(NamedTuple):
 
 
 class GroupCommit:
-    """Writes rows in the order given, one transaction a group, in a thread of its own.
+    """Writes rows in order, one transaction per group, in its own thread.
 
-    Callers wait for their commit before they go on, so it reaches them in as few turns of the
-    loop as can be: one until a group is handed over, one until all who wait for it are told.
+    Callers wait for their commit, so it reaches them in as few loop iterations as possible: one
+    until a group is handed over, one until its callers are resumed.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, keys: KnownKeys) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, keys: KeyIndex) -> None:
         self._connection = connection
         self._path = path
         self._keys = keys
@@ -79,40 +79,40 @@ class GroupCommit:
         self._waiting: list[asyncio.Future[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._group: _Group | None = None
-        """Handed over, and not yet known to be on the disk."""
+        """The group that is being written."""
         self._due = False
-        """Whether this turn of the loop ends with a group."""
-        self._handed_over = 0.0
+        """Whether a group is handed over at the end of this loop iteration."""
+        self._submitted_at = 0.0
         self._broken: BaseException | None = None
         self.superseded = False
-        """Whether a row was not written, because another stands there and stays."""
+        """Whether a row was not written because an earlier one exists."""
 
     async def durable(self, rows: Rows) -> None:
-        """Returns when these rows, and all before them, are on the disk."""
+        """Returns when these rows, and all before them, are durable."""
         self._add(rows)
         await self._committed()
 
     async def soon(self, rows: Rows) -> None:
-        """The rows go with the next group; waits only where too much is unwritten."""
+        """Write the rows with the next group; waits only if too much is unwritten."""
         self._add(rows)
         if len(self._rows) > MOST_UNWRITTEN:
             await self._committed()
 
     def add(self, rows: Rows) -> None:
-        """The rows go with the next group, and nobody waits for them."""
+        """Write the rows with the next group, without waiting."""
         self._add(rows)
 
     async def settle(self) -> None:
-        """Returns when everything is on the disk."""
+        """Returns when everything is durable."""
         if self._due or self._group is not None:
             await self._committed()
         if self._broken is not None:
             raise self._broken
 
     def close(self) -> None:
-        """Write what is left, and end the thread; what cannot be written was reported before."""
+        """Write what is left and end the thread; write errors were reported before."""
         self._thread.shutdown(wait=True)
-        self._take_over(None)
+        self._use_loop(None)
         rows, self._rows = self._rows, []
         try:
             if rows:
@@ -124,59 +124,59 @@ class GroupCommit:
     def _add(self, rows: Rows) -> None:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            self._take_over(loop)
+            self._use_loop(loop)
         if self._broken is not None:
             raise self._broken
         self._rows.append(rows)
         if self._group is None and not self._due:
-            self._hand_over_soon(loop)
+            self._schedule(loop)
 
-    def _take_over(self, loop: asyncio.AbstractEventLoop | None) -> None:
-        """A loop that ended may have left a group behind of which nobody was told."""
+    def _use_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Resume the callers of a group that an earlier loop has left behind."""
         group, self._loop = self._group, loop
         self._waiting, self._due = [], False
         if group is not None:
             self._group = None
-            self._heed(group, group.written.exception())
+            self._fail_group(group, group.written.exception())
 
     async def _committed(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter
 
-    def _hand_over_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """A commit costs nearly the same for one row as for fifty, so they do not come in a rush.
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Delay the next group: a commit costs nearly the same for one row as for fifty.
 
-        The first goes with this turn of the loop. Callers wait, too: if they had to wait for long,
-        they would end up marching in step.
+        The first group goes at the end of this loop iteration. The delay is short, because callers
+        that wait long end up in lockstep.
         """
         self._due = True
-        wait = self._handed_over + BETWEEN_S - loop.time()
+        wait = self._submitted_at + BETWEEN_S - loop.time()
         if wait > 0:
-            loop.call_later(wait, self._hand_over)
+            loop.call_later(wait, self._submit)
         else:
-            loop.call_soon(self._hand_over)
+            loop.call_soon(self._submit)
 
-    def _hand_over(self) -> None:
-        self._due, self._handed_over = False, asyncio.get_running_loop().time()
+    def _submit(self) -> None:
+        self._due, self._submitted_at = False, asyncio.get_running_loop().time()
         rows, self._rows = self._rows, []
         waiting, self._waiting = self._waiting, []
         written = self._thread.submit(self._write, rows)
         self._group = _Group(rows, waiting, written)
-        written.add_done_callback(partial(self._tell, asyncio.get_running_loop()))
+        written.add_done_callback(partial(self._notify, asyncio.get_running_loop()))
 
-    def _tell(self, loop: asyncio.AbstractEventLoop, written: Future[None]) -> None:
-        """Called in the thread of the commits."""
-        # A loop that is gone has nobody left to be told.
+    def _notify(self, loop: asyncio.AbstractEventLoop, written: Future[None]) -> None:
+        """Runs in the commit thread."""
+        # The loop is closed: no caller is waiting.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._told, written)
+            loop.call_soon_threadsafe(self._on_written, written)
 
-    def _told(self, written: Future[None]) -> None:
+    def _on_written(self, written: Future[None]) -> None:
         group = self._group
         if group is None or group.written is not written:
             return
         self._group = None
-        self._heed(group, written.exception())
+        self._fail_group(group, written.exception())
         for waiter in group.waiting:
             if waiter.done():
                 continue
@@ -185,10 +185,10 @@ class GroupCommit:
             else:
                 waiter.set_exception(self._broken)
         if self._broken is None and (self._rows or self._waiting):
-            self._hand_over_soon(asyncio.get_running_loop())
+            self._schedule(asyncio.get_running_loop())
 
-    def _heed(self, group: _Group, error: BaseException | None) -> None:
-        """After a failure nothing is taken, nor forgotten: closing tries these rows once more."""
+    def _fail_group(self, group: _Group, error: BaseException | None) -> None:
+        """After a failure, keep the rows and accept no more: `close` tries them once more."""
         if error is None:
             return
         self._broken = error
@@ -199,7 +199,7 @@ class GroupCommit:
                 waiter.set_exception(error)
 
     def _write(self, rows: Sequence[Rows]) -> None:
-        if not rows:  # somebody only waits for what was written before
+        if not rows:  # the caller only waits for earlier rows
             return
         parts = (
             (_ITEM, [row.item for row in rows if row.item is not None]),
@@ -213,4 +213,4 @@ class GroupCommit:
                 if part and self._connection.executemany(statement, part).rowcount != len(part):
                     self.superseded = True
             after = last_id(self._connection)
-        self._keys.heed(before, after)
+        self._keys.update(before, after)

@@ -1,4 +1,4 @@
-"""The journal: every paid answer, once, and what each run made of it (SQLite, WAL, FULL)."""
+"""The journal: every paid reply, once, and the items of each run (SQLite, WAL, FULL)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from callscore.store.connection import (
     transaction,
 )
 from callscore.store.group_commit import UNCERTAIN, AnswerRow, GroupCommit, ItemRow, Rows
-from callscore.store.key_index import KnownKeys
-from callscore.store.leases import Leases, left_behind
+from callscore.store.key_index import KeyIndex
+from callscore.store.leases import Leases, take_abandoned
 from callscore.store.migrations import migrate
 from callscore.store.read_only import unwritable_copy
-from callscore.store.recovery.damage import check_whole
+from callscore.store.recovery.damage import check_intact
 from callscore.store.reply_codec import checksum, from_bytes, to_bytes
 from callscore.store.run_records import (
     Failure,
@@ -44,9 +44,9 @@ from callscore.store.run_records import (
     unfinished_run,
 )
 
-FIRST_LOOK_S = 0.02
-LONGEST_LOOK_S = 0.25
-"""Between two looks whether a request of another process is settled."""
+FIRST_POLL_S = 0.02
+MAX_POLL_S = 0.25
+"""Longest interval between two checks whether another process has finished a request."""
 
 _ONE = "SELECT reply, attempts, checksum FROM answers WHERE key = ?"
 _ANSWERED = (
@@ -60,7 +60,7 @@ _TO_A_CASE = (
 
 
 class Journal:
-    """One file of answers and runs. Reading is immediate; answers are written by `ReplyCache`."""
+    """One file of replies and runs. Reads are immediate; replies are written by `ReplyCache`."""
 
     def __init__(
         self,
@@ -69,29 +69,29 @@ class Journal:
         *,
         only_reading: bool = False,
     ) -> None:
-        """Open a journal, or begin one; StoreError where it cannot be read and written.
+        """Open or create a journal; raises StoreError if it cannot be read and written.
 
-        Who is `only_reading` may have one that nobody can write.
+        With `only_reading`, the file may be read-only.
         """
         self.path = path
         self._factory = factory
         self._copy = unwritable_copy(path) if only_reading and not is_writable(path) else None
         if self._copy is None:
             create_private(path)
-        check_whole(self._file)
+        check_intact(self._file)
         self._connection = self._connect()
         try:
             with map_sqlite_errors(path):
                 migrate(self._connection, self._file)
                 if self._copy is None:
-                    self._settle_for_the_killed()
+                    self._charge_killed_processes()
         except StoreError:
             self.close()
             raise
 
-    def _settle_for_the_killed(self) -> None:
-        """Processes that were killed may have to pay for what they had under way."""
-        with left_behind(self.path) as found:
+    def _charge_killed_processes(self) -> None:
+        """Record the possible cost of requests whose process was killed."""
+        with take_abandoned(self.path) as found:
             if found:
                 with transaction(self._connection):
                     self._connection.executemany(UNCERTAIN, found)
@@ -117,33 +117,34 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._connection.close()
         if self._copy is not None:
             self._copy.remove()
 
     def open_run(self, header: RunHeader, *, resume: bool = False) -> OpenRun:
-        """A run held by this process: the unfinished one of this name and config, or a new one.
+        """Lock a run for this process: the unfinished one of this name and config, or a new one.
 
-        UsageError where another living process holds it, or where the data has changed.
+        Raises UsageError if a living process holds it, or if the data has changed.
         """
         with map_sqlite_errors(self.path), transaction(self._connection):
             run_id = take_run(self._connection, header, resume=resume)
         return OpenRun(run_id, self, self.open_answers(run_id))
 
     def open_answers(self, run_id: int = 0) -> ReplyCache:
-        """A place for answers: of models for a run, or of judges that work for none."""
-        leases = Leases(self.path, run_id)  # before the keys are read: who writes later is noticed
+        """A cache for replies: of the models of a run, or of judges without a run."""
+        # before the keys are read, so that later writers are noticed
+        leases = Leases(self.path, run_id)
         try:
-            with map_sqlite_errors(self.path), self._quietly():
-                keys = KnownKeys(self._connection)
+            with map_sqlite_errors(self.path), self._exclusively():
+                keys = KeyIndex(self._connection)
             return ReplyCache(self, self._connect(), keys, leases)
         except StoreError:
             leases.close()
             raise
 
-    def _quietly(self) -> AbstractContextManager[None]:
-        """While nobody else writes."""
+    def _exclusively(self) -> AbstractContextManager[None]:
+        """While no other process writes."""
         return nullcontext() if self._copy is not None else transaction(self._connection)
 
     def runs(self) -> list[RunRecord]:
@@ -152,7 +153,7 @@ class Journal:
             return all_runs(self._connection)
 
     def run(self, run_id: int) -> RunRecord:
-        """One run; UsageError where there is none of this number."""
+        """One run; raises UsageError if it does not exist."""
         with map_sqlite_errors(self.path):
             record = one_run(self._connection, run_id)
         if record is None:
@@ -160,18 +161,18 @@ class Journal:
         return record
 
     def unfinished(self, header: RunHeader) -> RunRecord | None:
-        """The unfinished run of this name that is most like this one."""
+        """The unfinished run of this name that is most similar to this one."""
         with map_sqlite_errors(self.path):
             return unfinished_run(self._connection, header)
 
     def has_answered(self, run_id: int, work: Work) -> bool:
-        """Whether a run has an answer of this model to this case, whatever was asked."""
+        """Whether a run has a reply of this model to this case, to any prompt."""
         sought = (run_id, work.case_id, work.model, work.run)
         with map_sqlite_errors(self.path):
             return self._connection.execute(_ANSWERED, sought).fetchone() is not None
 
     def stored(self, key: bytes) -> CachedReply | None:
-        """The answer to a request; None where there is none, or where it is damaged."""
+        """The reply to a request; None if there is none, or if it is damaged."""
         with map_sqlite_errors(self.path):
             row = self._connection.execute(_ONE, (key,)).fetchone()
             if row is None or not isinstance(row[0], bytes) or checksum(key, row[0]) != row[2]:
@@ -181,7 +182,7 @@ class Journal:
             return CachedReply(key, from_bytes(row[0]), row[1])
 
     def answers_to(self, run_id: int, case_id: str) -> Mapping[str, Mapping[int, Reply | Failed]]:
-        """What a run has for one case, by model and repeat; needs no network."""
+        """The replies of a run to one case, by model and repeat."""
         found: dict[str, dict[int, Reply | Failed]] = {}
         with map_sqlite_errors(self.path):
             rows = self._connection.execute(_TO_A_CASE, (run_id, case_id)).fetchall()
@@ -195,7 +196,7 @@ class Journal:
         return found
 
     def charge_preflight(self, run_id: int, usd: float) -> None:
-        """Write down what a run has paid to see whether the models answer."""
+        """Record what a run has paid for its preflight."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
 
@@ -205,26 +206,26 @@ class Journal:
             return failures_of(self._connection, run_id)
 
     def drop_run(self, run_id: int) -> None:
-        """Forget a run that has come to nothing."""
+        """Delete a run without results."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             drop_run(self._connection, run_id)
 
     def add_work(self, run_id: int, pieces: int) -> None:
-        """Count work that was not known when the run began."""
+        """Add work that was not known when the run began."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             add_work(self._connection, run_id, pieces)
 
     def end_run(self, run_id: int, status: RunStatus) -> None:
-        """Write down how a run ended, and let it go."""
+        """Record how a run ended, and release it."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             end_run(self._connection, run_id, status)
 
 
 class ReplyCache:
-    """Answers under way: each is on the disk before it is used; many share one commit."""
+    """Stored replies: each is durable before it is used; many share one commit."""
 
     def __init__(
-        self, journal: Journal, connection: sqlite3.Connection, keys: KnownKeys, leases: Leases
+        self, journal: Journal, connection: sqlite3.Connection, keys: KeyIndex, leases: Leases
     ) -> None:
         self._journal = journal
         self._connection = connection
@@ -244,7 +245,7 @@ class ReplyCache:
         self.close()
 
     def close(self) -> None:
-        """Write what is left, and give the file back."""
+        """Write what is left and close the file."""
         try:
             self.commits.close()
         finally:
@@ -252,39 +253,39 @@ class ReplyCache:
             self._leases.close()
 
     def stored(self, key: bytes) -> CachedReply | None:
-        """The answer to this request, if it was ever paid for.
+        """The stored reply to this request, if there is one.
 
-        What others keep while these are under way is seen after the next commit.
+        Replies of other processes become visible after the next commit.
         """
         return None if self._keys.lacks(key) else self._journal.stored(key)
 
     async def claim(
         self, key: bytes, patience_s: float, most_usd: float = 0.0
     ) -> CachedReply | None:
-        """Hold a request until it is released; the answer where another process has kept one.
+        """Lock a request until it is released; returns the reply if another process has stored one.
 
-        A request that another process has under way is waited for. One that is not settled when
-        the patience ends is asked all the same: its holder may have been stopped.
+        If another process has the request in flight, wait for it. After the patience ends, the
+        request is sent anyway: the other process may be suspended.
         """
-        wait, end = FIRST_LOOK_S, time.monotonic() + patience_s
+        wait, end = FIRST_POLL_S, time.monotonic() + patience_s
         while not self._leases.take(key, most_usd) and time.monotonic() < end:
             await asyncio.sleep(wait)
-            wait = min(2 * wait, LONGEST_LOOK_S)
+            wait = min(2 * wait, MAX_POLL_S)
         return None if self._leases.alone else self._journal.stored(key)
 
     def release(self, key: bytes) -> None:
-        """Others may have the request now; its answer, if any, is durable."""
+        """Unlock the request; its reply, if any, is durable."""
         self._leases.release(key)
 
     async def keep(self, stored: CachedReply, item: ItemRow) -> None:
-        """Returns when a model's paid answer and what a run made of it are durable."""
+        """Store a model's paid reply and its item; returns when both are durable."""
         self._keys.add(stored.key)
         await self.commits.durable(Rows(_answer_row(stored), item))
 
     async def keep_judged(self, stored: CachedReply, run_id: int | None = None) -> CachedReply:
-        """Returns when a judge's paid answer is durable, and the run that paid for it, if any.
+        """Store a judge's paid reply and the run that paid for it; returns when both are durable.
 
-        Where somebody else has kept an answer to the same request before, that one counts.
+        If a reply to the same request exists, that one counts.
         """
         self._keys.add(stored.key)
         judged = None if run_id is None else (stored.key, run_id)
@@ -293,7 +294,7 @@ class ReplyCache:
 
 
 class OpenRun:
-    """A run under way: a `Ledger` whose paid answers are on the disk before they are used."""
+    """A run in progress: a `Ledger` whose paid replies are durable before they are used."""
 
     def __init__(self, run_id: int, journal: Journal, answers: ReplyCache) -> None:
         self.id = run_id
@@ -301,30 +302,32 @@ class OpenRun:
         self._journal = journal
 
     def stored(self, key: bytes) -> CachedReply | None:
-        """The answer to this request, if it was ever paid for."""
+        """The stored reply to this request, if there is one."""
         return self.answers.stored(key)
 
     async def claim(
         self, key: bytes, patience_s: float, most_usd: float = 0.0
     ) -> CachedReply | None:
-        """Hold a request until it is released; the answer where another process has kept one."""
+        """Lock a request until it is released; returns the reply if another process has
+        stored one.
+        """
         return await self.answers.claim(key, patience_s, most_usd)
 
     def release(self, key: bytes) -> None:
-        """Others may have the request now."""
+        """Unlock the request."""
         self.answers.release(key)
 
     @property
     def superseded(self) -> bool:
-        """Whether the journal may hold other answers than it was given: earlier ones stay."""
+        """Whether the journal may hold other replies than it was given: earlier ones are kept."""
         return self.answers.commits.superseded
 
     async def keep(self, item: Item, stored: CachedReply) -> None:
-        """Returns when the paid answer and the item are durable."""
+        """Store a paid reply and its item; returns when both are durable."""
         await self.answers.keep(stored, self._item_row(item))
 
     async def note(self, item: Item) -> None:
-        """Writes an item that cost nothing; it is durable after the next `keep` or `settle`."""
+        """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
         await self.answers.commits.soon(Rows(item=self._item_row(item)))
 
     async def settle(self) -> None:
@@ -332,19 +335,19 @@ class OpenRun:
         await self.answers.commits.settle()
 
     def may_be_billed(self, usd: float) -> None:
-        """Add what an attempt may cost that never came back; durable with the next commit."""
+        """Add the possible cost of a lost attempt; durable with the next commit."""
         self.answers.commits.add(Rows(uncertain=(usd, self.id)))
 
     def charge_preflight(self, usd: float) -> None:
-        """Write down what this run has paid to see whether the models answer."""
+        """Record what this run has paid for its preflight."""
         self._journal.charge_preflight(self.id, usd)
 
     def drop(self) -> None:
-        """Let the run go, and forget it where nothing has come of it."""
+        """Release the run, and delete it if it has no results."""
         self._journal.drop_run(self.id)
 
     def end(self, status: RunStatus) -> None:
-        """Write what is left, note how the run ended, and let it go for others."""
+        """Write what is left, record how the run ended, and release it."""
         self.answers.close()
         self._journal.end_run(self.id, status)
 

@@ -1,8 +1,8 @@
-"""Requests under way, seen by every process with the same store: locks on bytes of one file.
+"""Requests in flight, shared between processes: locks on bytes of one file.
 
-The kernel drops the locks of a process when it ends, however it ends, so a killed one blocks
-nobody. A lock costs a system call, not a transaction. What the requests of a process may cost at
-most stands in the file, too: of one that was killed it may have to be paid.
+The kernel drops the locks of a process when it ends, so a killed process blocks no other. A lock
+costs a system call, not a transaction. The file also holds the most that the requests of a process
+may cost, which may be billed if it is killed.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # no such locks on this system: then nobody is waited for
+except ImportError:  # without such locks, no process waits for another
     fcntl = None  # type: ignore[assignment]
 
 _HAS_LOCKS = fcntl is not None and hasattr(fcntl, "F_OFD_SETLK")
 _COUNTER = struct.Struct("<Q")
 _OPENING, _PRESENT = 0, 1
-"""Bytes that are locked: while a process enters, and as long as it is there."""
+"""The bytes that are locked while a process joins, and while it is present."""
 _SLOTS_AT = 4_096
 _SLOT = struct.Struct("<qd")
-"""Of every process: the run that it works for, and what its requests under way may cost."""
+"""Per process: its run, and what its requests in flight may cost."""
 _MOST_SLOTS = 1_024
 _FIRST_KEY = 1 << 20
 _KEY_BYTES = 7
@@ -34,10 +34,10 @@ _FLOCK = struct.Struct("hhqqi4x")
 
 
 class Leases:
-    """The requests that this process has under way, and whether another has one of them."""
+    """The requests that this process has in flight, and whether another process has them."""
 
     def __init__(self, store: Path, run_id: int = 0) -> None:
-        """Enter; where the system has no such locks, every request is free."""
+        """Join; on a system without such locks, every request is free."""
         self._held: dict[bytes, float] = {}
         self._run_id = run_id
         self._slot: int | None = None
@@ -66,13 +66,13 @@ class Leases:
 
     @property
     def alone(self) -> bool:
-        """Whether no other process can have written to the store since this one entered."""
+        """Whether no other process can have written to the store since this one joined."""
         if self._alone and self._handle is not None:
             self._alone = os.pread(self._handle, _COUNTER.size, 0) == self._number
         return self._alone
 
     def take(self, key: bytes, most_usd: float = 0.0) -> bool:
-        """Hold a request that may cost so much; False where another process holds it."""
+        """Lock a request that may cost this much; False if another process holds it."""
         if self._handle is not None and not _lock(self._handle, _place(key)):
             return False
         self._held[key] = most_usd
@@ -80,7 +80,7 @@ class Leases:
         return True
 
     def release(self, key: bytes) -> None:
-        """Let a request go; one that is not held stays as it is."""
+        """Release a request; does nothing if it is not held."""
         if key in self._held:
             del self._held[key]
             self._note()
@@ -88,7 +88,7 @@ class Leases:
                 _unlock(self._handle, _place(key))
 
     def close(self) -> None:
-        """Let everything go."""
+        """Release everything."""
         self._held.clear()
         self._note()
         if self._handle is not None:
@@ -96,15 +96,15 @@ class Leases:
             self._handle = None
 
     def _note(self) -> None:
-        """Write down what is under way; it need not outlast the machine, only the process."""
+        """Record what is in flight; it must survive the process, not the machine."""
         if self._handle is not None and self._slot is not None and self._run_id:
             slot = _SLOT.pack(self._run_id, math.fsum(self._held.values()))
             os.pwrite(self._handle, slot, self._slot)
 
 
 @contextmanager
-def left_behind(store: Path) -> Iterator[Sequence[tuple[float, int]]]:
-    """What requests of killed processes may cost, each with its run; forgotten after the block."""
+def take_abandoned(store: Path) -> Iterator[Sequence[tuple[float, int]]]:
+    """What requests of killed processes may cost, by run; deleted after the block."""
     handle = None
     if _HAS_LOCKS:
         with suppress(OSError):
@@ -114,7 +114,7 @@ def left_behind(store: Path) -> Iterator[Sequence[tuple[float, int]]]:
         return
     try:
         _lock(handle, _OPENING, wait=True)
-        found = _dead_slots(handle)
+        found = _abandoned_slots(handle)
         yield list(found.values())
         for slot in found:
             os.pwrite(handle, bytes(_SLOT.size), slot)
@@ -122,8 +122,8 @@ def left_behind(store: Path) -> Iterator[Sequence[tuple[float, int]]]:
         os.close(handle)
 
 
-def _dead_slots(handle: int) -> dict[int, tuple[float, int]]:
-    """Slots that nobody holds, and that are not empty."""
+def _abandoned_slots(handle: int) -> dict[int, tuple[float, int]]:
+    """Slots of processes that have ended, and that are not empty."""
     found = {}
     for slot in _slots(os.fstat(handle).st_size):
         run_id, usd = _read_slot(handle, slot)
@@ -133,7 +133,7 @@ def _dead_slots(handle: int) -> dict[int, tuple[float, int]]:
 
 
 def _free_slot(handle: int) -> int | None:
-    """A slot for this process; None where there is none left."""
+    """A slot for this process; None if all are taken."""
     for slot in _slots(_SLOTS_AT + _MOST_SLOTS * _SLOT.size):
         if _read_slot(handle, slot)[1] == 0 and _lock(handle, slot):
             return slot
@@ -154,7 +154,7 @@ def _file_of(store: Path) -> Path:
 
 
 def _place(key: bytes) -> int:
-    """The byte that stands for a request; two may share one, and then wait for each other."""
+    """The byte of a request; two requests may share one, and then wait for each other."""
     return _FIRST_KEY + int.from_bytes(key[:_KEY_BYTES], "big")
 
 

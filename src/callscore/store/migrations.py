@@ -1,4 +1,4 @@
-"""The schema of a journal, as the list of steps that made it. Steps are appended, never edited."""
+"""The schema of a journal as a list of migrations. They are appended, never edited."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from callscore.core.errors import StoreError
 
 APPLICATION_ID = 0x43534A31
-"""Marks an SQLite file as a journal of ours ("CSJ1")."""
+"""Marks an SQLite file as a Callscore journal ("CSJ1")."""
 
 MIGRATIONS: Sequence[str] = (
     """
@@ -68,7 +68,9 @@ MIGRATIONS: Sequence[str] = (
 def migrate(
     connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS
 ) -> None:
-    """Bring a journal to the newest schema: whole or not at all, an older one backed up first."""
+    """Migrate a journal to the newest schema in one transaction; an older one is backed up
+    first.
+    """
     version = _version(connection, path)
     if version > len(migrations):
         raise StoreError(
@@ -81,7 +83,7 @@ def migrate(
         _back_up(connection, path.with_name(f"{path.name}.v{version}.bak"))
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have been faster while this one waited for the lock.
+        # Another process may have migrated it while this one waited for the lock.
         for step in migrations[_version(connection, path) :]:
             for statement in step.split(";"):
                 if statement.strip():

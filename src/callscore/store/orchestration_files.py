@@ -42,12 +42,12 @@ def _found(folder: Path, patterns: Sequence[str], inside: Sequence[str], what: s
 
 
 def _is_hidden(path: Path) -> bool:
-    """Whether a folder on the way, or the file itself, starts with a dot: editors leave such."""
+    """Whether the file or a folder on its path starts with a dot (files of editors)."""
     return any(part.startswith(".") for part in path.parts)
 
 
 def read_whole(path: Path) -> bytes:
-    """The bytes of a file that is not unreasonably large; raises DataError."""
+    """The bytes of a file below the size limit; raises DataError."""
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
@@ -58,7 +58,7 @@ def read_whole(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; raises DataError where it is not UTF-8."""
+    """The text of a file; raises DataError if it is not UTF-8."""
     try:
         return read_whole(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:

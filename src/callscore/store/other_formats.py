@@ -1,6 +1,6 @@
-"""Files that are something else than one JSON object a line: known by how they begin.
+"""Recognises files that are not JSON Lines by their first bytes.
 
-What a file is called says something only where its beginning does not.
+The file name counts only if the content does not decide.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRANSCRIPT = (
 
 
 class OtherFormat(NamedTuple):
-    """What a file is, and what its owner can do."""
+    """A format, and how to convert it."""
 
     name: str
     remedy: str = ""
@@ -61,7 +61,7 @@ _CUE = re.compile(rb"\s*\d+\s*\n\d\d:\d\d:\d\d[,.]\d{3} --> ")
 
 
 def refuse_other_formats(path: Path, beginning: bytes) -> None:
-    """One message about a file that is something else, instead of one about every line."""
+    """Raise one error about the file instead of one about every line."""
     found = _found(path, beginning)
     if found is not None:
         remedy = f"; {found.remedy}" if found.remedy else ""
@@ -82,7 +82,7 @@ def _found(path: Path, beginning: bytes) -> OtherFormat | None:
 
 
 def _json(text: bytes) -> OtherFormat | None:
-    """A list of objects, or an object over several lines; None where the first line is whole"""
+    """A JSON array, or an object over several lines; None if the first line is a complete object"""
     first, _, rest = text.partition(b"\n")
     if first.strip() in (b"{", b"["):
         return OtherFormat("one JSON document over several lines")

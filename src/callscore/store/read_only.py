@@ -1,4 +1,4 @@
-"""Journals that cannot be written: read as they are, or from a copy where SQLite has to write."""
+"""Read-only journals: opened in place, or from a copy if SQLite has to write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReadOnly(NamedTuple):
-    """A journal to read: the file itself, or a copy that is removed afterwards."""
+    """A journal to read: the file itself, or a temporary copy."""
 
     path: Path
     folder: TemporaryDirectory[str] | None = None
@@ -27,13 +27,13 @@ class ReadOnly(NamedTuple):
         return self.folder is None
 
     def remove(self) -> None:
-        """Take the copy away."""
+        """Delete the copy."""
         if self.folder is not None:
             self.folder.cleanup()
 
 
 def unwritable_copy(path: Path) -> ReadOnly:
-    """The journal as it is; a copy where its log is not yet in it, or its schema is older."""
+    """The journal in place; a copy if it has a write-ahead log, or an older schema."""
     if not _has_log(path) and _is_of_this_version(path):
         return ReadOnly(path)
     import shutil

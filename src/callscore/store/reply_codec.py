@@ -1,4 +1,4 @@
-"""A reply as bytes and back, with a checksum that tells whether the disk has changed it."""
+"""A reply as bytes, with a checksum that detects changes on disk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from callscore.store.connection import Unreadable
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
-    """The fields of a reply; new ones are appended with a default, so that old journals read."""
+    """The fields of a reply; new ones are appended with a default, so that old journals can be
+    read.
+    """
 
     text: Any
-    """Text or bytes: MessagePack tells them apart."""
+    """Text or bytes: MessagePack distinguishes them."""
     finish_reason: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -49,7 +51,7 @@ def to_bytes(reply: Reply) -> bytes:
 
 
 def from_bytes(raw: bytes) -> Reply:
-    """The reply that was written; Unreadable where that was not us."""
+    """The reply in these bytes; raises Unreadable."""
     try:
         kept = _decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
@@ -71,5 +73,5 @@ def from_bytes(raw: bytes) -> Reply:
 
 
 def checksum(key: bytes, raw: bytes) -> int:
-    """Tells an answer as it was kept from one that has changed since."""
+    """Detects a reply that has changed since it was stored."""
     return crc32(raw, crc32(key))

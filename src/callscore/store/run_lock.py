@@ -1,4 +1,4 @@
-"""Who holds a run: a process that may be gone without having said so."""
+"""The process that holds a run; it may have ended without releasing it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import msgspec
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _STARTED_FIELD = 19
-"""Of /proc/<pid>/stat after the name, counted from zero: when the process began, in ticks."""
+"""The field of /proc/<pid>/stat after the name, counted from zero: the start of the process, in
+ticks."""
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """The process that works on a run."""
+    """The process that holds a run."""
 
     pid: int
     host: str
     boot_id: str
     started: str
-    """Tells a process from a later one with the same number."""
+    """Distinguishes a process from a later one with the same number."""
     since: str
 
     def __str__(self) -> str:
@@ -29,20 +30,20 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 def this_process() -> Holder:
-    """Ourselves, as the holder of a run."""
+    """This process as a holder."""
     pid = os.getpid()
     return Holder(pid, socket.gethostname(), _boot_id(), _started(pid), now())
 
 
 def is_gone(holder: Holder) -> bool:
-    """Whether the holder has certainly ended; on another machine nobody can know."""
+    """Whether the holder has certainly ended; unknown on another machine."""
     if holder.host != socket.gethostname():
         return False
     if holder.boot_id != _boot_id():
         return True
     try:
         os.kill(holder.pid, 0)
-    except (ProcessLookupError, OverflowError):  # no process ever had such a number
+    except (ProcessLookupError, OverflowError):  # an impossible process number
         return True
     except PermissionError:
         return False
@@ -50,7 +51,7 @@ def is_gone(holder: Holder) -> bool:
 
 
 def now() -> str:
-    """The wall clock, for people to read; nothing is ever calculated from it."""
+    """The wall clock, for display; never used in calculations."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -66,6 +67,6 @@ def _started(pid: int) -> str:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    # The name stands in brackets and may itself hold brackets and spaces.
+    # The name is in brackets and may contain brackets and spaces.
     fields = status.rpartition(")")[2].split()
     return fields[_STARTED_FIELD] if len(fields) > _STARTED_FIELD else ""

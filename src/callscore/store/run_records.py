@@ -1,4 +1,4 @@
-"""Runs as a journal knows them: what was asked for, how far it came, who works on it."""
+"""Runs in a journal: config, progress, cost, holder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from callscore.store.connection import Unreadable
 from callscore.store.run_lock import Holder, is_gone, now, this_process
 
 StoredStatus = RunStatus | Literal["running", "broken off"]
-"""`broken off`: the process ended without a word; a resumed run goes on from there."""
+"""`broken off`: the process ended without recording a status; the run can be resumed."""
 
 _OF_RUN = (
     "SELECT runs.id, runs.name, config_hash, dataset_hash, total, status, started_at, finished_at,"
@@ -47,15 +47,15 @@ _decode_holder = msgspec.msgpack.Decoder(Holder).decode
 
 
 class RunHeader(msgspec.Struct, frozen=True):
-    """What makes a run this run and no other."""
+    """What identifies a run."""
 
     name: str
     config_hash: str
     dataset_hash: str
     total: int
-    """Pieces of work, all models and repeats together."""
+    """Pieces of work, over all models and repeats."""
     eval_file: str = ""
-    """The file that the run was made with, relative to the folder of the store."""
+    """The eval file of the run, relative to the folder of the store."""
 
 
 class RunRecord(msgspec.Struct, frozen=True):
@@ -70,13 +70,13 @@ class RunRecord(msgspec.Struct, frozen=True):
     answered: int
     failed: int
     cost_usd: float
-    """The known part of what this run paid to the models under test, its preflights included."""
+    """The known part of what this run paid to the models under test, including its preflight."""
     unpriced: int
-    """Answers this run paid for at a price nobody knows."""
+    """Replies of unknown cost."""
     judge_usd: float = 0.0
     """The known part of what this run paid to judges."""
     uncertain_usd: float = 0.0
-    """At most this much more may be billed for attempts of this run that never came back."""
+    """The most that may still be billed for lost attempts."""
 
     @property
     def spent_usd(self) -> float:
@@ -90,7 +90,7 @@ class RunRecord(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why calls to a model failed, and how many did so for this reason."""
+    """Why requests to a model failed, and how many failed for this reason."""
 
     model: str
     why: str
@@ -103,13 +103,13 @@ def all_runs(connection: sqlite3.Connection) -> list[RunRecord]:
 
 
 def one_run(connection: sqlite3.Connection, run_id: int) -> RunRecord | None:
-    """A run by its number."""
+    """A run by its number; None if it does not exist."""
     row = connection.execute(f"{_OF_RUN} WHERE runs.id = ?", (run_id,)).fetchone()
     return None if row is None else _record(row)
 
 
 def unfinished_run(connection: sqlite3.Connection, header: RunHeader) -> RunRecord | None:
-    """The unfinished run of this name that is most like this one."""
+    """The unfinished run of this name that is most similar to this one."""
     sought = (header.name, header.config_hash, header.dataset_hash)
     row = connection.execute(_NEWEST_UNFINISHED, sought).fetchone()
     return None if row is None else _record(row)
@@ -133,7 +133,7 @@ def take_run(connection: sqlite3.Connection, header: RunHeader, *, resume: bool)
 
 
 def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> None:
-    """Write down how a run ended, and let it go."""
+    """Record how a run ended, and release it."""
     connection.execute(
         "UPDATE runs SET status = ?, finished_at = ?, holder = NULL WHERE id = ?",
         (status, now(), run_id),
@@ -141,7 +141,7 @@ def end_run(connection: sqlite3.Connection, run_id: int, status: RunStatus) -> N
 
 
 def drop_run(connection: sqlite3.Connection, run_id: int) -> None:
-    """Forget a run that has come to nothing and has cost nothing."""
+    """Delete a run without results and cost."""
     connection.execute(
         "DELETE FROM runs WHERE id = ?1 AND preflight_usd = 0 AND uncertain_usd = 0"
         " AND NOT EXISTS (SELECT 1 FROM items WHERE run_id = ?1)"
@@ -164,12 +164,12 @@ def failures_of(connection: sqlite3.Connection, run_id: int) -> list[Failure]:
 
 
 def add_work(connection: sqlite3.Connection, run_id: int, pieces: int) -> None:
-    """Count work that was not known when the run began."""
+    """Add work that was not known when the run began."""
     connection.execute("UPDATE runs SET total = total + ? WHERE id = ?", (pieces, run_id))
 
 
 def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) -> None:
-    """Add what a run has paid to see whether the models answer."""
+    """Add what a run has paid for its preflight."""
     connection.execute(
         "UPDATE runs SET preflight_usd = preflight_usd + ? WHERE id = ?", (usd, run_id)
     )

@@ -1,7 +1,7 @@
-"""YAML that means what it says: libyaml's events, a small resolver, every value with its line.
+"""Strict YAML: libyaml's events, a small resolver, the line number of every value.
 
-Stock YAML 1.1 turns `no` into False and `1:30` into 90. Here only true, false, null, plain
-decimal numbers and nothing else are more than text; tags are refused, a key may stand once.
+YAML 1.1 turns `no` into False and `1:30` into 90. Here only true, false, null and decimal numbers
+are special; everything else is text. Tags and duplicate keys are refused.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import msgspec
 from callscore.core.errors import ConfigError
 
 IN_MEMORY = "config"
-"""What messages call a config that is no file."""
+"""The name of a config without a file in messages."""
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 MAX_ALIASES = 100
 MAX_VALUES = 100_000
-"""Values after aliases are unfolded: a hundred aliases of aliases are still a bomb."""
+"""Values after aliases are expanded: nested aliases can still be a bomb."""
 
 _WORDS: Mapping[str, bool | None] = {
     "true": True,
@@ -32,7 +32,8 @@ _WORDS: Mapping[str, bool | None] = {
     "": None,
 }
 INTEGERS = range(-(2**63), 2**64)
-"""What JSON writers and readers keep exactly; a longer row of digits is an id, and so a text."""
+"""Integers that JSON encoders and decoders keep exactly; a longer sequence of digits is an id, and
+stays text."""
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _MOST_DIGITS = 20
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?")
@@ -43,7 +44,7 @@ _INDENTED = (
     "indented otherwise than the lines around it; expected the keys of one level, and the entries "
     "of one list, at the same indent"
 )
-_PLAIN_WORDS: Mapping[str, str] = {
+_EXPLANATIONS: Mapping[str, str] = {
     "mapping values are not allowed in this context": (
         "a colon that cannot be here; expected a value with a colon and a space in it in quotes, "
         "and keys of one level indented equally"
@@ -60,18 +61,18 @@ _PLAIN_WORDS: Mapping[str, str] = {
         "a backslash that means nothing in double quotes; expected single quotes, or two of them"
     ),
 }
-"""What libyaml says, said to somebody who writes a config."""
-_BEGAN_EARLIER = frozenset(
+"""libyaml's messages, in the words of a config's author."""
+_CAUSED_EARLIER = frozenset(
     {"found unexpected end of stream", "did not find expected ',' or ']'"}
     | {"did not find expected ',' or '}'", "could not find expected ':'"}
 )
-"""Faults that show long after the line that is to be mended."""
+"""Errors whose cause is far above the line that libyaml reports."""
 
 
 class Document(msgspec.Struct, frozen=True):
-    """The value of a YAML file, and the line on which each part of it stands.
+    """The value of a YAML file, and the line number of each part.
 
-    Parts are named as errors name them: `models[0].price.input`.
+    Parts are named as in errors: `models[0].price.input`.
     """
 
     path: Path
@@ -84,14 +85,14 @@ class Document(msgspec.Struct, frozen=True):
         return ConfigError(f"{place}: {part or 'file'}: {problem}")
 
     def line_of(self, part: str) -> int:
-        """The line of a part; of the nearest part around it where it has none itself."""
+        """The line of a part, or of the closest part around it."""
         while part and part not in self.lines:
             part = part[: max(part.rfind("."), part.rfind("["), 0)]
         return self.lines.get(part, 1)
 
 
 def read_yaml(path: Path) -> Document:
-    """The one document of a YAML file; raises ConfigError with file, line and reason."""
+    """The one document of a YAML file; raises ConfigError with file and line."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
@@ -123,15 +124,15 @@ def parse_yaml(raw: bytes, path: Path) -> Document:
     try:
         value = composer.document()
     except yaml.YAMLError as error:
-        raise _in_plain_words(path, text, error) from None
+        raise _explained(path, text, error) from None
     return Document(path, value, composer.lines)
 
 
-def _in_plain_words(path: Path, text: str, error: Exception) -> ConfigError:
-    """What libyaml has found, where it has begun, and what to do about it."""
+def _explained(path: Path, text: str, error: Exception) -> ConfigError:
+    """libyaml's error with its cause, its place and a remedy."""
     problem = str(getattr(error, "problem", None) or "")
     mark, began = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
-    if problem in _BEGAN_EARLIER and began is not None:
+    if problem in _CAUSED_EARLIER and began is not None:
         mark = began
     number = mark.line if mark is not None else 0
     lines = text.splitlines() or [""]
@@ -139,13 +140,13 @@ def _in_plain_words(path: Path, text: str, error: Exception) -> ConfigError:
     if problem == _NO_TOKEN and line[: mark.column + 1 if mark else 0].strip() == "":
         told = "a tab at the beginning of a line; expected spaces"
     else:
-        told = _PLAIN_WORDS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
-    # The line itself is not shown: it may hold a secret that does not belong there.
+        told = _EXPLANATIONS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
+    # The line itself is not shown: it may contain a secret.
     return ConfigError(f"{path}:{number + 1}: {told}")
 
 
 class _Composer:
-    """Builds the value from libyaml's events; libyaml has checked the grammar by then."""
+    """Builds the value from libyaml's events; libyaml has already checked the grammar."""
 
     def __init__(self, path: Path, events: Iterator[Any]) -> None:
         self._path = path
@@ -254,7 +255,7 @@ class _Composer:
 
 
 def _size(value: object) -> int:
-    """How many values a value holds, itself included."""
+    """The number of values in a value, including itself."""
     if isinstance(value, dict):
         return 1 + sum(map(_size, value.values()))
     if isinstance(value, list):

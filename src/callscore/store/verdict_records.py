@@ -1,6 +1,6 @@
-"""Verdicts of people and judges: one line each, or in the five keys of the framework."""
+"""Verdicts of people and judges: one line each, or as five-key records of the framework."""
 
-# No postponed annotations here: msgspec would evaluate the text of each at every start.
+# No postponed annotations here: msgspec would evaluate each of them at every start.
 from typing import Any
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.framework import DOCUMENT, WHOLE
 from callscore.store.files import Line
-from callscore.store.records import at_line, converted, strict_value
+from callscore.store.input_records import at_line, converted, strict_value
 
 
 class VerdictRecord(msgspec.Struct, frozen=True):
@@ -26,19 +26,21 @@ class VerdictRecord(msgspec.Struct, frozen=True):
     source: str = ""
     by: str = ""
     approximate: bool = False
-    """The word of a built-in substitute, kept as the estimate that it is (C-125)."""
+    """The verdict of a built-in rule, stored as an estimate (C-125)."""
     expected_outcome_field: str = ""
-    """The field of the reference that the verdict rests on, where it names one."""
+    """The reference field that the verdict relies on, if it names one."""
     model_output_field: str = ""
-    """The same of the answer."""
+    """The output field, likewise."""
     note: str = ""
-    """Why, in words."""
+    """The reason."""
     judge: str | None = None
-    """Labels only: the word that a judge gave on the same item."""
+    """Labels only: the verdict of a judge on the same item."""
 
 
 class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A score of a whole metric in the five keys of the framework, and whose it is (C-100)."""
+    """A score of a whole metric in the five keys of the framework, with its case and author
+    (C-100).
+    """
 
     case_id: str
     metric: str
@@ -52,7 +54,7 @@ class FiveKeyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def read_verdict(line: Line) -> VerdictRecord:
-    """The verdict on a line: a word or a value, never both, never neither; or a five-key record."""
+    """The verdict on a line: a word or a value, exactly one of them; or a five-key record."""
     value = strict_value(line)
     if is_five_key(value):
         return _of_whole(converted(value, FiveKeyRecord, line))
@@ -63,7 +65,7 @@ def read_verdict(line: Line) -> VerdictRecord:
 
 
 def is_five_key(value: Any) -> bool:
-    """Whether a line scores a metric as a whole, in the keys of the framework."""
+    """Whether a line scores a whole metric, in the five keys of the framework."""
     return isinstance(value, dict) and "score" in value and "item" not in value
 
 
@@ -83,7 +85,7 @@ def _of_whole(record: FiveKeyRecord) -> VerdictRecord:
 
 
 def as_written(record: VerdictRecord) -> VerdictRecord | FiveKeyRecord:
-    """A verdict in the form in which it is kept in a file."""
+    """A verdict as it is written to a file."""
     if record.item != WHOLE or record.value is None:
         return record
     return FiveKeyRecord(

@@ -1,7 +1,7 @@
-"""Worklists: open items in a file for people, which is a verdict file once it is filled in.
+"""Worklists: open items in a file for people; filled in, it is a verdicts file.
 
 A file is CSV or JSON Lines, by its extension. A cell that a spreadsheet would take for a formula is
-written behind an apostrophe, which reading takes off again.
+written after an apostrophe, which is removed when it is read.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from callscore.store.files import (
 from callscore.store.verdict_records import is_five_key
 
 CSV, JSONL = ".csv", ".jsonl"
-ACTING = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
-"""How a cell begins that a spreadsheet may carry out, or that only looks as if we had marked it."""
-WORDS_APART = " | "
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
+"""First characters of a cell that a spreadsheet may execute, or that look like our own escape."""
+WORD_SEPARATOR = " | "
 NEEDED = ("case_id", "metric", "item")
 SEPARATORS = (",", ";", "\t")
 
 
 class OpenItem(msgspec.Struct, frozen=True):
-    """An item that awaits a verdict: whose it is, what is asked, and room for the answer."""
+    """An item that awaits a verdict, with empty fields for the answer."""
 
     case_id: str
     model: str | None
-    """None where it is about the case itself, whatever the models answer."""
+    """None if it is about the case itself, not about a reply."""
     run: int
     metric: str
     item: str
@@ -46,7 +46,7 @@ class OpenItem(msgspec.Struct, frozen=True):
     compare_with: str
     question: str
     words: Sequence[str]
-    """Those to choose from."""
+    """The words to choose from."""
     quote_from: str
     """Which words need a quote, and where from."""
     verdict: str | None = None
@@ -61,7 +61,7 @@ COLUMNS = OpenItem.__struct_fields__
 
 @contextmanager
 def worklist_writer(path: Path) -> Iterator[OnOpen]:
-    """Something that writes open items; the file appears whole or not at all."""
+    """Writes open items; the file appears only when it is complete."""
     check_worklist(path)
     with atomic_write(path) as file:
         if path.suffix.lower() == CSV:
@@ -76,14 +76,14 @@ def worklist_writer(path: Path) -> Iterator[OnOpen]:
 
 
 def check_worklist(path: Path) -> None:
-    """Refuse a file whose extension names no format."""
+    """Refuse a file whose extension is no supported format."""
     if path.suffix.lower() not in (CSV, JSONL):
         raise UsageError(f"{path}: of which form? expected a file that ends in {JSONL} or {CSV}")
 
 
 def _csv_writer(file: BinaryIO) -> Iterator[OnOpen]:
-    """Cells with a byte order mark before them, without which spreadsheets garble the text."""
-    import csv  # imported where a table is wanted: most commands read and write none
+    """CSV with a byte order mark, which spreadsheets need to detect UTF-8."""
+    import csv  # imported here: most commands need no CSV
     import io
 
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="", errors="replace")
@@ -91,24 +91,24 @@ def _csv_writer(file: BinaryIO) -> Iterator[OnOpen]:
     rows.writerow(COLUMNS)
 
     def write(item: OpenItem) -> None:
-        cells = {**msgspec.structs.asdict(item), "words": WORDS_APART.join(item.words)}
-        rows.writerow([harmless(cells[name]) for name in COLUMNS])
+        cells = {**msgspec.structs.asdict(item), "words": WORD_SEPARATOR.join(item.words)}
+        rows.writerow([escape_formula(cells[name]) for name in COLUMNS])
 
     yield write
     text.flush()
     text.detach()
 
 
-def harmless(value: object) -> str:
-    """A cell that no spreadsheet carries out as a formula."""
+def escape_formula(value: object) -> str:
+    """A cell that no spreadsheet executes as a formula."""
     text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(ACTING) else text
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 class VerdictLines:
-    """The verdicts of some files, JSON Lines and CSV, and which of them belong to which case.
+    """The verdicts in files (JSON Lines and CSV) by case.
 
-    Items of a worklist that nobody has filled in are passed over: they stay open.
+    Items of a worklist without an answer are skipped: they stay open.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -120,7 +120,7 @@ class VerdictLines:
         return verdict_lines(self._paths)
 
     def add(self, key: int, line: Line) -> None:
-        """Note that this line belongs to this case."""
+        """Record that this line belongs to this case."""
         if _is_csv(line.path):
             self._rows.setdefault(key, []).append(line)
         else:
@@ -131,12 +131,12 @@ class VerdictLines:
         return [*self._lines.lines(key), *self._rows.get(key, ())]
 
     def close(self) -> None:
-        """Give back the files."""
+        """Close the files."""
         self._lines.close()
 
 
 def verdict_lines(paths: Sequence[Path]) -> Iterator[Line]:
-    """Every verdict of the files, a row of a CSV file as the JSON object that it stands for."""
+    """Every verdict of the files; a CSV row becomes the JSON object with its values."""
     for path in paths:
         if _is_csv(path):
             yield from _csv_lines(path)
@@ -149,13 +149,13 @@ def _is_csv(path: Path) -> bool:
 
 
 def _is_unfilled(line: Line) -> bool:
-    """Whether a line is an open item as we wrote it, without an answer; or a score of nothing."""
+    """Whether a line is an open item of a worklist without an answer, or an empty score."""
     if b'"question"' not in line.raw and b'"score"' not in line.raw:
         return False
     try:
         record = strict_json.decode(line.raw, max_bytes=len(line.raw)).value
     except strict_json.JsonFault:
-        return False  # whoever reads it says what is wrong
+        return False  # the error is raised when the verdict is read
     if is_five_key(record):
         return record["score"] is None
     return (
@@ -200,7 +200,7 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
 
 
 def _record(names: Sequence[str], cells: Sequence[str]) -> Mapping[str, Any]:
-    """The verdict of a row; nothing where the row is empty or has no answer."""
+    """The verdict of a row; None if the row is empty or has no answer."""
     told = {
         name: cell.removeprefix("'") if cell.startswith("'") else cell
         for name, cell in zip(names, cells, strict=False)
@@ -224,7 +224,7 @@ _READ = frozenset({*_SHORT, "model", "text", "quote", "source", "by", "judge"})
 
 
 def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
-    """The number that a cell holds; what is none stays text, and is refused as such later."""
+    """The number in a cell; other text is returned unchanged and refused later."""
     try:
         return kind(text)
     except ValueError:

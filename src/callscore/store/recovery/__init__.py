@@ -1,1 +1,1 @@
-"""Damaged stores: noticed, read page by page, saved to a new file."""
+"""Damaged journals: detection, reading page by page, salvage to a new file."""

@@ -1,4 +1,4 @@
-"""Damage that is noticed when a journal is opened, before SQLite has touched the file (R-16)."""
+"""Detects damage when a journal is opened, before SQLite touches the file (R-16)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from callscore.store.recovery.salvage import holds_records
 from callscore.store.recovery.sqlite_pages import FRAME_HEADER, MAGIC, WAL_HEADER, frames
 
 CHECKED_BYTES = 64_000_000
-"""Up to this size all pages are looked at whenever a journal is opened; it takes 0.2 seconds."""
-LOOKS = 3
+"""Up to this size all pages are checked whenever a journal is opened; it takes 0.2 seconds."""
+CHECKS = 3
 SQLITE = b"SQLite format 3\0"
 
 _WORD = 0xFFFFFFFF
 
 
-def check_whole(path: Path) -> None:
-    """StoreError where log or pages are not what they should be; neither is changed by looking.
+def check_intact(path: Path) -> None:
+    """Raise StoreError if log or pages are damaged; neither is changed.
 
-    A large file is believed where its log shows that it was closed well.
+    A large file is trusted if its log shows that it was closed properly.
     """
     _check_kind(path)
-    left_behind = _check_log(path)
-    if left_behind or path.stat().st_size <= CHECKED_BYTES:
+    take_abandoned = _check_log(path)
+    if take_abandoned or path.stat().st_size <= CHECKED_BYTES:
         with map_sqlite_errors(path), closing(_reading(path)) as connection:
             verdict = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         if verdict != "ok":
@@ -41,7 +41,7 @@ def check_whole(path: Path) -> None:
 
 
 def _check_kind(path: Path) -> None:
-    """StoreError where the file never was a journal: then there is nothing to salvage."""
+    """Raise StoreError if the file never was a journal: then there is nothing to salvage."""
     with path.open("rb") as file:
         beginning = file.read(len(SQLITE))
     if beginning and beginning != SQLITE and not holds_records(path):
@@ -51,23 +51,23 @@ def _check_kind(path: Path) -> None:
 
 
 def _reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write: any other would move the log into the file when closed."""
+    """A connection that cannot write: any other would merge the log into the file when closed."""
     if not is_writable(path):
         return connect_for_reading(path, sqlite3.Connection)
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S)
 
 
 def _check_log(path: Path) -> bool:
-    """StoreError where the log has lost commits in its middle; else whether there is a log.
+    """Raise StoreError if the log has lost commits in its middle; returns whether there is a log.
 
-    SQLite reads a log up to the first frame that is not whole and drops the rest, as it must after
-    a loss of power, when the last transaction may be there in part. But where another has ended
-    behind it, it was on the disk, and something has changed the log since.
+    SQLite reads a log up to the first incomplete frame and drops the rest, as it must after a loss
+    of power, when the last transaction may be incomplete. But if a later transaction has ended, the
+    frame was complete once, and something has changed the log since.
     """
     log = path.with_name(f"{path.name}-wal")
     found: list[str | None] = []
-    for _ in range(LOOKS):
-        # Another process may be writing: what it has done by the second look is no damage.
+    for _ in range(CHECKS):
+        # Another process may be writing: what changes until the second check is no damage.
         try:
             wal = log.read_bytes()
         except FileNotFoundError:
@@ -81,7 +81,7 @@ def _check_log(path: Path) -> bool:
 
 
 def _broken(wal: bytes) -> str | None:
-    """What is wrong with a log; None where it can be read, or was never written to the disk."""
+    """What is wrong with a log; None if it can be read, or was never written to disk."""
     if len(wal) < WAL_HEADER.size or not any(wal[: WAL_HEADER.size]):
         return None
     header = WAL_HEADER.unpack_from(wal)
@@ -97,7 +97,7 @@ def _broken(wal: bytes) -> str | None:
 
 
 def _commits_behind_a_break(wal: bytes, sums: tuple[int, int], order: str) -> int:
-    """Transactions behind the first frame that is not whole, the one it belongs to not counted."""
+    """The number of transactions after the first incomplete frame, without its own."""
     page_bytes = WAL_HEADER.unpack_from(wal)[2]
     whole, commits = True, 0
     for frame in frames(wal):

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged journal, written to a new one (R-16)."""
+"""Writes what can still be read of a damaged journal to a new one (R-16)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from callscore.store.reply_codec import checksum
 Shape = tuple[type | tuple[type, ...], ...]
 
 _ID = _NOTHING = type(None)
-"""An INTEGER PRIMARY KEY is not in the record: it is the number of the row."""
+"""An INTEGER PRIMARY KEY is not part of the record: it is the row id."""
 _ANSWERS: Shape = (_ID, bytes, bytes, (int, float, _NOTHING), int, int)
 _RUNS: Shape = (_ID, str, str, str, int, str, str, (str, _NOTHING), (bytes, _NOTHING))
 _HOLDER = len(_RUNS) - 1
 _ITEMS: Shape = (_ID, int, str, str, int, str, bytes, (str, _NOTHING), int)
 _PAID_BY: Shape = (int, bytes)
-"""As the index of judge answers by run has it. The table itself looks like the index of answers."""
+"""The index of judge replies by run. The table itself looks like the index of replies."""
 _ANSWER = (
     "INSERT OR REPLACE INTO answers (id, key, reply, cost_usd, attempts, checksum)"
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
-# Nobody holds a run of a salvaged journal: it can be resumed.
+# No process holds a run of a salvaged journal: it can be resumed.
 _RUN = (
     "INSERT OR REPLACE INTO runs (id, name, config_hash, dataset_hash, total, status, started_at,"
     " finished_at, preflight_usd, uncertain_usd) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -52,18 +52,18 @@ class Salvaged(msgspec.Struct, frozen=True):
 
     answers: int
     lost_answers: int
-    """Of answers with a number below the highest: there may have been later ones."""
+    """Replies with an id below the highest that are missing; there may have been later ones."""
     runs: int
     items: int
     judge_answers: int
-    """Of the answers: those of judges of which is known which run paid for them."""
+    """Replies of judges for which the paying run is known."""
 
 
 def salvage(damaged: Path, target: Path) -> Salvaged:
-    """Write every whole answer of a damaged journal, and what is left of its runs, to a new file.
+    """Write every intact reply of a damaged journal, and what is left of its runs, to a new file.
 
-    The damaged one is only read. An answer is taken where its checksum is right; a result, and
-    who paid for an answer of a judge, where the run and the answer were found.
+    The damaged file is only read. A reply is taken if its checksum is correct; an item, and the
+    payer of a judge's reply, if run and reply were found.
     """
     if target.exists():
         raise UsageError(f"{target}: exists; expected the name of a new file")
@@ -86,7 +86,7 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
 
 
 def holds_records(path: Path) -> bool:
-    """Whether anything in a file looks like a row of ours."""
+    """Whether a file contains any row of a journal."""
     return any(
         _fits(values, shape)
         for rowid, values in Image(path).rows()
@@ -96,7 +96,7 @@ def holds_records(path: Path) -> bool:
 
 
 def _take(connection: sqlite3.Connection, row: Row) -> None:
-    """Later versions of a row replace earlier ones."""
+    """Insert a row; later versions replace earlier ones."""
     rowid, values = row
     if rowid is None:
         if _fits(values, _PAID_BY):
@@ -112,11 +112,11 @@ def _take(connection: sqlite3.Connection, row: Row) -> None:
 
 
 def _sums(values: Sequence[Value]) -> list[Value]:
-    """What a run paid before it began and what it may be billed; earlier versions lack them."""
+    """The preflight and uncertain costs of a run; earlier schema versions lack them."""
     found = [*values[len(_RUNS) :], None, None][:2]
     return [paid if isinstance(paid, (int, float)) else 0.0 for paid in found]
 
 
 def _fits(values: Sequence[Value], shape: Shape) -> bool:
-    """Whether a record has the shape of a table's rows; columns that came later may follow."""
+    """Whether a record has the shape of a table's rows; columns of later versions may follow."""
     return len(values) >= len(shape) and all(map(isinstance, values, shape))

@@ -1,8 +1,8 @@
-"""The pages of an SQLite file as they lie on the disk, read without SQLite: for damaged files.
+"""Reads the pages of an SQLite file without SQLite, for damaged files.
 
-Only what a journal needs of the format (sqlite.org/fileformat2.html): leaf pages of tables, all
-pages of indexes, their records with overflow, and the frames of the write-ahead log. Everything
-read here is doubtful; whoever takes it must check it.
+Only the parts of the format (sqlite.org/fileformat2.html) that a journal uses: leaf pages of
+tables, all pages of indexes, their records with overflow, and the frames of the write-ahead log.
+Nothing read here can be trusted; callers must validate it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FRAME_HEADER = struct.Struct(">6I")
 MAGIC = (0x377F0682, 0x377F0683)
 _LEAF_OF_TABLE, _LEAF_OF_INDEX, _INNER_OF_INDEX = 0x0D, 0x0A, 0x02
 _HEADER_BYTES = {_LEAF_OF_TABLE: 8, _LEAF_OF_INDEX: 8, _INNER_OF_INDEX: 12}
-"""Of the pages that hold records; an inner page of an index holds some, too."""
+"""The pages that hold records; an inner page of an index holds some, too."""
 _CHILD_BYTES = 4
 _FILE_HEADER_BYTES = 100
 _INT_BYTES = (0, 1, 2, 3, 4, 6, 8)
@@ -28,19 +28,19 @@ _MOST_OVERFLOW = 100_000
 
 Value = None | int | float | str | bytes
 BAD_BYTES = (struct.error, IndexError, ValueError)
-"""What reading bytes that are not what they seem may raise (a UnicodeDecodeError is one)."""
+"""Exceptions from parsing damaged bytes (UnicodeDecodeError is a ValueError)."""
 
 
 class Row(NamedTuple):
-    """One record of some table or index."""
+    """One record of a table or index."""
 
     rowid: int | None
-    """The number of the row; None in an index."""
+    """The row id; None in an index."""
     values: Sequence[Value]
 
 
 def _mapped(path: Path) -> mmap | bytes:
-    """The bytes of a file, not held in memory; none where it is empty or absent."""
+    """The bytes of a file as a memory map; empty if it is empty or absent."""
     if not path.exists() or not path.stat().st_size:
         return b""
     with path.open("rb") as file:
@@ -57,7 +57,9 @@ class Frame(NamedTuple):
 
 
 def frames(wal: mmap | bytes) -> Iterator[Frame]:
-    """The frames of the present generation, whole or not; an older one is in the file already."""
+    """The frames of the current generation, complete or not; an older one is already in
+    the file.
+    """
     if len(wal) < WAL_HEADER.size:
         return
     magic, _, size, _, *salts = WAL_HEADER.unpack_from(wal)[:6]
@@ -71,7 +73,7 @@ def frames(wal: mmap | bytes) -> Iterator[Frame]:
 
 
 class Image:
-    """All pages of a journal and of its log, oldest first; a later one is the newer version."""
+    """All pages of a journal and of its log, oldest first; later ones are newer versions."""
 
     def __init__(self, path: Path) -> None:
         self._file = _mapped(path)
@@ -81,7 +83,7 @@ class Image:
         self._newest = {frame.page: frame.offset for frame in self._in_log}
 
     def rows(self) -> Iterator[Row]:
-        """Every record that can be read, of whatever table or index."""
+        """Every record that can be read, of any table or index."""
         for start in range(0, len(self._file), self._size):
             page = self._file[start : start + self._size]
             yield from self._rows(page, _FILE_HEADER_BYTES if start == 0 else 0)
@@ -152,7 +154,7 @@ class Image:
 
 
 def _page_size(file: mmap | bytes, wal: mmap | bytes) -> int:
-    """As the file says, else its log, else the usual size."""
+    """The page size of the file, else of its log, else the default."""
     if len(wal) >= WAL_HEADER.size and _is_page_size(size := WAL_HEADER.unpack_from(wal)[2]):
         return int(size)
     if len(file) >= _FILE_HEADER_BYTES:

@@ -6,20 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Case, Prompt
-from callscore.runner.prompts import Asked, Survey
-from callscore.runner.tee import MOST_KEPT, SharedStream
+from callscore.runner.cases import MOST_KEPT, Asked, CaseStream, Survey
 
 CASES = 3 * MOST_KEPT
 
 
 class Counted:
-    """Subjects that count how often a case is read."""
+    """A source that counts how often a case is read."""
 
     def __init__(self) -> None:
         self.read = 0
 
     def survey(self) -> Survey:
-        return Survey(CASES, "digest")
+        return Survey([str(number) for number in range(CASES)], "digest")
 
     def stream(self) -> Iterator[Asked]:
         for number in range(CASES):
@@ -39,22 +38,32 @@ def read_in_turn(order: Sequence[int], readers: Sequence[Iterator[Asked]]) -> li
 
 @given(st.lists(st.integers(0, 2), max_size=2 * CASES))
 def test_every_model_gets_every_case_once_and_in_order(order: list[int]) -> None:
-    shared = SharedStream(Counted())
+    shared = CaseStream([Counted()])
     got = read_in_turn(order, [shared.reader() for _ in range(3)])
     assert got == [[str(number) for number in range(CASES)]] * 3
 
 
 def test_models_that_come_along_together_read_the_data_once() -> None:
-    subjects = Counted()
-    shared = SharedStream(subjects)
+    source = Counted()
+    shared = CaseStream([source])
     read_in_turn([0, 1] * CASES, [shared.reader(), shared.reader()])
-    assert subjects.read == CASES
+    assert source.read == CASES
 
 
 def test_a_model_that_falls_far_behind_reads_by_itself() -> None:
-    subjects = Counted()
-    shared = SharedStream(subjects)
+    source = Counted()
+    shared = CaseStream([source])
     fast, slow = shared.reader(), shared.reader()
     got = read_in_turn([0] * CASES, [fast, slow])
     assert got[0] == got[1]
-    assert subjects.read == 2 * CASES
+    assert source.read == 2 * CASES
+
+
+def test_a_reader_that_is_closed_holds_up_nobody() -> None:
+    source = Counted()
+    shared = CaseStream([source])
+    peeking, reading = shared.reader(), shared.reader()
+    assert next(peeking).case.id == "0"
+    peeking.close()
+    assert len(list(reading)) == CASES
+    assert source.read == CASES

@@ -1,6 +1,6 @@
-"""Cases and outputs as they enter from files: strict, with clear errors."""
+"""Cases and outputs from files: parsed strictly, with clear errors."""
 
-# No postponed annotations here: msgspec would evaluate the text of each at every start.
+# No postponed annotations here: msgspec would evaluate each of them at every start.
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -16,21 +16,23 @@ from callscore.core.recorded_calls import recorded_calls
 from callscore.store.files import Line, numbered
 
 T = TypeVar("T")
-COSTS_ADDED_UP = 1e9
-"""So many calls of one price must have a sum."""
+MAX_PRICED_CALLS = 1e9
+"""A price times this many calls must still be finite."""
 SHORTEST_CUT = 64
-"""Shorter outputs might stand in the record twice, as a name; their key tells them apart."""
+"""Shorter outputs might occur in the record twice, for example as a name; they are found by their
+key."""
 QUOTE = ord('"')
 EXPECTED_INSTEAD = {"non_finite": "a finite number", "duplicate_key": "every key once"}
-VERY_LIKE = 0.8
-"""A key of the user's own must not be taken for a misspelt one."""
+SIMILAR = 0.8
+"""Similarity above which an unknown key is taken for a misspelt one; a user's own keys are
+allowed."""
 _STEP = re.compile(r"\w+")
 _AT = re.compile(r" - at `\$\.?(.*)`$")
 _MISSING = re.compile(r"Object missing required field `(.*?)`")
 
 
 class CaseHead(msgspec.Struct, gc=False):
-    """As much of a case as indexing needs."""
+    """The part of a case that indexing needs."""
 
     id: str
 
@@ -51,7 +53,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class OutputHead(msgspec.Struct, gc=False):
-    """As much of an output as indexing needs."""
+    """The part of an output that indexing needs."""
 
     case_id: str
     model: str
@@ -64,14 +66,15 @@ class OutputRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     model: str
     output: msgspec.Raw = msgspec.Raw()
     run: int | msgspec.UnsetType = msgspec.UNSET
-    """The first where it is not said; what is said is encoded again, and so proven whole."""
+    """The first run if absent. A given value is encoded again, to check that it was read
+    completely."""
     usage: Usage | None = None
     cost_usd: float | None = None
     latency_ms: float | None = None
     finish_reason: str | None = None
     error: Any = None
     tool_calls: Any = None
-    """Calls of tools beside or instead of `output`: steps of scenarios."""
+    """Tool calls in addition to or instead of `output`: steps of scenarios."""
 
 
 _ENCODE = msgspec.json.Encoder().encode
@@ -86,7 +89,7 @@ _TEXT = msgspec.json.Decoder(str | None)
 
 
 def read_case_id(line: Line) -> str:
-    """The id of a case; only as much of the line is looked at as that needs."""
+    """The id of a case; parses only as much of the line as needed."""
     case_id = _typed(_CASE_HEAD, line).id
     if not case_id.strip():
         raise DataError("is empty; expected a unique text", field="id", place=line.place)
@@ -94,13 +97,13 @@ def read_case_id(line: Line) -> str:
 
 
 def read_case_ids(lines: Sequence[bytes]) -> Sequence[str]:
-    """The ids of many cases at once; none where a line needs to be looked at by itself."""
+    """The ids of many cases at once; empty if a line must be parsed on its own."""
     ids = [head.id for head in _heads(_CASE_HEAD, lines)]
     return ids if all(map(str.strip, ids)) else ()
 
 
 def read_emotion_names(line: bytes) -> Collection[str]:
-    """The emotions that the reference on a line names; none where there is no such thing."""
+    """The emotions that the reference on a line names; empty if there are none."""
     if b'"emotion"' not in line:
         return ()
     try:
@@ -110,7 +113,7 @@ def read_emotion_names(line: bytes) -> Collection[str]:
 
 
 def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence[T]:
-    """What a decoder reads on each line; nothing where it has something against one of them."""
+    """What a decoder reads on each line; empty if it fails on one of them."""
     try:
         return list(map(decoder.decode, lines))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -118,14 +121,14 @@ def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence
 
 
 def read_case(line: Line) -> tuple[Case, bytes]:
-    """The case on a line: strict JSON, no duplicate keys, documented types; and its content
+    """The case on a line (strict JSON, no duplicate keys, documented types) and its content
 
-    The content is canonical JSON (C-132): what tells whether every key was read serves as that.
+    The content is canonical JSON (C-132); it also proves that every key was read.
     """
     case = _decoded(line)
     if case is not None:
         content = _SORTED.encode(case)
-        # Keys that no case has are not encoded again, and make the careful reader look.
+        # Keys outside the schema are not encoded again, so the strict parser checks them.
         if strict_json.is_whole(line.raw, content) and not strict_json.may_be_deep(content):
             return case, content
     case = converted(strict_value(line), Case, line)
@@ -133,19 +136,19 @@ def read_case(line: Line) -> tuple[Case, bytes]:
 
 
 def canonical_case(case: Case, line: Line) -> bytes:
-    """The case on a line as canonical JSON: keys sorted, no space, texts as they are        C-132
+    """The case on a line as canonical JSON: keys sorted, no spaces, texts unchanged        C-132
 
-    What is null says no more than what is left out. Keys that no case has stand behind the others.
+    Null equals absent. Keys outside the schema come last.
     """
     known = _SORTED.encode(case)
     if strict_json.is_whole(line.raw, known):
         return known
-    unread = _unread(_as_it_is(line) or strict_value(line))
+    unread = _unknown_keys(_loose_value(line) or strict_value(line))
     return known + _SORTED.encode(unread) if unread else known
 
 
-def _unread(record: dict[str, Any]) -> list[Any]:
-    """What a record holds beside the documented keys, in itself and in its turns."""
+def _unknown_keys(record: dict[str, Any]) -> list[Any]:
+    """What a record holds besides the documented keys, in itself and in its turns."""
     turns = record.get("transcript")
     parts = [(record, Case), *((turn, Turn) for turn in (turns if type(turns) is list else ()))]
     return [
@@ -162,7 +165,7 @@ def read_checked_case(line: Line) -> Case:
 
 
 def _decoded(line: Line) -> Case | None:
-    """The case as msgspec reads it; None where that has something against it."""
+    """The case as msgspec reads it; None if it fails."""
     try:
         return _CASE.decode(line.raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -170,7 +173,7 @@ def _decoded(line: Line) -> Case | None:
 
 
 def read_output_head(line: Line) -> OutputHead:
-    """Whose answer to which case stands on a line."""
+    """The case and the model of the output on a line."""
     head = _typed(_OUTPUT_HEAD, line)
     if not head.model.strip():
         raise DataError("is empty; expected the name of the model", field="model", place=line.place)
@@ -178,24 +181,24 @@ def read_output_head(line: Line) -> OutputHead:
 
 
 def read_output_heads(lines: Sequence[bytes]) -> Sequence[OutputHead]:
-    """The heads of many outputs at once; none where a line needs to be looked at by itself."""
+    """The heads of many outputs at once; empty if a line must be parsed on its own."""
     heads = _heads(_OUTPUT_HEAD, lines)
     return heads if all(map(str.strip, {head.model for head in heads})) else ()
 
 
 def read_output(line: Line) -> OutputRecord:
-    """The record on a line of an outputs file; the model's own text is not looked at yet."""
+    """The record on a line of an outputs file; the model's text is not parsed yet."""
     try:
         record = _OUTPUT.decode(line.raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         record = _typed(_OUTPUT, line)
-    # What the model said stands in both as it is: its faults are its own, not the file's.
+    # The model's text is the same in both: its errors are the model's, not the file's.
     if not strict_json.is_whole(line.raw, _ENCODE(record)):
         strict_value(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run is not msgspec.UNSET and record.run < 1:
         raise at_line(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))
     cost = record.cost_usd
-    if cost is not None and not 0 <= COSTS_ADDED_UP * cost < math.inf:
+    if cost is not None and not 0 <= MAX_PRICED_CALLS * cost < math.inf:
         what = "negative" if cost < 0 else "beyond what can be added up"
         raise at_line(
             line, DataError(f"{cost} is {what}; expected 0 or more dollars", field="cost_usd")
@@ -208,12 +211,12 @@ def read_output(line: Line) -> OutputRecord:
 
 
 def _envelope(raw: bytes, record: OutputRecord) -> bytes:
-    """The record without what the model said: faults in there are the model's, not the file's."""
+    """The record without the model's text: errors in there are the model's, not the file's."""
     said = bytes(record.output)
     if len(said) <= SHORTEST_CUT:
         found = re.search(rb'"output"\s*:\s*(%s)\s*[,}]' % re.escape(said), raw)
         return raw[: found.start(1)] + b"0" + raw[found.end(1) :] if found and said else raw
-    # To look for all of a long text takes long; where it begins is mostly where it is.
+    # Searching all of a long text is slow; its beginning is mostly enough.
     at = raw.find(said[:SHORTEST_CUT])
     if not raw.startswith(said, at):
         return raw.replace(said, b"0", 1)
@@ -221,12 +224,12 @@ def _envelope(raw: bytes, record: OutputRecord) -> bytes:
 
 
 def run_of(record: OutputRecord) -> int:
-    """Which of the answers to its case this is."""
+    """The number of the run of an output."""
     return 1 if record.run is msgspec.UNSET else record.run
 
 
 def reply_of(record: OutputRecord) -> Reply | Failed:
-    """What the model answered: text, the bytes of an object, or why there is no answer."""
+    """The reply of the model: text, the bytes of an object, or why there is none."""
     if record.error:
         why = record.error if isinstance(record.error, str) else msgspec.json.encode(record.error)
         why = why if isinstance(why, str) else why.decode()
@@ -243,7 +246,7 @@ def reply_of(record: OutputRecord) -> Reply | Failed:
 
 
 def _text(raw: bytes) -> str | bytes:
-    """What a JSON string or null says; the bytes that are no text, for whoever reads answers."""
+    """The text of a JSON string or null; bytes that are no text are left to the task."""
     try:
         return _TEXT.decode(raw) or ""
     except UnicodeDecodeError:
@@ -251,7 +254,7 @@ def _text(raw: bytes) -> str | bytes:
 
 
 def strict_value(line: Line) -> Any:
-    """The JSON of a line, read strictly; raises DataError."""
+    """The JSON value of a line, parsed strictly; raises DataError."""
     try:
         return strict_json.decode(line.raw, max_bytes=len(line.raw)).value
     except strict_json.JsonFault as fault:
@@ -267,16 +270,16 @@ def _typed(decoder: msgspec.json.Decoder[T], line: Line) -> T:
     try:
         return decoder.decode(line.raw)
     except msgspec.ValidationError as error:
-        raise at_line(line, _type_error(error, _as_it_is(line))) from None
+        raise at_line(line, _type_error(error, _loose_value(line))) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # Only lone surrogates get past the strict reader here; it has replaced them.
+        # Only lone surrogates get past the strict parser here; it has replaced them.
         return _typed(
             decoder, msgspec.structs.replace(line, raw=msgspec.json.encode(strict_value(line)))
         )
 
 
-def _as_it_is(line: Line) -> Any:
-    """Whatever stands on a line; None where that is no JSON."""
+def _loose_value(line: Line) -> Any:
+    """The value on a line; None if it is not JSON."""
     try:
         return _ANY.decode(line.raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -288,18 +291,18 @@ def converted(value: Any, kind: type[T], line: Line) -> T:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        problem = _type_error(error, value).located("", _case_named_in(value))
+        problem = _type_error(error, value).located("", _case_id_of(value))
         raise at_line(line, problem) from None
 
 
-def _case_named_in(record: Any) -> str:
-    """The case that a record is about, where it says so."""
+def _case_id_of(record: Any) -> str:
+    """The case that a record belongs to, if it names one."""
     named = record.get("case_id", record.get("id")) if isinstance(record, dict) else None
     return named if isinstance(named, str) else ""
 
 
 def _type_error(error: msgspec.ValidationError, record: Any = None) -> DataError:
-    """msgspec's message, with the path in it as the field; of a key, what may have been meant."""
+    """msgspec's message with its path as the field; for a missing key, a suggestion."""
     message = str(error)
     found = _AT.search(message)
     field = found[1] if found else ""
@@ -321,17 +324,17 @@ def _keys_at(record: Any, path: str) -> Iterable[str]:
 
 
 def near_misses(line: Line) -> list[DataError]:
-    """Keys of a case that are nearly documented ones, and say nothing as they are."""
+    """Unknown keys of a case that are similar to documented ones."""
     record = strict_value(line)
     known = Case.__struct_fields__
     return [
         DataError(f"is read by nobody; did you mean {near}?", field=key, place=line.place)
         for key in record
-        if key not in known and (near := nearest(key, known, VERY_LIKE)) and near not in record
+        if key not in known and (near := nearest(key, known, SIMILAR)) and near not in record
     ]
 
 
 def at_line(line: Line, error: DataError) -> DataError:
-    """The error with the file and line that it is about."""
+    """The error with file and line."""
     placed = line if line.number else numbered(line)
     return error.located(placed.place)

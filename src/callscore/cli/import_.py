@@ -1,0 +1,120 @@
+"""`callscore import`: transcripts of other systems as cases or transcripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.importers.folder import FileAccount, ImportAccount
+
+SHOWN = 5
+
+
+@click.command("import")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="Write here.")
+@click.option("--format", "format_name", help="Read every file as this format.")
+@click.option(
+    "--roles",
+    multiple=True,
+    metavar="LABEL=ROLE",
+    help="Who is who: 'SPEAKER_00=agent,SPEAKER_01=customer'; may be repeated.",
+)
+@click.option("--lang", help="The language of calls whose file names none.")
+@click.option(
+    "--form",
+    type=click.Path(path_type=Path),
+    help="A QA form (Amazon Connect, Genesys, Google, CSV or XLSX): write cases of the task qa.",
+)
+@click.option(
+    "--gold",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Filled-in evaluations of the form; may be repeated.",
+)
+@click.option("--task", help="Write cases of this task, from the expected answers of a data set.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="The `config` of those cases, a JSON or YAML file.",
+)
+@click.option(
+    "--outputs",
+    type=click.Path(path_type=Path),
+    help="Write the answers of models that the files hold.",
+)
+@click.option("--account", type=click.Path(path_type=Path), help="Write the whole account as JSON.")
+@click.option("--allow-problems", is_flag=True, help="Exit with 0 although a file was not read.")
+def import_(
+    paths: tuple[Path, ...],
+    out: Path,
+    format_name: str | None,
+    roles: tuple[str, ...],
+    lang: str | None,
+    form: Path | None,
+    gold: tuple[Path, ...],
+    task: str | None,
+    config: Path | None,
+    outputs: Path | None,
+    account: Path | None,
+    allow_problems: bool,
+) -> None:
+    """Read calls from files and folders of other systems, whatever their format.
+
+    Writes one JSON line a call: its turns with speaker, times and source. With --form and --gold,
+    or with --task for a data set, writes cases that can be scored. The format of each file is
+    found by what it holds and named; what was guessed or skipped is listed.
+    """
+    from callscore.importing import ImportJob, run_import
+
+    job = ImportJob(
+        paths=paths,
+        out=out,
+        format=format_name,
+        roles=roles,
+        lang=lang,
+        form=form,
+        gold=gold,
+        task=task,
+        config=config,
+        outputs=outputs,
+        account=account,
+    )
+    found = run_import(job)
+    _print(found.account)
+    for note in found.notes:
+        say(f"note: {note}")
+    say(f"{out}: {found.written}")
+    if found.account.problems and not allow_problems:
+        from callscore.core.errors import DataError
+
+        raise DataError(
+            f"{len(found.account.problems)} of {len(found.account.files)} files were not imported; "
+            "the others are written (--allow-problems accepts it)"
+        )
+
+
+def _print(account: ImportAccount) -> None:
+    from callscore.report.numbers import show_count
+
+    for file in account.files:
+        if file.problem:
+            say(f"{file.path}: NOT IMPORTED: {file.problem}", err=True)
+            continue
+        counts = f"{show_count(file.calls, 'call')}, {show_count(file.turns, 'turn')}"
+        say(f"{file.path}: {file.format}, {counts}")
+        _print_details(file)
+
+
+def _print_details(file: FileAccount) -> None:
+    lines = [f"skipped {one.where}: {one.why}" for one in file.skipped]
+    lines += file.notes
+    for line in lines[:SHOWN]:
+        say(f"  {line}")
+    if len(lines) > SHOWN:
+        say(f"  … and {len(lines) - SHOWN} more (--account FILE lists all)")

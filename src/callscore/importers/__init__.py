@@ -1,0 +1,1 @@
+"""Transcripts, forms and data sets of other systems, read into conversations and cases."""

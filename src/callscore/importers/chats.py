@@ -1,0 +1,216 @@
+"""Chats with a role a message: JSON Lines of `messages`, ElevenLabs and Retell with tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from callscore.importers.assemble import Context, Details, assemble
+from callscore.importers.conversation import Imported, RawTurn, Skipped
+from callscore.importers.source import Source, typed
+
+
+class _Message(msgspec.Struct):
+    role: str = ""
+    content: Any = None
+    name: str | None = None
+    tool_calls: Sequence[Mapping[str, Any]] | None = None
+
+
+class Chat(msgspec.Struct):
+    """A conversation as chat APIs write it."""
+
+    messages: Sequence[_Message]
+    id: str | int | None = None
+    conversation_id: str | int | None = None
+    call_id: str | int | None = None
+    lang: str | None = None
+    language: str | None = None
+
+    @property
+    def any_id(self) -> str:
+        """Whatever names the conversation."""
+        found = (self.call_id, self.conversation_id, self.id)
+        return next((str(one) for one in found if one is not None), "")
+
+
+def is_chat(source: Source) -> bool:
+    """Objects with `messages` that have a role."""
+    return any(_has_messages(value) for value in source.objects[:5])
+
+
+def _has_messages(value: Any) -> bool:
+    messages = value.get("messages") if isinstance(value, dict) else None
+    return isinstance(messages, list) and any(
+        isinstance(one, dict) and "role" in one and {"content", "tool_calls"} & one.keys()
+        for one in messages[:5]
+    )
+
+
+def read_chat(source: Source, context: Context) -> Imported:
+    """Every conversation of the file; instructions to the model are no turns."""
+    values = source.objects
+    for number, value in enumerate(values):
+        path = f"$[{number}]" if len(values) > 1 else "$"
+        if not _has_messages(value):
+            yield Skipped(f"{source.name}: {path}", "has no `messages` with roles")
+            continue
+        chat = typed(value, Chat, source.name, path)
+        fallback = (
+            context.fallback_id if len(values) == 1 else f"{context.fallback_id}-{number + 1}"
+        )
+        turns = list(message_turns(chat.messages, path))
+        instructions = [turn for turn in turns if turn.label == "system"]
+        for turn in instructions:
+            yield Skipped(
+                f"{source.name}: {turn.source}", "an instruction to the model, not a turn"
+            )
+        spoken = [turn for turn in turns if turn.label != "system"]
+        details = Details(chat.any_id or fallback, chat.lang or chat.language)
+        yield from assemble("chat", spoken, details, context)
+
+
+def message_turns(messages: Sequence[_Message], path: str) -> Iterator[RawTurn]:
+    """Messages as turns; the result of a tool is a turn of the system."""
+    for number, message in enumerate(messages):
+        yield RawTurn(
+            "tool" if message.role == "function" else message.role,
+            content_text(message.content),
+            tool_calls=list(map(plain_call, message.tool_calls or ())),
+            source=f"{path}.messages[{number}]",
+        )
+
+
+def content_text(content: Any) -> str:
+    """The text of a message: as it is, or the text parts of a list."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [one.get("text") if isinstance(one, dict) else one for one in content]
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""
+
+
+def plain_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call as name and arguments, whatever it was wrapped in."""
+    inner = call.get("function") if isinstance(call.get("function"), dict) else call
+    assert isinstance(inner, Mapping)
+    name = inner.get("name") or inner.get("tool_name") or inner.get("function") or ""
+    arguments: Any = next(
+        (inner[key] for key in ("arguments", "params_as_json", "input", "args") if key in inner), {}
+    )
+    if isinstance(arguments, str):
+        with suppress(msgspec.DecodeError, RecursionError):
+            arguments = msgspec.json.decode(arguments or "{}")
+    return {"name": str(name), "arguments": arguments}
+
+
+class _ElevenLabsTurn(msgspec.Struct):
+    role: str = ""
+    message: str | None = None
+    time_in_call_secs: float | None = None
+    tool_calls: Sequence[Mapping[str, Any]] | None = None
+    tool_results: Sequence[Mapping[str, Any]] | None = None
+
+
+class ElevenLabs(msgspec.Struct):
+    """A conversation of ElevenLabs, as far as it is read."""
+
+    transcript: Sequence[_ElevenLabsTurn]
+    conversation_id: str | None = None
+    agent_id: str | None = None
+    status: str | None = None
+
+
+def is_elevenlabs(source: Source) -> bool:
+    """`transcript` with `message` and `time_in_call_secs`."""
+    value = source.json
+    turns = value.get("transcript") if isinstance(value, dict) else None
+    return isinstance(turns, list) and any(
+        isinstance(one, dict) and "role" in one and {"message", "time_in_call_secs"} & one.keys()
+        for one in turns[:5]
+    )
+
+
+def read_elevenlabs(source: Source, context: Context) -> Imported:
+    """The call of an ElevenLabs agent with its tool calls."""
+    file = typed(source.json, ElevenLabs, source.name)
+    turns = [
+        RawTurn(
+            one.role,
+            one.message or "",
+            one.time_in_call_secs,
+            tool_calls=list(map(plain_call, one.tool_calls or ())),
+            source=f"$.transcript[{number}]",
+        )
+        for number, one in enumerate(file.transcript)
+        if one.message or one.tool_calls or not one.tool_results
+    ]
+    for number, one in enumerate(file.transcript):
+        if one.tool_results and not one.message and not one.tool_calls:
+            yield Skipped(f"{source.name}: $.transcript[{number}]", "results of tools, no words")
+    details = Details(file.conversation_id or "", metadata={"agent_id": file.agent_id})
+    yield from assemble("elevenlabs", turns, details, context)
+
+
+class _RetellWord(msgspec.Struct):
+    start: float | None = None
+    end: float | None = None
+
+
+class _RetellTurn(msgspec.Struct):
+    role: str = ""
+    content: str | None = None
+    words: Sequence[_RetellWord] | None = None
+    name: str | None = None
+    arguments: Any = None
+    tool_call_id: str | None = None
+
+
+class Retell(msgspec.Struct):
+    """A call of Retell, as far as it is read."""
+
+    call_id: str | None = None
+    transcript_object: Sequence[_RetellTurn] | None = None
+    transcript_with_tool_calls: Sequence[_RetellTurn] | None = None
+    transcript: str | None = None
+    duration_ms: float | None = None
+
+
+def is_retell(source: Source) -> bool:
+    """`transcript_object`, or `transcript_with_tool_calls`."""
+    value = source.json
+    keys = {"transcript_object", "transcript_with_tool_calls"}
+    return isinstance(value, dict) and bool(keys & value.keys())
+
+
+def read_retell(source: Source, context: Context) -> Imported:
+    """The call of a Retell agent with its tool calls."""
+    file = typed(source.json, Retell, source.name)
+    key = "transcript_with_tool_calls" if file.transcript_with_tool_calls else "transcript_object"
+    turns: list[RawTurn] = []
+    for number, one in enumerate(file.transcript_with_tool_calls or file.transcript_object or ()):
+        path = f"$.{key}[{number}]"
+        if one.role == "tool_call_result":
+            yield Skipped(f"{source.name}: {path}", "the result of a tool, no words")
+            continue
+        turns.append(_retell_turn(one, path))
+    details = Details(file.call_id or "", metadata={"duration_ms": file.duration_ms})
+    yield from assemble("retell", turns, details, context)
+
+
+def _retell_turn(turn: _RetellTurn, path: str) -> RawTurn:
+    words = turn.words or ()
+    is_call = turn.role == "tool_call_invocation"
+    calls = [plain_call({"name": turn.name or "", "arguments": turn.arguments})] if is_call else []
+    return RawTurn(
+        "agent" if is_call else turn.role,
+        turn.content or "",
+        words[0].start if words else None,
+        words[-1].end if words else None,
+        tool_calls=calls,
+        source=path,
+    )

@@ -1,0 +1,167 @@
+"""Section totals and form scores as the vendors calculate them, beside document 003's score."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from callscore.importers.forms.form import Form, FormQuestion, Section
+
+
+class SectionTotal(msgspec.Struct, frozen=True):
+    """One section of one filled-in form; `percent` is None where nothing applies."""
+
+    section: str
+    percent: float | None
+    earned: float
+    possible: float
+    failed: bool = False
+    """Set to 0 by an automatic fail of this section."""
+
+
+class FormTotal(msgspec.Struct, frozen=True):
+    """A filled-in form added up; `percent` is None where no question applies."""
+
+    percent: float | None
+    sections: Sequence[SectionTotal]
+    failed_by: Sequence[str] = ()
+    """Questions whose answer fails the whole form."""
+    critical_percent: float | None = None
+    """Over critical questions alone (Genesys)."""
+
+
+Marks = Mapping[str, float | None]
+"""Points by question id; None where the question does not apply. A missing question is N/A, too."""
+
+
+def total(form: Form, marks: Marks) -> FormTotal:
+    """Σ weight · earned / possible over what applies; 0 where an automatic fail applies."""
+    sections = [_section_total(section, form, marks) for section in form.sections]
+    failed_by = [
+        question.id for question in form.questions if _fails_form(question, marks.get(question.id))
+    ]
+    percent = 0.0 if failed_by else _form_percent(form, sections, marks)
+    critical = [question for question in form.questions if question.is_critical]
+    return FormTotal(
+        percent if any(one.percent is not None for one in sections) else None,
+        sections,
+        failed_by,
+        _weighted(critical, marks) if critical else None,
+    )
+
+
+def _form_percent(form: Form, sections: Sequence[SectionTotal], marks: Marks) -> float | None:
+    applying = [
+        (one, section)
+        for one, section in zip(sections, form.sections, strict=True)
+        if one.percent is not None
+    ]
+    if not applying:
+        return None
+    if form.mode in ("section_weights", "section_points"):
+        weights = [_weight(section.weight) for _, section in applying]
+        percents = [one.percent or 0.0 for one, _ in applying]
+        return math.fsum(map(operator.mul, weights, percents)) / math.fsum(weights)
+    if form.mode == "question_weights":
+        kept = [
+            question
+            for one, section in applying
+            if not one.failed
+            for question in section.questions
+        ]
+        lost = [
+            question for one, section in applying if one.failed for question in section.questions
+        ]
+        return _weighted([*kept, *lost], {**marks, **{one.id: _zeroed(one, marks) for one in lost}})
+    possible = math.fsum(one.possible for one, _ in applying)
+    return 100 * math.fsum(one.earned for one, _ in applying) / possible if possible else None
+
+
+def _zeroed(question: FormQuestion, marks: Marks) -> float | None:
+    return None if marks.get(question.id) is None else 0.0
+
+
+def _section_total(section: Section, form: Form, marks: Marks) -> SectionTotal:
+    failed = any(
+        _fails_section(question, marks.get(question.id), section.id) for question in form.questions
+    )
+    scored = [one for one in section.questions if marks.get(one.id) is not None and one.max_score]
+    possible = math.fsum(one.max_score for one in scored)
+    earned = 0.0 if failed else math.fsum(marks[one.id] or 0.0 for one in scored)
+    if not scored:
+        return SectionTotal(section.title, None, 0.0, 0.0, failed)
+    percent = 0.0 if failed else _section_percent(form, scored, marks, earned, possible)
+    return SectionTotal(section.title, percent, earned, possible, failed)
+
+
+def _section_percent(
+    form: Form, scored: Sequence[FormQuestion], marks: Marks, earned: float, possible: float
+) -> float | None:
+    if form.mode in ("points", "section_points"):
+        return 100 * earned / possible
+    if form.mode == "section_weights":
+        shares = [100 * (marks[one.id] or 0.0) / one.max_score for one in scored]
+        return math.fsum(shares) / len(shares)
+    return _weighted(scored, marks)
+
+
+def _weighted(questions: Iterable[FormQuestion], marks: Marks) -> float | None:
+    """100 · Σ weight · (points / most points) / Σ weight, over what applies."""
+    parts: list[float] = []
+    weights: list[float] = []
+    for question in questions:
+        mark = marks.get(question.id)
+        if mark is None or not question.max_score:
+            continue
+        weights.append(_weight(question.weight))
+        parts.append(_weight(question.weight) * mark / question.max_score)
+    whole = math.fsum(weights)
+    return 100 * math.fsum(parts) / whole if whole else None
+
+
+def _weight(weight: float | None) -> float:
+    return 1.0 if weight is None else weight
+
+
+def _fails_form(question: FormQuestion, mark: float | None) -> bool:
+    if mark is None:
+        return False
+    if question.is_fatal and mark < question.max_score:
+        return True
+    return any(
+        one.auto_fail and one.fails_section is None and one.score == mark
+        for one in question.options
+    )
+
+
+def _fails_section(question: FormQuestion, mark: float | None, section_id: str) -> bool:
+    return mark is not None and any(
+        one.auto_fail and one.fails_section == section_id and one.score == mark
+        for one in question.options
+    )
+
+
+def hidden_questions(form: Form, marks: Marks) -> set[str]:
+    """Questions whose condition the marks do not meet: they do not apply."""
+    found: set[str] = set()
+    for question in form.questions:
+        condition = question.condition
+        if condition is None:
+            continue
+        other = form.question(condition.question_id)
+        mark = marks.get(condition.question_id)
+        if other is None or other.id in found or mark is None:
+            found.add(question.id)
+            continue
+        chosen = {
+            name
+            for option in other.options
+            if option.score == mark and not option.is_na
+            for name in (option.id, option.text)
+        }
+        if not chosen & set(condition.answers):
+            found.add(question.id)
+    return found

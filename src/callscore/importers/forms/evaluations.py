@@ -1,0 +1,233 @@
+"""Filled-in forms: those of Amazon Connect, Genesys and Google, and tables of any shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from callscore.core.errors import DataError
+from callscore.importers.forms.form import (
+    NOT_APPLICABLE,
+    Evaluation,
+    Form,
+    FormAnswer,
+    FormQuestion,
+)
+from callscore.importers.source import Source
+from callscore.importers.table_calls import CALL
+from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+
+_QUESTION = ("question_id", "question", "ref_id", "criterion", "item")
+_ANSWER = ("answer", "score", "value", "mark", "result")
+_COMMENT = ("comment", "reason", "comments", "note", "notes", "justification")
+_EVALUATOR = ("evaluator", "rater", "annotator", "by", "reviewer")
+
+
+def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
+    """Every filled-in form of a file; raises DataError where an answer is none of its options."""
+    found = list(_read(source, form))
+    if not found:
+        raise DataError(
+            "holds no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
+            "or a table with a column `call_id`",
+            place=source.name,
+        )
+    yield from found
+
+
+def _read(source: Source, form: Form) -> Iterator[Evaluation]:
+    objects = source.objects
+    if objects:
+        for number, value in enumerate(objects):
+            evaluation = _of_object(value, form, source) if isinstance(value, dict) else None
+            if evaluation is None:
+                raise DataError("is no evaluation of a known form", field=f"[{number}]",
+                                place=source.name)  # fmt: skip
+            yield evaluation
+        return
+    for table in tables_of(source):
+        yield from _of_table(table, form, source)
+
+
+def _of_object(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation | None:
+    inner = value.get("Evaluation")
+    aws = inner if isinstance(inner, dict) else value
+    if isinstance(aws.get("Answers"), dict):
+        return _aws(aws, form, source)
+    answers = value.get("answers")
+    if isinstance(answers, dict) and isinstance(answers.get("questionGroupScores"), list):
+        return _genesys(value, answers["questionGroupScores"], form, source)
+    google = value.get("qaAnswers") or value.get("qa_answers")
+    if isinstance(google, list):
+        return _google(value, google, form, source)
+    return None
+
+
+def _aws(value: Mapping[str, Any], form: Form, source: Source) -> Evaluation:
+    about = value.get("Metadata") if isinstance(value.get("Metadata"), dict) else {}
+    assert isinstance(about, Mapping)
+    call_id = about.get("ContactId") or value.get("ContactId")
+    if not isinstance(call_id, str):
+        raise DataError("is missing; expected the id of the call", field="Metadata.ContactId",
+                        place=source.name)  # fmt: skip
+    notes = value.get("Notes") if isinstance(value.get("Notes"), dict) else {}
+    answers: dict[str, FormAnswer] = {}
+    for ref_id, given in value["Answers"].items():
+        question = form.question(str(ref_id))
+        if question is None:
+            raise _unknown_question(str(ref_id), source.name)
+        comment = _comment_of(notes, ref_id)
+        answers[question.id] = _aws_answer(question, given, comment, source)
+    return Evaluation(call_id, answers, str(about.get("EvaluatorArn") or ""), source.name)
+
+
+def _comment_of(notes: Any, ref_id: str) -> str:
+    note = notes.get(ref_id) if isinstance(notes, dict) else None
+    text = note.get("Value") if isinstance(note, dict) else note
+    return text if isinstance(text, str) else ""
+
+
+def _aws_answer(question: FormQuestion, given: Any, comment: str, source: Source) -> FormAnswer:
+    value = given.get("Value") if isinstance(given, dict) else given
+    if isinstance(value, dict):
+        if value.get("NotApplicable"):
+            return FormAnswer(None, comment)
+        value = value.get("StringValue", value.get("NumericValue"))
+    return _checked(question, cell_text(value), comment, source.name)
+
+
+def _genesys(
+    value: Mapping[str, Any], groups: Sequence[Any], form: Form, source: Source
+) -> Evaluation:
+    conversation = value.get("conversation")
+    call_id = conversation.get("id") if isinstance(conversation, dict) else None
+    call_id = call_id or value.get("conversationId")
+    if not isinstance(call_id, str):
+        raise DataError("is missing; expected the id of the call", field="conversation.id",
+                        place=source.name)  # fmt: skip
+    answers: dict[str, FormAnswer] = {}
+    for group in groups:
+        for given in (group.get("questionScores") or []) if isinstance(group, dict) else []:
+            question = form.question(str(given.get("questionId")))
+            if question is None:
+                raise _unknown_question(str(given.get("questionId")), source.name)
+            comment = str(given.get("comments") or "")
+            if given.get("markedNA") or given.get("systemMarkedNA"):
+                answers[question.id] = FormAnswer(None, comment)
+            elif given.get("answerId"):
+                text = str(given["answerId"])
+                answers[question.id] = _checked(question, text, comment, source.name)
+    evaluator = value.get("evaluator")
+    by = str(evaluator.get("id") or "") if isinstance(evaluator, dict) else ""
+    return Evaluation(call_id, answers, by, source.name)
+
+
+def _google(
+    value: Mapping[str, Any], given: Sequence[Any], form: Form, source: Source
+) -> Evaluation:
+    call_id = str(value.get("conversation") or "").rpartition("/")[2]
+    if not call_id:
+        raise DataError("is missing; expected the id of the call", field="conversation",
+                        place=source.name)  # fmt: skip
+    answers: dict[str, FormAnswer] = {}
+    for one in (one for one in given if isinstance(one, dict)):
+        name = str(one.get("qaQuestion") or one.get("qa_question") or "").rpartition("/")[2]
+        question = form.question(name)
+        if question is None:
+            raise _unknown_question(name, source.name)
+        chosen = one.get("answerValue") or one.get("answer_value") or {}
+        answers[question.id] = _google_answer(question, chosen, source)
+    return Evaluation(call_id, answers, source=source.name)
+
+
+def _google_answer(question: FormQuestion, chosen: Any, source: Source) -> FormAnswer:
+    value = chosen if isinstance(chosen, dict) else {}
+    if value.get("naValue") or value.get("na_value"):
+        return FormAnswer(None)
+    for key in ("key", "strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
+        if key in value:
+            text = {True: "Yes", False: "No"}.get(value[key], value[key])
+            return _checked(question, cell_text(text), "", source.name)
+    return FormAnswer(None)
+
+
+def _of_table(table: Table, form: Form, source: Source) -> Iterator[Evaluation]:
+    call = table.column(CALL)
+    if call is None:
+        return
+    question, answer = table.column(_QUESTION), table.column(_ANSWER)
+    if question is not None and answer is not None:
+        for call_id, rows in rows_by(table, call):
+            yield _of_rows(call_id, rows, table, form, source)
+        return
+    for row in table.rows:
+        yield _of_row(row, call, table, form, source)
+
+
+def _of_rows(
+    call_id: str, rows: Sequence[Row], table: Table, form: Form, source: Source
+) -> Evaluation:
+    """One row a question."""
+    question_column = table.column(_QUESTION) or ""
+    answer_column, comment_column = table.column(_ANSWER) or "", table.column(_COMMENT)
+    answers = {}
+    for row in rows:
+        name = cell_text(row.cells.get(question_column))
+        question = form.question(name)
+        place = f"{source.name}: {row.where}"
+        if question is None:
+            raise _unknown_question(name, place)
+        comment = cell_text(row.cells.get(comment_column)) if comment_column else ""
+        text = cell_text(row.cells.get(answer_column))
+        answers[question.id] = _checked(question, text, comment, place)
+    return Evaluation(call_id, answers, _evaluator(rows[0], table), source.name)
+
+
+def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
+    """One row a call, one column a question; `Q1 comment` beside `Q1`."""
+    answers = {}
+    place = f"{source.name}: {row.where}"
+    columns = {column.casefold(): column for column in table.columns}
+    for question in form.questions:
+        column = columns.get(question.id.casefold()) or columns.get(question.title.casefold())
+        if column is None or question.kind in ("text", "multi"):
+            continue
+        comment = ""
+        for suffix in (" comment", "_comment", " reason", "_reason"):
+            beside = columns.get(f"{column.casefold()}{suffix}")
+            comment = comment or (cell_text(row.cells.get(beside)) if beside else "")
+        answers[question.id] = _checked(question, cell_text(row.cells.get(column)), comment, place)
+    if not answers:
+        wanted = ", ".join(question.id for question in form.questions)
+        raise DataError(f"no column is a question of the form; expected {wanted}", place=place)
+    return Evaluation(cell_text(row.cells.get(call)), answers, _evaluator(row, table), source.name)
+
+
+def _evaluator(row: Row, table: Table) -> str:
+    column = table.column(_EVALUATOR)
+    return cell_text(row.cells.get(column)) if column else ""
+
+
+def _checked(question: FormQuestion, text: str, comment: str, place: str) -> FormAnswer:
+    """The answer, where it is an option, N/A, or points on the question's scale."""
+    if not text or text.casefold() in NOT_APPLICABLE:
+        return FormAnswer(None, comment)
+    option = question.option(text)
+    if option is not None:
+        return FormAnswer(None if option.is_na else option.id, comment)
+    if question.kind in ("text", "multi"):
+        return FormAnswer(None, comment)
+    try:
+        score = float(text.replace(",", "."))
+    except ValueError:
+        score = -1.0
+    allowed = {one.score for one in question.options}
+    if score in allowed or (not question.is_pass_fail and 0 <= score <= question.max_score):
+        return FormAnswer("", comment, score)
+    options = ", ".join(one.text for one in question.options)
+    raise DataError(f"{text!r} is no answer to {question.id!r}; expected {options} or N/A",
+                    field=question.id, place=place)  # fmt: skip
+
+
+def _unknown_question(name: str, place: str) -> DataError:
+    return DataError(f"{name!r} is no question of the form", place=place)

@@ -1,0 +1,328 @@
+"""Forms as Amazon Connect, Genesys Cloud and Google write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import DataError
+from callscore.importers.forms.form import (
+    Condition,
+    Form,
+    FormQuestion,
+    Kind,
+    Mode,
+    Option,
+    Section,
+)
+from callscore.importers.source import Source, typed
+
+
+def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:
+    """The form of a JSON object; None where it is none of a known vendor."""
+    inner = value.get("EvaluationForm")
+    aws = inner if isinstance(inner, dict) else value
+    if isinstance(aws.get("Items"), list):
+        return _aws_form(typed(aws, _AwsForm, source.name))
+    if isinstance(value.get("questionGroups"), list):
+        return _genesys_form(typed(value, _GenesysForm, source.name))
+    for key in ("qaQuestions", "qa_questions", "questions"):
+        if isinstance(value.get(key), list):
+            return _google_form(value, value[key], source)
+    return None
+
+
+class _AwsTarget(msgspec.Struct, rename="pascal"):
+    target_section: str | None = None
+
+
+class _AwsOption(msgspec.Struct, rename="pascal"):
+    ref_id: str | None = None
+    text: str = ""
+    score: float | None = None
+    automatic_fail: bool = False
+    automatic_fail_configuration: _AwsTarget | None = None
+    min_value: float | None = None
+    max_value: float | None = None
+
+
+class _AwsOptions(msgspec.Struct, rename="pascal"):
+    options: Sequence[_AwsOption] | None = None
+    min_value: float | None = None
+    max_value: float | None = None
+
+
+class _AwsProperties(msgspec.Struct, rename="pascal"):
+    single_select: _AwsOptions | None = None
+    numeric: _AwsOptions | None = None
+
+
+class _AwsQuestion(msgspec.Struct, rename="pascal"):
+    title: str
+    ref_id: str
+    instructions: str | None = None
+    question_type: str = "SINGLESELECT"
+    not_applicable_enabled: bool = False
+    weight: float | None = None
+    enablement: Mapping[str, Any] | None = None
+    question_type_properties: _AwsProperties | None = None
+
+
+class _AwsSection(msgspec.Struct, rename="pascal"):
+    title: str
+    ref_id: str
+    items: Sequence[_AwsItem] = ()
+    weight: float | None = None
+
+
+class _AwsItem(msgspec.Struct, rename="pascal"):
+    section: _AwsSection | None = None
+    question: _AwsQuestion | None = None
+
+
+class _AwsStrategy(msgspec.Struct, rename="pascal"):
+    mode: str = "QUESTION_ONLY"
+    status: str = "ENABLED"
+
+
+class _AwsForm(msgspec.Struct, rename="pascal"):
+    items: Sequence[_AwsItem]
+    title: str = ""
+    evaluation_form_id: str = ""
+    scoring_strategy: _AwsStrategy | None = None
+
+
+def _aws_form(form: _AwsForm) -> Form:
+    strategy = form.scoring_strategy or _AwsStrategy()
+    notes: list[str] = []
+    if strategy.status != "ENABLED":
+        notes.append("scoring is switched off in the form; its points are used all the same")
+    mode: Mode = "section_weights" if strategy.mode == "SECTION_ONLY" else "question_weights"
+    sections = list(_aws_sections(form.items, "", notes))
+    return Form(form.evaluation_form_id, form.title, sections, mode, "amazon-connect", notes)
+
+
+def _aws_sections(items: Sequence[_AwsItem], path: str, notes: list[str]) -> Iterator[Section]:
+    """Sections in reading order; those inside another follow it under a joined title."""
+    loose = [_aws_question(item.question, notes) for item in items if item.question]
+    if loose and not path:
+        yield Section("", "", loose)
+    for item in items:
+        if (section := item.section) is None:
+            continue
+        title = f"{path} / {section.title}" if path else section.title
+        own = [_aws_question(inner.question, notes) for inner in section.items if inner.question]
+        if own:
+            yield Section(section.ref_id, title, own, section.weight)
+        yield from _aws_sections([one for one in section.items if one.section], title, notes)
+
+
+def _aws_question(question: _AwsQuestion, notes: list[str]) -> FormQuestion:
+    kinds: Mapping[str, Kind] = {
+        "SINGLESELECT": "single",
+        "NUMERIC": "number",
+        "MULTISELECT": "multi",
+    }
+    kind = kinds.get(question.question_type, "text")
+    if kind in ("text", "multi"):
+        notes.append(f"question {question.ref_id!r} ({question.question_type}) has no points")
+    given = question.question_type_properties or _AwsProperties()
+    listed = (given.numeric if kind == "number" else given.single_select) or _AwsOptions()
+    return FormQuestion(
+        question.ref_id,
+        question.title,
+        kind,
+        [_aws_option(number, one) for number, one in enumerate(listed.options or (), start=1)],
+        question.weight,
+        question.not_applicable_enabled,
+        instructions=question.instructions or "",
+        condition=_aws_condition(question.enablement, question.ref_id, notes),
+    )
+
+
+def _aws_option(number: int, option: _AwsOption) -> Option:
+    target = option.automatic_fail_configuration
+    text = option.text or _range_text(option.min_value, option.max_value)
+    return Option(
+        option.ref_id or str(number),
+        text,
+        option.score,
+        option.automatic_fail or target is not None,
+        target.target_section if target else None,
+        least=option.min_value,
+        most=option.max_value,
+    )
+
+
+def _range_text(least: float | None, most: float | None) -> str:
+    shown = ["" if one is None else f"{one:g}" for one in (least, most)]
+    return " to ".join(shown)
+
+
+def _aws_condition(
+    enablement: Mapping[str, Any] | None, ref_id: str, notes: list[str]
+) -> Condition | None:
+    """The first operand of an enablement; several are noted, as only one is kept."""
+    condition = (enablement or {}).get("Condition")
+    operands = condition.get("Operands") if isinstance(condition, dict) else None
+    if not isinstance(operands, list) or not operands:
+        return None
+    if len(operands) > 1:
+        notes.append(f"question {ref_id!r}: of {len(operands)} conditions the first is kept")
+    expression = operands[0].get("Expression", operands[0]) if isinstance(operands[0], dict) else {}
+    source = expression.get("Source") if isinstance(expression, dict) else None
+    values = expression.get("Values") if isinstance(expression, dict) else None
+    if not isinstance(source, dict) or not isinstance(values, list):
+        return None
+    answers = [str(one.get("RefId") or one.get("Value")) for one in values if isinstance(one, dict)]
+    return Condition(str(source.get("RefId", "")), answers)
+
+
+class _GenesysOption(msgspec.Struct):
+    id: str = ""
+    text: str = ""
+    value: float = 0.0
+
+
+class _GenesysQuestion(msgspec.Struct, rename="camel"):
+    id: str = ""
+    text: str = ""
+    help_text: str | None = None
+    type: str = "multipleChoiceQuestion"
+    na_enabled: bool = False
+    is_kill: bool = False
+    is_critical: bool = False
+    answer_options: Sequence[_GenesysOption] = ()
+    visibility_condition: Mapping[str, Any] | None = None
+    context_id: str | None = None
+
+
+class _GenesysGroup(msgspec.Struct, rename="camel"):
+    id: str = ""
+    name: str = ""
+    weight: float | None = None
+    manual_weight: bool = False
+    default_answers_to_na: bool = msgspec.field(default=False, name="defaultAnswersToNA")
+    na_enabled: bool = False
+    questions: Sequence[_GenesysQuestion] = ()
+
+
+class _GenesysForm(msgspec.Struct, rename="camel"):
+    question_groups: Sequence[_GenesysGroup]
+    id: str = ""
+    name: str = ""
+    weight_mode: str | None = None
+
+
+def _genesys_form(form: _GenesysForm) -> Form:
+    weighted = any(group.manual_weight or group.weight for group in form.question_groups)
+    notes: list[str] = []
+    by_place = {
+        (at, inside): question.id
+        for at, group in enumerate(form.question_groups)
+        for inside, question in enumerate(group.questions)
+    }
+    sections = [
+        Section(
+            group.id,
+            group.name,
+            [_genesys_question(one, group, by_place, notes) for one in group.questions],
+            group.weight,
+        )
+        for group in form.question_groups
+    ]
+    mode: Mode = "section_points" if weighted else "points"
+    return Form(form.id, form.name, sections, mode, "genesys", notes)
+
+
+def _genesys_question(
+    question: _GenesysQuestion,
+    group: _GenesysGroup,
+    by_place: Mapping[tuple[int, int], str],
+    notes: list[str],
+) -> FormQuestion:
+    kind: Kind = "single" if "Choice" in question.type or question.answer_options else "text"
+    if kind == "text":
+        notes.append(f"question {question.id!r} ({question.type}) has no points")
+    return FormQuestion(
+        question.id,
+        question.text,
+        kind,
+        [Option(one.id, one.text, one.value) for one in question.answer_options],
+        na_allowed=question.na_enabled or group.na_enabled,
+        is_critical=question.is_critical,
+        is_fatal=question.is_kill,
+        instructions=question.help_text or "",
+        condition=_genesys_condition(question.visibility_condition, by_place),
+    )
+
+
+def _genesys_condition(
+    condition: Mapping[str, Any] | None, by_place: Mapping[tuple[int, int], str]
+) -> Condition | None:
+    """`/form/questionGroup/0/question/1/answer/0` names group, question and option by place."""
+    predicates = (condition or {}).get("predicates")
+    first = predicates[0] if isinstance(predicates, list) and predicates else None
+    if not isinstance(first, str):
+        return None
+    parts = first.strip("/").split("/")
+    try:
+        named = dict(zip(parts[1::2], parts[2::2], strict=False))
+        place = (int(named["questionGroup"]), int(named["question"]))
+        answer = named.get("answer", "")
+    except (KeyError, ValueError):
+        return None
+    return Condition(by_place[place], [answer]) if place in by_place else None
+
+
+def _google_form(value: Mapping[str, Any], questions: Sequence[Any], source: Source) -> Form:
+    found: dict[str, list[FormQuestion]] = {}
+    for number, raw in enumerate(questions, start=1):
+        if not isinstance(raw, dict):
+            raise DataError(
+                "expected an object", field=f"questions[{number - 1}]", place=source.name
+            )
+        question = _google_question(raw, number)
+        tags = question.tags or ("",)
+        found.setdefault(tags[0], []).append(question)
+    sections = [Section(tag, tag, inside) for tag, inside in found.items()]
+    title = str(value.get("displayName") or value.get("display_name") or "")
+    name = str(value.get("name") or "").rpartition("/")[2]
+    return Form(name, title, sections, "points", "google")
+
+
+def _google_question(raw: Mapping[str, Any], number: int) -> FormQuestion:
+    choices = raw.get("answerChoices") or raw.get("answer_choices") or []
+    name = str(raw.get("name") or "").rpartition("/")[2]
+    options = [
+        _google_option(one, at)
+        for at, one in enumerate(choices if isinstance(choices, list) else [], start=1)
+        if isinstance(one, dict)
+    ]
+    tags = raw.get("tags")
+    return FormQuestion(
+        name or str(raw.get("abbreviation") or f"Q{number}"),
+        str(raw.get("questionBody") or raw.get("question_body") or raw.get("question") or ""),
+        "single",
+        options,
+        na_allowed=any(one.is_na for one in options),
+        instructions=str(raw.get("answerInstructions") or raw.get("answer_instructions") or ""),
+        tags=[str(tag) for tag in tags] if isinstance(tags, list) else (),
+    )
+
+
+def _google_option(raw: Mapping[str, Any], number: int) -> Option:
+    for key in ("strValue", "str_value", "boolValue", "bool_value", "numValue", "num_value"):
+        if key in raw:
+            value = raw[key]
+            text = {True: "Yes", False: "No"}[value] if isinstance(value, bool) else str(value)
+            score = raw.get("score")
+            return Option(
+                str(raw.get("key") or number),
+                text,
+                float(score) if isinstance(score, int | float) else None,
+            )
+    is_na = bool(raw.get("naValue") or raw.get("na_value"))
+    return Option(str(raw.get("key") or number), "N/A" if is_na else "", is_na=is_na)

@@ -1,0 +1,103 @@
+"""Logs of Inspect: JSON, or an `.eval` archive with a file a sample."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import DataError
+from callscore.importers.assemble import Context
+from callscore.importers.conversation import Imported, RecordedOutput
+from callscore.importers.eval_sets import Example, conversations, grouped
+from callscore.importers.source import MAX_BYTES, Source
+
+
+class _InspectOutput(msgspec.Struct):
+    completion: str | None = None
+    model: str | None = None
+    usage: Mapping[str, Any] | None = None
+    error: str | None = None
+
+
+class _InspectSample(msgspec.Struct):
+    id: str | int
+    input: Any = None
+    target: Any = None
+    epoch: int = 1
+    output: _InspectOutput | None = None
+
+
+def is_inspect(source: Source) -> bool:
+    """An Inspect log in JSON, or an `.eval` archive."""
+    if source.is_archive:
+        return "header.json" in _members(source)
+    value = source.json
+    return isinstance(value, dict) and {"eval", "samples"} <= value.keys()
+
+
+def _members(source: Source) -> list[str]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return []
+
+
+def read_inspect(source: Source, context: Context) -> Imported:
+    """The samples of an Inspect log: input, target and what the model answered."""
+    samples = _archived(source) if source.is_archive else source.json["samples"]
+    examples = grouped(map(_inspect_sample, _typed_samples(samples, source)))
+    yield from conversations("inspect", examples, source, context)
+
+
+def _typed_samples(samples: Any, source: Source) -> Iterator[tuple[str, _InspectSample]]:
+    for number, sample in enumerate(samples if isinstance(samples, list) else []):
+        where = f"$.samples[{number}]"
+        try:
+            yield where, msgspec.convert(sample, _InspectSample, strict=False)
+        except msgspec.ValidationError as error:
+            raise DataError(str(error), place=source.name, field=where) from None
+
+
+def _archived(source: Source) -> list[Any]:
+    found: list[Any] = []
+    unpacked = 0
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            for info in sorted(archive.infolist(), key=lambda info: info.filename):
+                if not info.filename.startswith("samples/"):
+                    continue
+                unpacked += info.file_size
+                if unpacked > MAX_BYTES:
+                    raise DataError(f"unpacks to more than {MAX_BYTES:,} bytes", place=source.name)
+                found.append(msgspec.json.decode(archive.read(info)))
+    except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
+        raise DataError(f"cannot be unpacked: {error}", place=source.name) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise DataError(f"a sample is no JSON: {error}", place=source.name) from None
+    return found
+
+
+def _inspect_sample(row: tuple[str, _InspectSample]) -> Example:
+    where, sample = row
+    output = sample.output or _InspectOutput()
+    usage = output.usage or {}
+    tokens = {key: usage[key] for key in ("input_tokens", "output_tokens") if key in usage}
+    outputs = []
+    if output.completion is not None or output.error:
+        outputs = [
+            RecordedOutput(
+                output.model or "model",
+                output.completion,
+                error=output.error if output.completion is None else None,
+                usage=tokens if len(tokens) == 2 else None,
+            )
+        ]
+    target = sample.target
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    return Example(sample.input, where, str(sample.id), target, outputs)

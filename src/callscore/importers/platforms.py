@@ -1,0 +1,394 @@
+"""Contact-centre platforms: Google CX Insights, Genesys Cloud, Twilio, and IETF vCon files."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import DataError
+from callscore.importers.assemble import Context, Details, assemble
+from callscore.importers.conversation import Conversation, Imported, RawTurn, Skipped
+from callscore.importers.source import Source, typed
+from callscore.importers.times import date_seconds
+
+
+class _Entry(msgspec.Struct):
+    text: str | None = None
+    role: str | None = None
+    user_id: str | int | None = None
+    start_timestamp_usec: float | None = None
+
+
+class GoogleEntries(msgspec.Struct):
+    """The upload format of CX Insights, as far as it is read."""
+
+    entries: Sequence[_Entry]
+    conversation_info: Mapping[str, Any] | None = None
+    language_code: str | None = None
+
+
+class _Participant(msgspec.Struct):
+    role: str | None = None
+
+
+class _GoogleSegment(msgspec.Struct, rename="camel"):
+    text: str | None = None
+    channel_tag: int | None = None
+    message_time: str | None = None
+    language_code: str | None = None
+    confidence: float | None = None
+    segment_participant: _Participant | None = None
+
+
+class _GoogleTranscript(msgspec.Struct, rename="camel"):
+    transcript_segments: Sequence[_GoogleSegment] = ()
+
+
+class GoogleConversation(msgspec.Struct, rename="camel"):
+    """A conversation as the CX Insights API returns it, as far as it is read."""
+
+    transcript: _GoogleTranscript
+    name: str | None = None
+    start_time: str | None = None
+    language_code: str | None = None
+
+
+def is_google(source: Source) -> bool:
+    """`entries` with roles, or `transcript.transcriptSegments`."""
+    value = source.json
+    if not isinstance(value, dict):
+        return False
+    entries = value.get("entries")
+    if isinstance(entries, list):
+        return any(isinstance(one, dict) and "role" in one and "text" in one for one in entries[:5])
+    transcript = value.get("transcript")
+    return isinstance(transcript, dict) and "transcriptSegments" in transcript
+
+
+def read_google(source: Source, context: Context) -> Imported:
+    """The conversation of a CX Insights file."""
+    if "entries" not in source.json:
+        yield from _read_google_api(source, context)
+        return
+    file = typed(source.json, GoogleEntries, source.name)
+    turns = [
+        RawTurn(
+            entry.role or f"user {entry.user_id}",
+            entry.text or "",
+            None if entry.start_timestamp_usec is None else entry.start_timestamp_usec / 1e6,
+            source=f"$.entries[{number}]",
+        )
+        for number, entry in enumerate(file.entries)
+    ]
+    categories = (file.conversation_info or {}).get("categories") or []
+    names = [one.get("display_name") for one in categories if isinstance(one, dict)]
+    details = Details(lang=file.language_code, metadata={"categories": names})
+    yield from assemble("google-cx-insights", turns, details, context)
+
+
+def _read_google_api(source: Source, context: Context) -> Imported:
+    file = typed(source.json, GoogleConversation, source.name)
+    turns = [
+        RawTurn(
+            (one.segment_participant.role if one.segment_participant else None)
+            or f"channel {one.channel_tag}",
+            one.text or "",
+            date_seconds(one.message_time),
+            confidence=one.confidence,
+            source=f"$.transcript.transcriptSegments[{number}]",
+        )
+        for number, one in enumerate(file.transcript.transcript_segments)
+    ]
+    lang = file.language_code or next(
+        (one.language_code for one in file.transcript.transcript_segments if one.language_code),
+        None,
+    )
+    call_id = (file.name or "").rpartition("/")[2]
+    details = Details(call_id, lang, began=date_seconds(file.start_time))
+    yield from assemble("google-cx-insights", turns, details, context)
+
+
+class _Millis(msgspec.Struct):
+    milliseconds: float | None = None
+
+
+class _Phrase(msgspec.Struct, rename="camel"):
+    text: str | None = None
+    decorated_text: str | None = None
+    participant_purpose: str | None = None
+    confidence: float | None = None
+    start_time_ms: float | None = None
+    duration: _Millis | None = None
+
+
+class _GenesysTranscript(msgspec.Struct, rename="camel"):
+    phrases: Sequence[_Phrase] = ()
+    language: str | None = None
+    start_time: float | None = None
+    transcript_id: str | None = None
+
+
+class Genesys(msgspec.Struct, rename="camel"):
+    """A Genesys Cloud transcript file, as far as it is read."""
+
+    transcripts: Sequence[_GenesysTranscript]
+    conversation_id: str | None = None
+    communication_id: str | None = None
+
+
+def is_genesys(source: Source) -> bool:
+    """`transcripts` with `phrases`."""
+    value = source.json
+    transcripts = value.get("transcripts") if isinstance(value, dict) else None
+    return isinstance(transcripts, list) and any(
+        isinstance(one, dict) and "phrases" in one for one in transcripts[:5]
+    )
+
+
+def read_genesys(source: Source, context: Context) -> Imported:
+    """The conversation of a Genesys file; `startTimeMs` may be an offset or a date."""
+    file = typed(source.json, Genesys, source.name)
+    turns = [
+        _phrase(phrase, f"$.transcripts[{outer}].phrases[{inner}]")
+        for outer, transcript in enumerate(file.transcripts)
+        for inner, phrase in enumerate(transcript.phrases)
+    ]
+    lang = next((one.language for one in file.transcripts if one.language), None)
+    starts = [one.start_time / 1000 for one in file.transcripts if one.start_time is not None]
+    details = Details(
+        file.conversation_id or file.communication_id or "",
+        lang,
+        began=min(starts, default=None),
+    )
+    yield from assemble("genesys", turns, details, context)
+
+
+def _phrase(phrase: _Phrase, path: str) -> RawTurn:
+    start = None if phrase.start_time_ms is None else phrase.start_time_ms / 1000
+    length = phrase.duration.milliseconds if phrase.duration else None
+    end = None if start is None or length is None else start + length / 1000
+    return RawTurn(
+        phrase.participant_purpose or "",
+        phrase.decorated_text or phrase.text or "",
+        start,
+        end,
+        phrase.confidence,
+        source=path,
+    )
+
+
+class _Sentence(msgspec.Struct):
+    transcript: str | None = None
+    media_channel: int | None = None
+    sentence_index: int | None = None
+    start_time: float | None = None
+    end_time: float | None = None
+    confidence: float | None = None
+    channel_participant: str | None = None
+
+
+class Twilio(msgspec.Struct):
+    """Sentences of Twilio Conversational Intelligence, as far as they are read."""
+
+    sentences: Sequence[_Sentence]
+    transcript_sid: str | None = None
+    sid: str | None = None
+    language_code: str | None = None
+
+
+def is_twilio(source: Source) -> bool:
+    """`sentences` with `media_channel`."""
+    value = source.json
+    sentences = value.get("sentences") if isinstance(value, dict) else None
+    return isinstance(sentences, list) and any(
+        isinstance(one, dict) and "transcript" in one and "media_channel" in one
+        for one in sentences[:5]
+    )
+
+
+def read_twilio(source: Source, context: Context) -> Imported:
+    """The call of a Twilio file; channels are speakers."""
+    file = typed(source.json, Twilio, source.name)
+    turns = [
+        RawTurn(
+            one.channel_participant or f"channel {one.media_channel}",
+            one.transcript or "",
+            one.start_time,
+            one.end_time,
+            one.confidence,
+            source=f"$.sentences[{number}]",
+        )
+        for number, one in enumerate(file.sentences)
+    ]
+    details = Details(file.transcript_sid or file.sid or "", file.language_code)
+    yield from assemble("twilio", turns, details, context)
+
+
+class _Party(msgspec.Struct):
+    name: str | None = None
+    role: str | None = None
+    tel: str | None = None
+    mailto: str | None = None
+
+
+class _Dialog(msgspec.Struct):
+    type: str = ""
+    start: str | None = None
+    duration: float | None = None
+    parties: int | Sequence[int] | None = None
+    originator: int | None = None
+    body: Any = None
+    encoding: str | None = None
+    mediatype: str | None = None
+
+
+class _Analysis(msgspec.Struct):
+    type: str = ""
+    vendor: str | None = None
+    body: Any = None
+    encoding: str | None = None
+    dialog: int | Sequence[int] | None = None
+
+
+class Vcon(msgspec.Struct):
+    """A vCon container, as far as it is read."""
+
+    vcon: str | None = None
+    uuid: str | None = None
+    subject: str | None = None
+    parties: Sequence[_Party] | None = None
+    dialog: Sequence[_Dialog] | None = None
+    analysis: Sequence[_Analysis] | None = None
+
+
+class _VconLine(msgspec.Struct):
+    message: str | None = None
+    text: str | None = None
+    speaker: str | int | None = None
+    party: int | None = None
+    start: float | None = None
+    end: float | None = None
+
+
+ReadAny = Callable[[Source, Context], Iterator[Conversation | Skipped]]
+
+
+def is_vcon(source: Source) -> bool:
+    """A `vcon` version, or `parties` with `dialog`."""
+    value = source.json
+    return isinstance(value, dict) and (
+        ("vcon" in value and ("dialog" in value or "analysis" in value))
+        or {"parties", "dialog", "uuid"} <= value.keys()
+    )
+
+
+def read_vcon(source: Source, context: Context, read_any: ReadAny | None = None) -> Imported:
+    """The texts of a vCon and its transcripts; recordings hold no words and are skipped."""
+    file = typed(source.json, Vcon, source.name)
+    parties = file.parties or ()
+    turns: list[RawTurn] = []
+    for number, analysis in enumerate(file.analysis or ()):
+        path = f"$.analysis[{number}]"
+        if analysis.type != "transcript":
+            yield Skipped(f"{source.name}: {path}", f"an analysis of type {analysis.type!r}")
+            continue
+        body = _body(analysis.body, analysis.encoding)
+        found = _vcon_transcript(body, parties, path)
+        if found is None and read_any is not None:
+            inner = Source(f"{source.name}: {path}.body", _as_bytes(body))
+            yield from _embedded(inner, context, file.uuid, read_any)
+            continue
+        if found is None:
+            yield Skipped(f"{source.name}: {path}", "a transcript in an unknown form")
+        turns += found or []
+    for number, dialog in enumerate(file.dialog or ()):
+        path = f"$.dialog[{number}]"
+        text = _body(dialog.body, dialog.encoding)
+        if dialog.type != "text" or not isinstance(text, str):
+            yield Skipped(f"{source.name}: {path}", f"a dialog of type {dialog.type!r} has no text")
+            continue
+        turns.append(
+            RawTurn(_speaker(dialog, parties), text, date_seconds(dialog.start), source=path)
+        )
+    if turns:
+        details = Details(file.uuid or "", metadata={"subject": file.subject})
+        yield from assemble("vcon", turns, details, context)
+
+
+def _embedded(source: Source, context: Context, call_id: str | None, read: ReadAny) -> Imported:
+    """A vendor's own transcript inside a vCon, under the id of the vCon."""
+    try:
+        for found in read(source, context):
+            if isinstance(found, Conversation) and call_id:
+                yield msgspec.structs.replace(found, call_id=call_id)
+            else:
+                yield found
+    except DataError as error:
+        yield Skipped(source.name, error.problem)
+
+
+def _vcon_transcript(body: Any, parties: Sequence[_Party], path: str) -> list[RawTurn] | None:
+    if isinstance(body, dict) and isinstance(body.get("transcript"), list):
+        body = body["transcript"]
+    if not isinstance(body, list) or not all(isinstance(line, dict) for line in body):
+        return None
+    try:
+        lines = msgspec.convert(body, list[_VconLine], strict=False)
+    except msgspec.ValidationError:
+        return None
+    if not any(line.message or line.text for line in lines):
+        return None
+    return [
+        RawTurn(
+            _label(line.speaker if line.speaker is not None else line.party, parties),
+            line.message or line.text or "",
+            line.start,
+            line.end,
+            source=f"{path}.body[{number}]",
+        )
+        for number, line in enumerate(lines)
+    ]
+
+
+def _speaker(dialog: _Dialog, parties: Sequence[_Party]) -> str:
+    if dialog.originator is not None:
+        return _label(dialog.originator, parties)
+    given = dialog.parties
+    first = given if isinstance(given, int) else given[0] if given else None
+    return _label(first, parties)
+
+
+def _label(speaker: str | int | None, parties: Sequence[_Party]) -> str:
+    """The role of a party, else its name; of a number that is no party, `party N`."""
+    if isinstance(speaker, int):
+        if not 0 <= speaker < len(parties):
+            return f"party {speaker}"
+        party = parties[speaker]
+        return party.role or party.name or f"party {speaker}"
+    named = next((one for one in parties if speaker and one.name == speaker), None)
+    return (named.role if named else None) or speaker or ""
+
+
+def _body(body: Any, encoding: str | None) -> Any:
+    if not isinstance(body, str):
+        return body
+    if encoding == "base64url":
+        try:
+            raw = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
+            body = raw.decode()
+        except (binascii.Error, UnicodeDecodeError, ValueError):
+            return None
+    if encoding == "json" or body[:1] in "{[":
+        try:
+            return msgspec.json.decode(body)
+        except (msgspec.DecodeError, RecursionError):
+            return body
+    return body
+
+
+def _as_bytes(body: Any) -> bytes:
+    return body.encode() if isinstance(body, str) else msgspec.json.encode(body)

@@ -1,0 +1,126 @@
+"""A file as an importer sees it: bytes, decoded to text or JSON once."""
+
+from __future__ import annotations
+
+import codecs
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+import msgspec
+
+from callscore.core.errors import DataError, MissingExtra
+
+T = TypeVar("T")
+MAX_BYTES = 500_000_000
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class Source:
+    """One file to import; what it holds is decoded when a reader first asks."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.data = data
+        self.encoding = "utf-8"
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folder and suffix: the id of a call that has no other."""
+        return PurePath(self.name).stem
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether it is a zip file, as spreadsheets are."""
+        return self.data[:4] == b"PK\x03\x04"
+
+    @cached_property
+    def text(self) -> str:
+        """The text, in whatever encoding it was written; raises DataError where there is none."""
+        for mark, encoding in _MARKS:
+            if self.data.startswith(mark):
+                self.encoding = encoding
+                return self._decoded(encoding)
+        try:
+            text = self.data.decode()
+        except UnicodeDecodeError:
+            text = self._guessed()
+        if "\0" in text:
+            raise DataError("is no text; expected a transcript", place=self.name)
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _decoded(self, encoding: str) -> str:
+        try:
+            text = self.data.decode(encoding)
+        except UnicodeDecodeError as error:
+            raise DataError(f"is no {encoding} text: {error.reason}", place=self.name) from None
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _guessed(self) -> str:
+        try:
+            from charset_normalizer import from_bytes
+        except ImportError:
+            raise missing_extra("charset-normalizer", "text that is not UTF-8") from None
+        best = from_bytes(self.data[:200_000]).best()
+        if best is None or "\0" in str(best)[:10_000]:
+            raise DataError("is no text in a known encoding; expected UTF-8", place=self.name)
+        self.encoding = best.encoding
+        return self.data.decode(best.encoding, errors="replace")
+
+    @cached_property
+    def json(self) -> Any:
+        """The one JSON value of the file; None where it holds none."""
+        if self.is_archive or not self._opens_as_json:
+            return None
+        try:
+            return msgspec.json.decode(self.text)
+        except (msgspec.DecodeError, RecursionError, DataError):
+            return None
+
+    @cached_property
+    def json_lines(self) -> list[Any]:
+        """The objects of a JSON Lines file; empty where a line is something else."""
+        if self.is_archive or self.json is not None or not self._opens_as_json:
+            return []
+        try:
+            lines = [line for line in self.text.split("\n") if line.strip()]
+            values = [msgspec.json.decode(line) for line in lines]
+        except (msgspec.DecodeError, RecursionError, DataError):
+            return []
+        return values if all(isinstance(value, dict) for value in values) else []
+
+    @property
+    def objects(self) -> list[Any]:
+        """The objects of the file: of an array, of JSON Lines, or the only one there is."""
+        value = self.json
+        if isinstance(value, list):
+            return value
+        return [value] if isinstance(value, dict) else self.json_lines
+
+    @property
+    def _opens_as_json(self) -> bool:
+        head = self.data[:64].lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0")
+        return head[:1] in (b"{", b"[")
+
+
+def typed(value: Any, kind: type[T], place: str, path: str = "") -> T:
+    """The value as a struct of its format; raises DataError with file and JSON path."""
+    try:
+        return msgspec.convert(value, kind, strict=False)
+    except msgspec.ValidationError as error:
+        problem, _, at = str(error).partition(" - at `$")
+        field = path + at.rstrip("`")
+        raise DataError(problem, field=field.lstrip("."), place=place) from None
+    except RecursionError:
+        raise DataError("is nested too deeply", place=place) from None
+
+
+def missing_extra(package: str, purpose: str) -> MissingExtra:
+    """The error where an optional package is needed."""
+    return MissingExtra(f"{purpose} needs {package}: pip install 'callscore[import]'")

@@ -1,0 +1,150 @@
+"""Calls in tables: one row a turn, or one row a call with the transcript in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.errors import DataError
+from callscore.importers.assemble import Context, Details, assemble
+from callscore.importers.conversation import Imported, RawTurn, Skipped
+from callscore.importers.labelled_text import labelled_turns, looks_labelled
+from callscore.importers.source import Source
+from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+from callscore.importers.times import cell_seconds
+
+CALL = ("call_id", "conversation_id", "contact_id", "interaction_id", "session_id", "recording_id",
+        "dialogue_id", "dialog_id", "call", "conversation", "id")  # fmt: skip
+TEXT = ("text", "utterance", "message", "content", "said", "sentence", "phrase", "body", "line",
+        "transcript")  # fmt: skip
+SPEAKER = ("speaker", "role", "participant", "participant_role", "who", "author", "from", "channel",
+           "party", "sender", "speaker_label")  # fmt: skip
+TURN = ("turn", "turn_id", "turn_number", "sequence", "seq", "index", "order", "line_number")
+START = ("start", "start_time", "begin", "offset", "timestamp", "time", "start_seconds", "start_s",
+         "begin_offset")  # fmt: skip
+START_MS = ("start_ms", "begin_offset_millis", "start_time_ms", "offset_ms", "start_millis")
+END = ("end", "end_time", "end_seconds", "end_s", "until")
+END_MS = ("end_ms", "end_offset_millis", "end_time_ms", "end_millis")
+TRANSCRIPT = ("transcript", "transcription", "conversation", "dialogue", "dialog",
+              "full_transcript", "call_transcript", "text", "content")  # fmt: skip
+LANGUAGE = ("lang", "language", "language_code", "locale")
+
+
+def is_table_of_calls(source: Source) -> bool:
+    """Whether a table has a column of turns, or of whole transcripts."""
+    return any(_is_turns(table) or _transcripts(table) for table in tables_of(source))
+
+
+def read_table_of_calls(source: Source, context: Context) -> Imported:
+    """The calls of every sheet that has some; other sheets are skipped and named."""
+    name = "xlsx" if source.is_archive else "csv"
+    for table in tables_of(source):
+        if _is_turns(table):
+            yield from _read_turns(name, table, source, context)
+        elif (column := _transcripts(table)) is not None:
+            yield from _read_calls(name, table, column, source, context)
+        else:
+            columns = ", ".join(column for column in table.columns if column)
+            yield Skipped(
+                f"{source.name}: sheet {table.name!r}",
+                f"has no column of turns or transcripts (its columns: {columns})",
+            )
+
+
+def _is_turns(table: Table) -> bool:
+    return table.column(SPEAKER) is not None and table.column(TEXT) is not None
+
+
+def _transcripts(table: Table) -> str | None:
+    """The column of transcripts: one whose cells read as labelled text."""
+    column = table.column(TRANSCRIPT)
+    if column is None:
+        return None
+    cells = [cell_text(row.cells.get(column)) for row in table.rows[:20]]
+    return column if any(map(looks_labelled, cells)) else None
+
+
+def _read_turns(name: str, table: Table, source: Source, context: Context) -> Imported:
+    call = table.column(CALL)
+    groups = rows_by(table, call) if call else iter([("", list(table.rows))])
+    for call_id, rows in groups:
+        if call and not call_id:
+            for row in rows:
+                yield Skipped(f"{source.name}: {row.where}", f"has no {call!r}")
+            continue
+        lang = _first(rows, table.column(LANGUAGE))
+        turns = list(_turns(table, _in_turn_order(rows, table.column(TURN)), source))
+        yield from assemble(name, turns, Details(call_id, lang), context)
+
+
+def _turns(table: Table, rows: Sequence[Row], source: Source) -> Iterator[RawTurn]:
+    speaker, text = table.column(SPEAKER) or "", table.column(TEXT) or ""
+    for row in rows:
+        yield RawTurn(
+            cell_text(row.cells.get(speaker)),
+            cell_text(row.cells.get(text)),
+            _time(table, row, START, START_MS, source),
+            _time(table, row, END, END_MS, source),
+            source=row.where,
+        )
+
+
+def _time(
+    table: Table, row: Row, seconds: Sequence[str], millis: Sequence[str], source: Source
+) -> float | None:
+    for names, unit in ((millis, 1000), (seconds, 1)):
+        column = table.column(names)
+        if column is None or not cell_text(row.cells.get(column)):
+            continue
+        found = cell_seconds(row.cells[column])
+        if found is None:
+            raise DataError(
+                f"{cell_text(row.cells[column])!r} is no time; expected seconds or hh:mm:ss",
+                field=column,
+                place=f"{source.name}: {row.where}",
+            )
+        return found / unit
+    return None
+
+
+def _in_turn_order(rows: Sequence[Row], column: str | None) -> Sequence[Row]:
+    if column is None:
+        return rows
+    numbers = []
+    for row in rows:
+        try:
+            numbers.append(float(cell_text(row.cells.get(column))))
+        except ValueError:
+            return rows
+    return [rows[at] for at in sorted(range(len(rows)), key=numbers.__getitem__)]
+
+
+def _read_calls(name: str, table: Table, column: str, source: Source, context: Context) -> Imported:
+    call, language = table.column(CALL), table.column(LANGUAGE)
+    for row in table.rows:
+        where = f"{source.name}: {row.where}"
+        text = cell_text(row.cells.get(column))
+        if not text:
+            yield Skipped(where, f"has no {column!r}")
+            continue
+        turns = []
+        for found in labelled_turns(text):
+            if isinstance(found, Skipped):
+                yield Skipped(f"{where}, {found.where} of the cell", found.why)
+            else:
+                turns.append(found)
+        call_id = cell_text(row.cells.get(call)) if call else ""
+        unnamed = f"{context.fallback_id}-{row.where.rpartition(' ')[2]}"
+        others = {
+            key: cell_text(cell)
+            for key, cell in row.cells.items()
+            if key not in (column, call, language) and cell_text(cell)
+        }
+        lang = cell_text(row.cells.get(language)) if language else None
+        details = Details(call_id or unnamed, lang or None, {"columns": others} if others else {})
+        yield from assemble(name, turns, details, context)
+
+
+def _first(rows: Sequence[Row], column: str | None) -> str | None:
+    if column is None:
+        return None
+    return next((text for row in rows if (text := cell_text(row.cells.get(column)))), None)

@@ -1,0 +1,75 @@
+"""A case as a report reads it: each reply parsed once, as far as it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.report.source import Answer, CaseView
+
+LONGEST_PARSED = 2_000_000
+"""A reply that is longer is shown as text only."""
+
+
+class ReadAnswer(msgspec.Struct, frozen=True):
+    """An answer with its reply as JSON; None where it is no JSON object."""
+
+    answer: Answer
+    given: Mapping[str, Any] | None
+
+
+class ReadCase(msgspec.Struct, frozen=True):
+    """A case with all its answers parsed."""
+
+    view: CaseView
+    answers: Sequence[ReadAnswer]
+
+    @property
+    def expected(self) -> Mapping[str, Any]:
+        """The expected outcome."""
+        return self.view.case.expected_outcome
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The case's tags as texts, whatever form they have."""
+        found = self.view.case.tags
+        if isinstance(found, str):
+            return (found,)
+        return tuple(map(str, found)) if isinstance(found, (list, tuple)) else ()
+
+
+def read_case(view: CaseView) -> ReadCase:
+    """Parse what every model answered."""
+    return ReadCase(view, [ReadAnswer(answer, given(answer)) for answer in view.answers])
+
+
+def given(answer: Answer) -> Mapping[str, Any] | None:
+    """The JSON object in a reply: the whole text, or from its first brace to its last."""
+    raw = answer.text
+    if raw is None or len(raw) > LONGEST_PARSED:
+        return None
+    found = _decoded(raw)
+    if found is None and "{" in raw:
+        found = _decoded(raw[raw.index("{") : raw.rindex("}") + 1])
+    return found
+
+
+def _decoded(raw: str) -> Mapping[str, Any] | None:
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list; nothing where the value is no list."""
+    if isinstance(value, (list, tuple)):
+        yield from (entry for entry in value if isinstance(entry, dict))
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}

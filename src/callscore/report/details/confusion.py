@@ -1,0 +1,90 @@
+"""Confusions: which label was given where which was expected, model by model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.report.details.answers import ReadCase, mapping, objects
+
+NOTHING = "(none)"
+MOST_LABELS = 12
+OTHER = "(other)"
+CALL, NO_CALL, FAILED = "call", "no call", "failed"
+
+
+class Confusion:
+    """Counts pairs of an expected and a given label."""
+
+    def __init__(self, labels: Sequence[str] = ()) -> None:
+        self._labels = dict.fromkeys(labels)
+        self.models: dict[str, dict[tuple[str, str], int]] = {}
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The expected labels in the order in which they were seen, those only given behind."""
+        return tuple(self._labels)
+
+    def add(self, model: str, expected: str, found: str) -> None:
+        """Count one pair; labels beyond the first few are counted as others."""
+        pair = (self._known(expected), self._known(found))
+        counts = self.models.setdefault(model, {})
+        counts[pair] = counts.get(pair, 0) + 1
+
+    def _known(self, label: str) -> str:
+        if label not in self._labels:
+            if len(self._labels) >= MOST_LABELS:
+                label = OTHER
+            self._labels[label] = None
+        return label
+
+
+class Sentiments(Confusion):
+    """The sentiment of each sentence, expected and given."""
+
+    def add_case(self, case: ReadCase) -> None:
+        """Count the sentences of one case."""
+        wanted = _labels(case.expected)
+        if not wanted:
+            return
+        for read in case.answers:
+            if read.answer.result.status in ("error", "not_run"):
+                continue
+            found = _labels(mapping(read.given))
+            for sentence, label in wanted.items():
+                self.add(read.answer.model, label, found.get(sentence, NOTHING))
+
+
+def _labels(outcome: Mapping[str, Any]) -> Mapping[str, str]:
+    return {
+        str(sentence.get("sentence_id")): str(sentence.get("label") or NOTHING)
+        for sentence in objects(outcome.get("sentiment"))
+    }
+
+
+class Decisions(Confusion):
+    """Whether a tool had to be called, and whether it was."""
+
+    def __init__(self) -> None:
+        super().__init__((CALL, NO_CALL))
+
+    def add_case(self, case: ReadCase) -> None:
+        """Count one case that expects calls, or expects that there are none."""
+        calls = case.expected.get("calls", case.expected.get("actions"))
+        if not isinstance(calls, (list, tuple)):
+            return
+        wanted = CALL if calls else NO_CALL
+        for read in case.answers:
+            if read.answer.result.status not in ("error", "not_run"):
+                self.add(read.answer.model, wanted, _decision(read.given, read.answer.tool_calls))
+
+
+def _decision(given: Mapping[str, Any] | None, tool_calls: Sequence[Any]) -> str:
+    if tool_calls:
+        return CALL
+    if given is None:
+        return FAILED
+    calls = given.get("calls", given.get("actions"))
+    if not isinstance(calls, (list, tuple)):
+        return FAILED
+    return CALL if calls else NO_CALL

@@ -1,0 +1,75 @@
+"""Plans as graphs: nodes with edges, or workflows with steps that depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from callscore.report.details.answers import mapping, objects
+from callscore.report.svg.plan_graph import Graph
+
+TEXTS = ("text", "name", "label", "refined_query", "agent")
+LONGEST_TEXT = 200
+
+
+def plan_of(outcome: Mapping[str, Any] | None) -> Graph | None:
+    """The graph in an expected outcome or an answer; None where there is none."""
+    found = mapping(outcome)
+    if isinstance(found.get("nodes"), (list, dict)):
+        return _graph(found)
+    workflows = {key: value for key, value in found.items() if _is_workflow(value)}
+    return _workflow_graph(workflows) if workflows else None
+
+
+def _graph(found: Mapping[str, Any]) -> Graph:
+    nodes: dict[str, str] = {}
+    raw = found["nodes"]
+    entries = raw.values() if isinstance(raw, dict) else raw
+    for number, entry in enumerate(entries, start=1):
+        if isinstance(entry, dict):
+            key = str(entry.get("id", number))
+            nodes[key] = next((str(entry[name]) for name in TEXTS if entry.get(name)), key)
+        else:
+            nodes[str(entry)] = str(entry)
+    edges = []
+    for edge in found.get("edges") or ():
+        ends = _ends(edge)
+        if ends is not None:
+            edges.append(ends)
+    for end in dict.fromkeys(end for edge in edges for end in edge):
+        nodes.setdefault(end, end)
+    return Graph({key: shown[:LONGEST_TEXT] for key, shown in nodes.items()}, edges)
+
+
+def _ends(edge: Any) -> tuple[str, str] | None:
+    if isinstance(edge, (list, tuple)) and len(edge) == 2:
+        return str(edge[0]), str(edge[1])
+    if isinstance(edge, dict):
+        start = edge.get("from", edge.get("source"))
+        end = edge.get("to", edge.get("target"))
+        return None if start is None or end is None else (str(start), str(end))
+    return None
+
+
+def _is_workflow(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("steps"), list)
+
+
+def _workflow_graph(workflows: Mapping[str, Any]) -> Graph:
+    """One node a step, in a row within a workflow; the first step waits for other workflows."""
+    nodes: dict[str, str] = {}
+    edges: list[tuple[str, str]] = []
+    steps: dict[str, list[str]] = {}
+    for name, workflow in workflows.items():
+        steps[name] = []
+        for number, step in enumerate(objects(workflow["steps"]), start=1):
+            key = f"{name}/{number}"
+            nodes[key] = str(step.get("name", key))[:LONGEST_TEXT]
+            steps[name].append(key)
+        edges += zip(steps[name], steps[name][1:], strict=False)
+    for name, workflow in workflows.items():
+        needed = workflow.get("depend_on") or ()
+        for other in [needed] if isinstance(needed, str) else needed:
+            if steps.get(name) and steps.get(str(other)):
+                edges.append((steps[str(other)][-1], steps[name][0]))
+    return Graph(nodes, edges)

@@ -1,0 +1,111 @@
+"""QA by question: how often each model marks as the human did, and in which direction it errs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.report.details.answers import ReadCase, mapping, objects
+
+SAME = 1e-9
+
+
+class QuestionCount(msgspec.Struct):
+    """One question and one model, over all calls that ask it."""
+
+    asked: int = 0
+    agreed: int = 0
+    false_pass: int = 0
+    """Full marks, where the human gave zero (C-35)."""
+    false_fail: int = 0
+    """Marked zero, where the human gave full marks."""
+    not_applicable: int = 0
+    """One of the two says that the question does not apply, the other does not."""
+    unanswered: int = 0
+
+    @property
+    def agreement(self) -> float | None:
+        """agreed / asked"""
+        return self.agreed / self.asked if self.asked else None
+
+
+class Question(msgspec.Struct):
+    """A question of a form, known by its id and its text."""
+
+    id: str
+    text: str
+    models: dict[str, QuestionCount]
+
+    @property
+    def agreement(self) -> float:
+        """Agreement over all models."""
+        asked = sum(count.asked for count in self.models.values())
+        return sum(count.agreed for count in self.models.values()) / asked if asked else 1.0
+
+
+class Questions:
+    """Counts every question of every QA case."""
+
+    def __init__(self, margin: float = 0.0) -> None:
+        self._margin = margin
+        """Marks of a SCORE question agree within this share of its maximum (C-30)."""
+        self._found: dict[tuple[str, str], Question] = {}
+
+    def add(self, case: ReadCase) -> None:
+        """Count the marks of one case; cases without questions count nothing."""
+        texts = {
+            str(asked.get("question_id")): str(asked.get("question", ""))
+            for asked in objects(case.view.case.config.get("questions"))
+        }
+        for expected in objects(case.expected.get("questions")):
+            number = str(expected.get("question_id"))
+            shown = texts.get(number, "")
+            key = (number, shown)
+            question = self._found.get(key)
+            if question is None:
+                question = self._found[key] = Question(number, shown, {})
+            for read in case.answers:
+                if read.answer.result.status in ("error", "not_run"):
+                    continue
+                count = question.models.setdefault(read.answer.model, QuestionCount())
+                _count(count, expected, _mark_of(read.given, number), self._margin)
+
+    def worst_first(self) -> Sequence[Question]:
+        """Every question, the one with the least agreement first."""
+        return sorted(self._found.values(), key=lambda found: (found.agreement, found.id))
+
+
+def _mark_of(given: Mapping[str, Any] | None, number: str) -> Mapping[str, Any] | None:
+    for mark in objects(mapping(given).get("questions")):
+        if str(mark.get("question_id")) == number:
+            return mark
+    return None
+
+
+def _count(
+    count: QuestionCount,
+    expected: Mapping[str, Any],
+    mark: Mapping[str, Any] | None,
+    margin: float,
+) -> None:
+    count.asked += 1
+    if mark is None:
+        count.unanswered += 1
+        return
+    wanted, found = _number(expected.get("score")), _number(mark.get("score"))
+    if wanted is None or found is None:
+        count.agreed += wanted is found
+        count.not_applicable += wanted is not found
+        return
+    full = _number(expected.get("max_score")) or 0.0
+    allowed = margin * full if expected.get("type") == "SCORE" else 0.0
+    count.agreed += abs(wanted - found) <= allowed + SAME
+    count.false_pass += wanted == 0 and found >= full > 0
+    count.false_fail += found == 0 and wanted >= full > 0
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None

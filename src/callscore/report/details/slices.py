@@ -1,0 +1,82 @@
+"""The mean score of parts of the data: by language, by tag, by length of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from callscore.core.transcript import turns
+from callscore.report.details.answers import ReadCase
+
+LENGTHS = ((10, "up to 10 turns"), (30, "11–30 turns"), (100, "31–100 turns"))
+LONGEST = "more than 100 turns"
+MOST_PARTS = 40
+"""Tags beyond the first so many are not counted apart; it says so."""
+
+
+class MeanScore(msgspec.Struct):
+    """The scores of one model in one slice; an invalid answer counts 0."""
+
+    total: float = 0.0
+    n: int = 0
+
+    @property
+    def mean(self) -> float | None:
+        """Σ scores / n"""
+        return self.total / self.n if self.n else None
+
+
+class Slices:
+    """Counts scores by what is known of a case."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, dict[str, dict[str, MeanScore]]] = {}
+        self.left_out: set[str] = set()
+
+    def add(self, case: ReadCase) -> None:
+        """Count one case in each slice that it belongs to."""
+        for kind, part in _parts(case):
+            parts = self.kinds.setdefault(kind, {})
+            if part not in parts and len(parts) >= MOST_PARTS:
+                self.left_out.add(kind)
+                continue
+            models = parts.setdefault(part, {})
+            for read in case.answers:
+                value = case_value(read.answer.result.status, read.answer.result.score)
+                if value is not None:
+                    found = models.setdefault(read.answer.model, MeanScore())
+                    found.total += value
+                    found.n += 1
+
+    def shown(self) -> Iterator[tuple[str, Mapping[str, Mapping[str, MeanScore]]]]:
+        """Kinds with more than one part: a single part compares nothing."""
+        for kind, parts in self.kinds.items():
+            if len(parts) > 1:
+                yield kind, dict(sorted(parts.items(), key=lambda part: _order(kind, part[0])))
+
+
+def case_value(status: str, score: float | None) -> float | None:
+    """A score for ordering and slices: 0 where invalid, none where nobody's score is known."""
+    if score is not None:
+        return score
+    return 0.0 if status == "invalid" else None
+
+
+def _parts(case: ReadCase) -> Iterator[tuple[str, str]]:
+    found = case.view.case
+    if found.lang:
+        yield "Language", found.lang
+    for name in dict.fromkeys(case.tags):
+        yield "Tag", name
+    yield "Length", length_of(len(turns(found.transcript)))
+
+
+def length_of(number: int) -> str:
+    """The name of a length of calls."""
+    return next((name for most, name in LENGTHS if number <= most), LONGEST)
+
+
+def _order(kind: str, part: str) -> tuple[int, str]:
+    names = [name for _, name in LENGTHS] + [LONGEST]
+    return (names.index(part), "") if kind == "Length" else (0, part)

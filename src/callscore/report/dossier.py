@@ -1,0 +1,239 @@
+"""The dossier: one zip with everything that a score rests on, so that anyone can recompute it.
+
+The same source gives the same bytes. `callscore verify` reads it.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.core.version import __version__
+from callscore.report.dossier_lines import (
+    case_line,
+    output_line,
+    prompt_line,
+    result_line,
+    verdict_lines,
+)
+from callscore.report.json import scorecard_json
+from callscore.report.safe_text import escaped
+from callscore.report.source import CaseView, ReportFormat, ReportOptions, ReportSource
+
+CARD, RESULTS, CASES = "card.json", "results.jsonl", "cases.jsonl"
+OUTPUTS, VERDICTS, PROMPTS = "outputs.jsonl", "verdicts.jsonl", "prompts.jsonl"
+SETTINGS, MODELS, PROVENANCE = "settings.json", "models.json", "provenance.json"
+INSTRUCTIONS = "instructions.json"
+MANIFEST, STATEMENT, ENVELOPE = "manifest.json", "statement.json", "statement.dsse.json"
+STREAMED = (CASES, OUTPUTS, VERDICTS, PROMPTS, RESULTS)
+CONTENT = (CARD, *STREAMED, SETTINGS, MODELS, PROVENANCE, INSTRUCTIONS)
+"""What the manifest and the statement are about; a dossier has no other files."""
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "urn:callscore:dossier:1"
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+VERSION = 1
+MADE = (1980, 1, 1, 0, 0, 0)
+"""The time that every file in the zip claims: the same results give the same bytes."""
+LEVEL = 3
+BLOCK_BYTES = 1 << 18
+
+
+class _Collected:
+    """A file that cannot be sought: what was written to it is taken away in chunks."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._chunks.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    def taken(self) -> bytes:
+        found = b"".join(self._chunks)
+        self._chunks.clear()
+        return found
+
+
+class _Archive:
+    """A zip in the making, with the hash and size of every file in it."""
+
+    def __init__(self) -> None:
+        self._out = _Collected()
+        self._zip = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=LEVEL)
+        self.digests: dict[str, dict[str, Any]] = {}
+
+    def add(self, name: str, file: IO[bytes]) -> Iterator[bytes]:
+        """Put a file in, block by block."""
+        digest, size = hashlib.sha256(), 0
+        info = ZipInfo(name, MADE)
+        info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
+        with self._zip.open(info, "w", force_zip64=True) as member:
+            while block := file.read(BLOCK_BYTES):
+                digest.update(block)
+                size += len(block)
+                member.write(block)
+                yield self._out.taken()
+        self.digests[name] = {"sha256": digest.hexdigest(), "bytes": size}
+        yield self._out.taken()
+
+    def end(self) -> bytes:
+        self._zip.close()
+        return self._out.taken()
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The zip: streamed files first, what is hashed over them last."""
+    archive = _Archive()
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
+            for name in STREAMED
+        }
+        instructions = _write_lines(source, files, without_text=options.without_text)
+        for name, raw in _documents(source, instructions, options).items():
+            files[name] = stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
+            files[name].write(raw)
+        for name in CONTENT:
+            files[name].seek(0)
+            yield from archive.add(name, files[name])
+        statement = json_bytes(statement_of(archive.digests, source))
+        sealed = {MANIFEST: json_bytes(manifest_of(archive.digests)), STATEMENT: statement}
+        if options.sign is not None:
+            sealed[ENVELOPE] = json_bytes(envelope(statement, options))
+        for name, raw in sealed.items():
+            yield from archive.add(name, _file_of(raw))
+    yield archive.end()
+
+
+def _file_of(raw: bytes) -> IO[bytes]:
+    import io
+
+    return io.BytesIO(raw)
+
+
+def _write_lines(
+    source: ReportSource, files: Mapping[str, IO[bytes]], *, without_text: bool
+) -> dict[str, str]:
+    """One pass over all cases; the instructions of every task that the cases ask for."""
+    prices = {spec.name: spec.price for spec in source.provenance.models}
+    instructions: dict[str, str] = {}
+    for view in source.cases:
+        _refuse_unscored(view)
+        files[CASES].write(case_line(view, without_text=without_text))
+        if source.prompts is not None:
+            prompt = source.prompts(view.case)
+            files[PROMPTS].write(prompt_line(view.case.id, prompt))
+            for message in prompt.messages:
+                if message.role == "system":
+                    instructions.setdefault(view.case.task, message.content)
+        for answer in view.answers:
+            price = prices.get(answer.model)
+            files[OUTPUTS].write(output_line(answer, price, without_text=without_text))
+            files[VERDICTS].writelines(verdict_lines(answer, without_text=without_text))
+            files[RESULTS].write(result_line(answer))
+    return instructions
+
+
+def _refuse_unscored(view: CaseView) -> None:
+    if not view.answers:
+        raise UsageError(f"case {view.case.id!r} has no answers; expected a source that was scored")
+
+
+def _documents(
+    source: ReportSource, instructions: Mapping[str, str], options: ReportOptions
+) -> dict[str, bytes]:
+    found = source.provenance
+    settings = {
+        "settings": found.settings,
+        "weights": found.weights,
+        "workload": found.workload,
+        "cost_per_1000": found.cost_per_1000,
+        "repeats": found.repeats,
+        "benchmarks": found.benchmarks,
+        "prompts": source.prompts.context() if source.prompts is not None else {},
+        "with_text": not options.without_text,
+    }
+    models = {"models": found.models, "judge": found.judge, "judging": source.card.judging}
+    about = {
+        "title": source.title,
+        "run": found.run,
+        "files": found.files,
+        "absent": source.absent,
+        "versions": found.versions,
+    }
+    return {
+        CARD: scorecard_json(source.card),
+        SETTINGS: json_bytes(settings),
+        MODELS: json_bytes(models),
+        PROVENANCE: json_bytes(about),
+        INSTRUCTIONS: json_bytes(instructions),
+    }
+
+
+def json_bytes(value: Any) -> bytes:
+    """Indented JSON with sorted keys."""
+    raw = msgspec.json.encode(value, order="sorted")
+    return escaped(msgspec.json.format(raw, indent=1)) + b"\n"
+
+
+def manifest_of(digests: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Every file with its SHA-256 and size."""
+    files = {name: digests[name] for name in CONTENT}
+    return {"dossier": VERSION, "callscore": __version__, "files": files}
+
+
+def statement_of(digests: Mapping[str, Mapping[str, Any]], source: ReportSource) -> dict[str, Any]:
+    """An in-toto statement (v1) about the files, naming the signature of the scorecard."""
+    subject = [{"name": name, "digest": {"sha256": digests[name]["sha256"]}} for name in CONTENT]
+    predicate = {
+        "callscore": __version__,
+        "framework": source.card.framework,
+        "signature": source.card.signature,
+    }
+    return {
+        "_type": STATEMENT_TYPE,
+        "subject": subject,
+        "predicateType": PREDICATE_TYPE,
+        "predicate": predicate,
+    }
+
+
+def envelope(statement: bytes, options: ReportOptions) -> dict[str, Any]:
+    """The statement signed: a DSSE envelope."""
+    assert options.sign is not None  # nobody else calls this
+    signed = options.sign(pre_authentication(statement))
+    return {
+        "payloadType": PAYLOAD_TYPE,
+        "payload": base64.b64encode(statement).decode(),
+        "signatures": [{"keyid": signed.key_id, "sig": base64.b64encode(signed.raw).decode()}],
+    }
+
+
+def pre_authentication(payload: bytes) -> bytes:
+    """DSSEv1 SP len(type) SP type SP len(body) SP body: what is signed"""
+    kind = PAYLOAD_TYPE.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+FORMAT = ReportFormat(
+    "dossier",
+    ".zip",
+    "everything that the scores rest on, for `callscore verify`",
+    write,
+    is_text=False,
+    needs_cases=True,
+)

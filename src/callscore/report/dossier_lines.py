@@ -1,0 +1,132 @@
+"""The lines of a dossier: cases, outputs, verdicts, prompts and results, each with its hash.
+
+Without text a line keeps ids, counts and words, and the hash of what was left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Prompt
+from callscore.core.run import Price
+from callscore.report.safe_text import escaped
+from callscore.report.source import Answer, CaseView
+
+_ENCODE = msgspec.json.Encoder(order="sorted").encode
+TEXTS_OF_A_VERDICT = ("text", "quote", "note")
+KEPT_OF_A_CASE = ("id", "task", "call_id", "lang")
+
+
+def sha256(raw: bytes) -> str:
+    """The hash in hexadecimal."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def case_line(view: CaseView, *, without_text: bool) -> bytes:
+    """The case as a line of a case file; without text its id, task, language and hash."""
+    record = case_record(view)
+    if without_text:
+        kept = {key: record[key] for key in KEPT_OF_A_CASE if key in record}
+        record = {**kept, "sha256": sha256(_ENCODE(record))}
+    # In their own order: that of the keys of a config is seen by the model.
+    return escaped(msgspec.json.encode(record)) + b"\n"
+
+
+def _line(record: Any) -> bytes:
+    return escaped(_ENCODE(record)) + b"\n"
+
+
+def case_record(view: CaseView) -> dict[str, Any]:
+    """The case with its undocumented keys where they were."""
+    record: dict[str, Any] = msgspec.to_builtins(view.case)
+    for part, key, value in view.other_keys:
+        place = record if not part else record["transcript"][part - 1]
+        place[key] = value
+    return record
+
+
+def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> bytes:
+    """The answer as a line of an outputs file; nothing where the case was not run.
+
+    `cost_from: price` says that the cost is tokens times the price in the dossier.
+    """
+    result = answer.result
+    if result.status == "not_run":
+        return b""
+    found: dict[str, Any] = {
+        "case_id": result.case_id,
+        "model": result.model,
+        "run": result.run,
+        "usage": {"input_tokens": answer.input_tokens, "output_tokens": answer.output_tokens},
+        "cost_usd": answer.cost_usd,
+        "finish_reason": answer.finish_reason,
+    }
+    if answer.cost_usd is not None and answer.cost_usd == price_of(answer, price):
+        found["cost_from"] = "price"
+    if answer.error is not None:
+        found["error"] = answer.error
+    elif without_text:
+        found["output_sha256"] = sha256(output_bytes(answer))
+    else:
+        found["output"] = msgspec.Raw(output_bytes(answer))
+        if answer.tool_calls:
+            found["tool_calls"] = msgspec.to_builtins(answer.tool_calls)
+    return _line(found)
+
+
+def price_of(answer: Answer, price: Price | None) -> float | None:
+    """What the tokens of an answer cost at a price; None where either is unknown."""
+    tokens = (answer.input_tokens, answer.output_tokens)
+    if price is None or tokens[0] is None or tokens[1] is None:
+        return None
+    return price.of(tokens[0], tokens[1])
+
+
+def output_bytes(answer: Answer) -> bytes:
+    """The reply as JSON: the object that it was, or a string."""
+    text = answer.text or ""
+    return escaped(text.encode() if answer.is_object else _ENCODE(text))
+
+
+def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
+    """Every verdict as a line of a verdicts file."""
+    result = answer.result
+    for verdict in answer.verdicts:
+        found: dict[str, Any] = {
+            key: value
+            for key, value in msgspec.structs.asdict(verdict).items()
+            if value not in ("", None, False)
+        }
+        if without_text:
+            left_out = {key: found.pop(key) for key in TEXTS_OF_A_VERDICT if key in found}
+            found["sha256"] = sha256(_ENCODE(left_out))
+        whose = {"case_id": result.case_id, "model": result.model, "run": result.run}
+        yield _line({**whose, **found})
+
+
+def prompt_line(case_id: str, prompt: Prompt) -> bytes:
+    """The hash of everything that a model is sent for a case."""
+    return _line({"case_id": case_id, "sha256": sha256(_ENCODE(prompt))})
+
+
+def result_line(answer: Answer) -> bytes:
+    """The result with its measures, and the hashes of the reply and the verdicts behind it."""
+    return _line(result_record(answer))
+
+
+def result_record(answer: Answer) -> dict[str, Any]:
+    """The same as an object."""
+    return {
+        **msgspec.structs.asdict(answer.result),
+        "measures": {
+            slug: (measure.numerator, measure.denominator)
+            for slug, measure in answer.measures.items()
+            if measure.value is not None
+        },
+        "output_sha256": None if answer.text is None else sha256(output_bytes(answer)),
+        "verdicts_sha256": sha256(_ENCODE(answer.verdicts)) if answer.verdicts else None,
+    }

@@ -1,0 +1,225 @@
+"""Sections about answers: questions, confusions, plans, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from callscore.report.details.confusion import CALL, FAILED, NO_CALL, Confusion
+from callscore.report.details.questions import Question, QuestionCount
+from callscore.report.details.slices import MeanScore, Slices
+from callscore.report.html.parts import figure, name, row, section, shade, table
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_count
+from callscore.report.safe_text import plain
+from callscore.report.svg.plan_graph import Graph, plan_graph
+
+MOST_QUESTIONS = 100
+LONGEST_QUESTION = 160
+
+
+def questions_section(questions: Sequence[Question], models: Sequence[str]) -> Html | None:
+    """Each question of the form, worst first."""
+    if not questions:
+        return None
+    shown = questions[:MOST_QUESTIONS]
+    headings = ["Question", "All models", *map(name, models)]
+    rows = [
+        row(
+            join(tag("b", plain(question.id, 40)), " ", plain(question.text, LONGEST_QUESTION)),
+            [
+                _share(question.agreement),
+                *(_question_cell(question.models.get(model)) for model in models),
+            ],
+        )
+        for question in shown
+    ]
+    left = len(questions) - len(shown)
+    note = (
+        "Share of calls in which the mark agrees with the human's, worst first. False pass: full "
+        "marks where the human gave zero. False fail: zero where the human gave full marks. N/A: "
+        "only one of the two says that the question does not apply."
+    )
+    more = tag("p", f"{show_count(left, 'more question')} not shown.", class_="note")
+    found = table(headings, rows, "Agreement by question", "questions")
+    return section("questions", "QA by question", found, more if left > 0 else None, note=note)
+
+
+def _share(value: float | None) -> Child:
+    if value is None:
+        return "—"
+    return tag("td", f"{100 * value:.0f} %", class_=shade(1 - value))
+
+
+def _question_cell(count: QuestionCount | None) -> Child:
+    if count is None or count.agreement is None:
+        return tag("span", "not asked", class_="quiet")
+    errors = {
+        "false pass": count.false_pass,
+        "false fail": count.false_fail,
+        "N/A": count.not_applicable,
+        "no mark": count.unanswered,
+    }
+    told = ", ".join(f"{number} {word}" for word, number in errors.items() if number)
+    return tag(
+        "td",
+        f"{count.agreed} of {count.asked}",
+        tag("small", told) if told else None,
+        class_=shade(1 - count.agreement),
+    )
+
+
+def confusion_section(
+    key: str, heading: str, confusion: Confusion, note: str, models: Sequence[str]
+) -> Html | None:
+    """Expected labels down, given labels across, one small table a model."""
+    if not confusion.models:
+        return None
+    labels = confusion.labels
+    tables = [
+        tag("div", tag("h3", name(model)), _matrix(confusion.models[model], labels, model))
+        for model in models
+        if model in confusion.models
+    ]
+    return section(key, heading, tag("div", tables, class_="pictures"), note=note)
+
+
+def _matrix(counts: Mapping[tuple[str, str], int], labels: Sequence[str], model: str) -> Html:
+    across = [label for label in labels if any((one, label) in counts for one in labels)]
+    down = [label for label in labels if any((label, other) in counts for other in labels)]
+    rows = []
+    for wanted in down:
+        total = sum(counts.get((wanted, found), 0) for found in across)
+        rows.append(
+            row(
+                plain(wanted, 40),
+                [_count(counts.get((wanted, f), 0), total, wanted == f) for f in across],
+            )
+        )
+    headings = ["expected ↓ given →", *(plain(label, 40) for label in across)]
+    return table(headings, rows, f"Expected and given labels of {name(model)}", "matrix")
+
+
+def _count(number: int, total: int, is_right: bool) -> Html:
+    share = number / total if total else 0.0
+    kind = "right" if is_right else "wrong" if number else ""
+    return tag("td", number, class_=f"{shade(share)} {kind}".strip())
+
+
+def document_decisions(documents: Mapping[str, Any]) -> Confusion:
+    """Call and reject decisions of recorded scenarios, as document 001 counts them."""
+    found = Confusion((CALL, NO_CALL, FAILED))
+    for model, document in documents.items():
+        details = document.get("overall_statistics", {}).get("score_details", {})
+        raw = details.get("raw_confusion_matrix", {})
+        choice = document.get("x_extension", {}).get("choice", {})
+        cells = {
+            (CALL, CALL): raw.get("total_true_positive_fc"),
+            (CALL, NO_CALL): raw.get("total_false_positive_reject"),
+            (CALL, FAILED): choice.get("failed_on_fc"),
+            (NO_CALL, CALL): raw.get("total_false_positive_fc"),
+            (NO_CALL, NO_CALL): raw.get("total_true_positive_reject"),
+            (NO_CALL, FAILED): choice.get("failed_on_reject"),
+        }
+        found.models[model] = {pair: int(number) for pair, number in cells.items() if number}
+    return found
+
+
+def documents_section(documents: Mapping[str, Any]) -> Html | None:
+    """The key metrics of recorded scenarios."""
+    if not documents:
+        return None
+    keys = dict.fromkeys(key for one in documents.values() for key in _key_metrics(one))
+    rows = [
+        row(name(model), [_number(_key_metrics(document).get(key)) for key in keys])
+        for model, document in documents.items()
+    ]
+    found = table(["Model", *keys], rows, "Key metrics of the scenarios")
+    return section("scenarios", "Agent scenarios", found)
+
+
+def _key_metrics(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = document.get("overall_statistics", {}).get("key_metrics", {})
+    return found
+
+
+def _number(value: Any) -> str:
+    return show(float(value)) if isinstance(value, (int, float)) else "n/a"
+
+
+class PlanExample(NamedTuple):
+    """The case, the expected plan, and what each model planned."""
+
+    case: str
+    expected: Graph
+    given: Sequence[tuple[str, Graph | None]]
+
+
+def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None:
+    """Expected plans beside those given."""
+    if not examples:
+        return None
+    note = "The expected plan, then each model's. Thick: a step or a dependency not expected."
+    blocks = [
+        join(tag("h3", plain(one.case, 80)), tag("div", _plans(one), class_="pictures"))
+        for one in examples
+    ]
+    more = tag("p", f"{show_count(left_out, 'more plan')} in the cases below.", class_="note")
+    return section("plans", "Plans", blocks, more if left_out > 0 else None, note=note)
+
+
+def _plans(example: PlanExample) -> Iterator[Html]:
+    yield figure(plan_graph("Expected plan", example.expected), tag("b", "Expected"))
+    for model, graph in example.given:
+        yield model_plan(model, graph, example.expected)
+
+
+def model_plan(model: str, graph: Graph | None, expected: Graph) -> Html:
+    """What one model planned; steps it left out are listed below the picture."""
+    if graph is None:
+        return tag(
+            "figure",
+            tag("p", "no plan could be read", class_="quiet"),
+            tag("figcaption", tag("b", name(model))),
+        )
+    has = {shown.casefold() for shown in graph.nodes.values()}
+    missing = [shown for shown in expected.nodes.values() if shown.casefold() not in has]
+    lost = f"; missing: {plain(', '.join(missing), 200)}" if missing else ""
+    title = f"Plan of {name(model)}"
+    return figure(plan_graph(title, graph, expected, "extra"), join(tag("b", name(model)), lost))
+
+
+def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
+    """Mean case scores by language, tag and length."""
+    tables = [
+        join(tag("h3", kind), _slice_table(kind, parts, models), _left_out(kind, slices))
+        for kind, parts in slices.shown()
+    ]
+    if not tables:
+        return None
+    note = (
+        "Mean score of single cases, an invalid answer as 0; the number of answers is below. These "
+        "are not task scores: they show where a model is weaker."
+    )
+    return section("slices", "Slices", tables, note=note)
+
+
+def _left_out(kind: str, slices: Slices) -> Html | None:
+    told = f"More values of {kind.lower()} were seen; the first ones are shown."
+    return tag("p", told, class_="note") if kind in slices.left_out else None
+
+
+def _slice_table(
+    kind: str, parts: Mapping[str, Mapping[str, MeanScore]], models: Sequence[str]
+) -> Html:
+    rows = [
+        row(plain(part, 60), [_mean(found.get(model)) for model in models])
+        for part, found in parts.items()
+    ]
+    return table([kind, *map(name, models)], rows, f"Mean case score by {kind.lower()}", "matrix")
+
+
+def _mean(found: MeanScore | None) -> Child:
+    if found is None or found.mean is None:
+        return "—"
+    return tag("td", show(found.mean), tag("small", f"n = {found.n}"), class_=shade(1 - found.mean))

@@ -1,0 +1,265 @@
+"""Sections about the card: ranks, blockers with their calls, the judge, coverage, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from callscore.core.scorecard import Blocker, Judging, Scorecard, TemplateRow
+from callscore.report.html.parts import figure, folded, listed, name, row, section, table
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.safe_text import plain
+from callscore.report.source import Provenance, ReportSource
+from callscore.report.svg.rank_bands import Band, rank_bands
+
+CALLS_SHOWN = 40
+LONGEST_NOTE = 500
+NOTES_SHOWN = 200
+
+
+def ranks_section(card: Scorecard) -> Html:
+    """Rank bands where they are known, and the official ranking."""
+    bands = bands_of(card)
+    drawn = None
+    if bands:
+        told = (
+            "Bar: ranks by quality that these calls cannot tell apart. Dot: the official rank by "
+            "quality."
+        )
+        numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
+        behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
+        drawn = figure(rank_bands(bands), told, behind)
+    else:
+        drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
+    shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
+    rows = [
+        row(
+            "—" if entry.rank is None else str(entry.rank),
+            (
+                name(entry.model),
+                "" if entry.efficiency is None else show(entry.efficiency),
+                "n/a" if entry.final_score is None else show(entry.final_score),
+                "unknown"
+                if entry.cost_per_1000_calls is None
+                else show_money(entry.cost_per_1000_calls),
+                "" if entry.quality_rank is None else str(entry.quality_rank),
+                "yes" if entry.pareto else "",
+                "estimate" if entry.estimate else plain(entry.reason or "", 300),
+            ),
+        )
+        for entry in card.ranking
+    ]
+    return section("ranks", "Ranks", drawn, table(shown.split("|"), rows, "Ranking"))
+
+
+def bands_of(card: Scorecard) -> list[Band]:
+    """The rank bands of a card, best first; none where it has none."""
+    found = []
+    for entry in card.ranking:
+        band = getattr(entry, "band", None)
+        if band is not None:
+            found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
+    return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
+
+
+CaseLink = Callable[[str], Html]
+"""A case's id as a link, or as text where the report does not hold the case."""
+
+
+def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: CaseLink) -> Html:
+    """Every breached blocker with the calls behind it."""
+    labels = {row.key: row.label for row in template}
+    rows = [
+        row(
+            name(model.model),
+            (
+                blocker.task,
+                labels.get(blocker.metric, blocker.metric),
+                _breach(blocker),
+                _calls(blocker.cases, link),
+            ),
+        )
+        for model in card.models
+        for blocker in model.blockers
+    ]
+    if not rows:
+        undecided = sum(
+            len(task.undecided_gates) for model in card.models for task in model.tasks.values()
+        )
+        told = "No blocker was triggered."
+        if undecided:
+            told = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
+        return section("blockers", "Blockers", tag("p", told))
+    headings = ("Model", "Task", "Blocker", "Value", "Calls")
+    return section("blockers", "Blockers", table(headings, rows, "Blockers and their calls"))
+
+
+def _breach(blocker: Blocker) -> Html:
+    limit = "blocked at" if blocker.value == blocker.limit else "limit"
+    return join(
+        tag("b", f"{blocker.value:.4g}", class_="bad"),
+        f" ({limit} {blocker.limit:g})",
+        None if blocker.gating else " not gating",
+    )
+
+
+def _calls(cases: Sequence[str], link: CaseLink) -> Child:
+    if not cases:
+        return tag("span", "none alone", class_="quiet")
+    first = listed([link(case) for case in cases[:CALLS_SHOWN]])
+    more = len(cases) - CALLS_SHOWN
+    return join(first, f" and {more} more" if more > 0 else None)
+
+
+def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
+    """Who judged, how often it changed its mind, and what it left open."""
+    items = list(_judge_facts(card.judging, verdicts))
+    items.append(("Undecided", _undecided(card)))
+    return section("judge", "Judge", facts(items))
+
+
+def _judge_facts(
+    judging: Judging | None, verdicts: Mapping[str, int]
+) -> Iterator[tuple[str, Child]]:
+    if judging is None:
+        yield "Judge", "none was asked"
+    else:
+        yield "Judge", plain(judging.judge or "none", 200)
+        yield "Embedder", plain(judging.embedder or "none", 200)
+        yield "Judged", f"{judging.items} items in {show_count(judging.requests, 'request')}"
+        flips = "not measured" if judging.flip_rate is None else _percent(judging.flip_rate)
+        yield "Answered otherwise when asked again", flips
+        yield "Disputed", str(judging.disputed)
+        yield "No usable verdict", str(judging.failed)
+        if judging.overlap:
+            yield "Judged by its own family", ", ".join(map(name, judging.overlap))
+        if judging.flags:
+            yield "Noticed", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
+        if judging.cost_usd is not None:
+            yield "Cost of judging", show_money(judging.cost_usd)
+    if verdicts:
+        said = sorted(verdicts.items(), key=lambda pair: (-pair[1], pair[0]))
+        yield "Verdicts by", "; ".join(f"{plain(by or '?', 60)}: {n}" for by, n in said[:12])
+    agreement = getattr(judging, "agreement", None)
+    yield (
+        "Agreement with people",
+        "not measured; callscore judge calibrate measures it"
+        if agreement is None
+        else show(float(agreement)),
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _undecided(card: Scorecard) -> str:
+    found = [
+        f"{name(model.model)}: {', '.join(task.undecided_gates)}"
+        for model in card.models
+        for task in model.tasks.values()
+        if task.undecided_gates
+    ]
+    return "; ".join(found[:12]) or "nothing"
+
+
+def facts(items: Sequence[tuple[str, Child]]) -> Html:
+    """Names with values, in a strip."""
+    pairs = [tag("div", tag("dt", term), tag("dd", value)) for term, value in items]
+    return tag("dl", pairs, class_="facts")
+
+
+def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, int]]) -> Html:
+    """What was evaluated of what there is, and where the numbers come from."""
+    card = source.card
+    return section(
+        "provenance",
+        "Coverage and provenance",
+        _coverage(card),
+        _statuses(statuses),
+        facts(list(_provenance(card, source.provenance))),
+        _files(source.provenance),
+        _notes(card),
+    )
+
+
+def _coverage(card: Scorecard) -> Html:
+    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    rows = []
+    for model in card.models:
+        cells: list[Child] = []
+        for key in tasks:
+            task = model.tasks.get(key)
+            if task is None:
+                cells.append(tag("span", "not run", class_="quiet"))
+                continue
+            unread = sum(task.malformed.values())
+            told = f"{task.n} of {task.cases} cases"
+            cells.append(join(told, tag("small", f"{unread} unreadable") if unread else None))
+        rows.append(row(name(model.model), cells))
+    return table(["Model", *tasks], rows, "Coverage: cases evaluated")
+
+
+STATUSES = {
+    "valid": "scored",
+    "invalid": "invalid (blocked or unreadable)",
+    "error": "no answer (provider)",
+    "not_run": "not run",
+    "incomplete": "awaits a verdict",
+}
+
+
+def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
+    if not statuses:
+        return None
+    words = [word for word in STATUSES if any(word in found for found in statuses.values())]
+    rows = [
+        row(name(model), [found.get(word, 0) for word in words])
+        for model, found in statuses.items()
+    ]
+    return table(
+        ["Model", *(STATUSES[word] for word in words)], rows, "Answers by what became of them"
+    )
+
+
+def _provenance(card: Scorecard, provenance: Provenance) -> Iterator[tuple[str, Child]]:
+    yield "Framework", card.framework
+    for part in card.signature.split("|"):
+        key, _, value = part.partition(":")
+        if key != "framework" and value:
+            yield key.capitalize(), tag("code", plain(value, 200))
+    run = provenance.run
+    if run is not None:
+        yield "Run", f"{run.id}: {plain(run.name, 100)}, {run.status}, started {run.started_at}"
+    if provenance.models:
+        yield (
+            "Models",
+            "; ".join(plain(f"{one.name} = {one.model}", 120) for one in provenance.models),
+        )
+    if provenance.weights:
+        yield "Weights", ", ".join(f"{key} {value:g}" for key, value in provenance.weights.items())
+    if provenance.versions:
+        packages = (f"{package} {version}" for package, version in provenance.versions.items())
+        yield "Versions", ", ".join(packages)
+
+
+def _files(provenance: Provenance) -> Html | None:
+    if not provenance.files:
+        return None
+    rows = [
+        row(plain(file.name, 120), (file.role, tag("code", file.sha256), file.bytes))
+        for file in provenance.files
+    ]
+    return folded(
+        "Files and their hashes", table(("File", "Role", "SHA-256", "Bytes"), rows, "Input files")
+    )
+
+
+def _notes(card: Scorecard) -> Html | None:
+    if not card.notes:
+        return None
+    shown = [tag("li", plain(note, LONGEST_NOTE)) for note in card.notes[:NOTES_SHOWN]]
+    more = len(card.notes) - NOTES_SHOWN
+    if more > 0:
+        shown.append(tag("li", f"and {more} more"))
+    return folded(show_count(len(card.notes), "note"), tag("ul", shown))

@@ -1,0 +1,218 @@
+"""The first screen: the verdict in words, cost against quality, every model in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
+from callscore.report.cells import TONES
+from callscore.report.html.parts import chip, figure, listed, name, row, table
+from callscore.report.intervals import interval_of, show_interval
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.safe_text import plain
+from callscore.report.svg.cost_quality import Point, cost_quality, left_out, points
+from callscore.report.verdict import verdict
+
+LONGEST_STATEMENT = 600
+FEW_CALLS = 15
+NO_INTERVAL = "no interval"
+RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
+
+
+def first_screen(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+    """Which model, why, at what price, and what keeps the others out."""
+    return tag(
+        "section",
+        tag("div", _verdict(card), _picture(card), class_="first"),
+        models_table(card, template),
+        _reading(card),
+        id="decision",
+        aria_label="Decision",
+    )
+
+
+def _verdict(card: Scorecard) -> Html:
+    estimate = "Offline estimate: built-in rules, no judge."
+    said = [
+        tag(
+            "li",
+            tag("span", statement.head.capitalize(), class_=f"head {statement.tone}")
+            if statement.head
+            else None,
+            tag("span", plain(statement.text, LONGEST_STATEMENT)),
+        )
+        for statement in verdict(card)
+    ]
+    return tag(
+        "div",
+        tag("p", estimate, class_="estimate") if card.estimate else None,
+        tag("h2", "Decision"),
+        tag("ul", said, class_="verdict"),
+        class_="words",
+    )
+
+
+def _picture(card: Scorecard) -> Html:
+    found = points(card)
+    missing = [f"{name(model)} ({why})" for model, why in left_out(card)]
+    legend = "Filled: on the Pareto front, nothing is both better and cheaper. Hollow: beaten. "
+    if any(point.blocked for point in found):
+        legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
+    legend += (
+        "Bars: 95 % intervals."
+        if any(point.quality_ci or point.cost_ci for point in found)
+        else "No intervals are known."
+    )
+    if missing:
+        legend += f" Not drawn: {', '.join(missing[:6])}"
+        legend += f" and {len(missing) - 6} more." if len(missing) > 6 else "."
+    return figure(cost_quality(found), legend, _points_table(found))
+
+
+def _points_table(found: Sequence[Point]) -> Html:
+    rows = [
+        row(
+            name(point.model),
+            (
+                show(point.quality) + (" (blocked calls as 0)" if point.blocked else ""),
+                show_interval(point.quality_ci) or NO_INTERVAL,
+                show_money(point.cost),
+                _money_interval(point.cost_ci) or NO_INTERVAL,
+                "yes" if point.pareto else "no",
+            ),
+        )
+        for point in found
+    ]
+    headings = ("Model", "Final Score", "95 %", "Cost per 1000 calls", "95 %", "Pareto front")
+    return table(headings, rows, "Cost and quality of each model")
+
+
+def _money_interval(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"[{show_money(interval[0])}, {show_money(interval[1])}]"
+
+
+def models_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+    """One line a model: scores with intervals, ratings, blockers, cost and rank."""
+    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
+    ranking = {entry.model: entry for entry in card.ranking}
+    headings = [
+        "Model",
+        "Final Score",
+        *(labels.get(task, task) for task in tasks),
+        "Ratings",
+        "Blockers",
+        "$ / 1000 calls",
+        "Rank",
+    ]
+    ordered = sorted(card.models, key=lambda model: _order(model, ranking[model.model]))
+    rows = [
+        row(name(model.model), _model_cells(model, ranking[model.model], list(tasks)))
+        for model in ordered
+    ]
+    return table(headings, rows, "Scorecard, one line a model", "models")
+
+
+def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
+    score = entry.final_score if entry.final_score is not None else model.final.zeroed_final
+    return entry.final_score is None, -(score or 0.0), model.model
+
+
+def _model_cells(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> Iterator[Child]:
+    yield _final(model)
+    for task in tasks:
+        yield _task(model, task)
+    yield _ratings(model)
+    yield _blockers(model)
+    cost = model.cost.per_1000_calls
+    yield (
+        "unknown"
+        if cost is None
+        else _value(show_money(cost), _money_interval(interval_of(model.cost)))
+    )
+    yield _rank(entry)
+
+
+def _value(shown: str, interval: str) -> Html:
+    return join(tag("b", shown), " ", tag("small", interval) if interval else None)
+
+
+def _final(model: ModelScore) -> Child:
+    final = model.final
+    if final.score is not None:
+        mark = "" if final.official else " estimate"
+        return join(_value(show(final.score), show_interval(interval_of(final))), mark)
+    if final.status == "invalid":
+        zeroed = final.zeroed_final
+        beside = f"{show(zeroed)} with blocked calls as 0" if zeroed is not None else ""
+        return join(chip("invalid", "blocked"), " ", tag("small", beside))
+    return tag("span", final.status, class_="quiet")
+
+
+def _task(model: ModelScore, name_of_task: str) -> Child:
+    task = model.tasks.get(name_of_task)
+    if task is None:
+        return tag("span", "not run", class_="quiet")
+    if task.score is not None:
+        return _value(show(task.score), show_interval(interval_of(task)))
+    ungated = "" if task.ungated_score is None else f"{show(task.ungated_score)} ungated"
+    tone = "blocked" if task.status == "invalid" else "quiet"
+    return join(
+        chip(task.status, "blocked" if tone == "blocked" else "quiet"), " ", tag("small", ungated)
+    )
+
+
+def _ratings(model: ModelScore) -> Html:
+    metrics = [metric for task in model.tasks.values() for metric in task.metrics.values()]
+    counts = {word: sum(metric.rating == word for metric in metrics) for word in RATINGS}
+    return listed(
+        [
+            tag("span", f"{number} {word}", class_=TONES[word])
+            for word, number in counts.items()
+            if number
+        ],
+        " · ",
+    )
+
+
+def _blockers(model: ModelScore) -> Child:
+    undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
+    if model.blockers:
+        calls = show_count(model.blocked_calls, "call")
+        return join(
+            tag("a", chip(show_count(len(model.blockers), "blocker"), "blocked"), href="#blockers"),
+            " ",
+            tag("small", calls) if model.blocked_calls else None,
+        )
+    if undecided:
+        return chip(f"{show_count(undecided, 'row')} undecided", "middling")
+    return tag("span", "none", class_="good")
+
+
+def _rank(entry: Ranked) -> Child:
+    if entry.rank is None:
+        return tag("span", "—", title=plain(entry.reason or "", 300), class_="quiet")
+    band = rank_band(entry)
+    quality = "" if band is None else f"quality {band}"
+    return _value(str(entry.rank), quality)
+
+
+def rank_band(entry: Ranked) -> str | None:
+    """The ranks by quality that cannot be told apart: `1–2`; None where they are not known."""
+    found = getattr(entry, "band", None)
+    if found is None:
+        return None
+    best, worst = found
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def _reading(card: Scorecard) -> Html:
+    calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
+    told = (
+        "Numbers in brackets are 95 % intervals over calls. Rank: by cost-adjusted efficiency. "
+        "A blocker makes a task invalid, whatever its other rows say."
+    )
+    if calls and min(calls) < FEW_CALLS:
+        told += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
+    return tag("p", told, class_="note")

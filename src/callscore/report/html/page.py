@@ -1,0 +1,272 @@
+"""The HTML report: one file that needs nothing else, in chunks.
+
+Style and script are files of this folder, put into the page; its content security policy allows
+exactly those two by their hashes, and no connection at all. Cases beyond the first ones are kept
+as text in inert script elements, so that a page of thousands of cases opens at once: the script
+of the page turns them into elements when they are looked at.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from callscore.report.html.answers_sections import (
+    confusion_section,
+    document_decisions,
+    documents_section,
+    plans_section,
+    questions_section,
+    slices_section,
+)
+from callscore.report.html.card_sections import (
+    blockers_section,
+    coverage_section,
+    judge_section,
+    ranks_section,
+)
+from callscore.report.html.collected import Collected, Kept, index_of
+from callscore.report.html.decision import first_screen
+from callscore.report.html.parts import name
+from callscore.report.html.scorecard import scorecard_section, tasks_section
+from callscore.report.markup import Html, join, tag, text
+from callscore.report.numbers import show_count
+from callscore.report.safe_text import plain
+from callscore.report.source import ReportOptions, ReportSource
+from callscore.report.svg.picture import style
+
+FIRST_CASES = 20
+"""So many cases are there without a script, and are printed."""
+NAV = {
+    "decision": "Decision",
+    "scorecard": "Scorecard",
+    "tasks": "Metrics",
+    "ranks": "Ranks",
+    "blockers": "Blockers",
+    "scenarios": "Scenarios",
+    "decisions": "Call or reject",
+    "plans": "Plans",
+    "sentiment": "Sentiment",
+    "questions": "Questions",
+    "slices": "Slices",
+    "judge": "Judge",
+    "provenance": "Provenance",
+    "cases": "Cases",
+}
+
+
+@cache
+def _file(kind: str) -> str:
+    return Path(__file__).with_name(f"report.{kind}").read_text(encoding="utf-8")
+
+
+@cache
+def style_sheet() -> str:
+    """The style of the report and of its pictures, below `.callscore` only."""
+    colours = f".callscore {{\n{style('palette')}}}\n"
+    return colours + style("picture") + _file("css")
+
+
+def write_html(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The whole report in chunks."""
+    collected = Collected(source, options)
+    yield _head(source.title).encode()
+    body = _sections(source, collected)
+    parts = [part for _, part in body if part is not None]
+    shown = [key for key, part in body if part is not None]
+    yield _masthead(source, [*shown, "cases"]).encode()
+    for part in parts:
+        yield part.encode()
+    yield from _cases(source, collected)
+    yield f"</main><script>{_file('js')}</script></body></html>\n".encode()
+
+
+def _head(title: str) -> str:
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src '{_hash(style_sheet())}'",
+            f"script-src '{_hash(_file('js'))}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    head = [
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", plain(title, 120)),
+        Html(f"<style>{style_sheet()}</style>"),
+    ]
+    return f'<!doctype html><html lang="en"><head>{join(head)}</head><body class="callscore">'
+
+
+def _hash(content: str) -> str:
+    return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()
+
+
+def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
+    links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
+    card = source.card
+    tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
+    told = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
+    if len(source.cases):
+        told.append(show_count(len(source.cases), "case"))
+    header = tag(
+        "header",
+        tag("a", "Skip to the cases", href="#cases", class_="skip"),
+        tag("h1", plain(source.title, 120)),
+        tag("p", " · ".join(told), class_="note"),
+        tag("button", "Dark or light", id="theme", type="button", hidden=True),
+        tag("nav", links, aria_label="Sections"),
+    )
+    return f"{header}<main>"
+
+
+def _sections(source: ReportSource, collected: Collected) -> list[tuple[str, Html | None]]:
+    card, template, models = source.card, source.template, collected.models
+    links = {kept.entry.id: kept.entry.place for kept in collected.cases()}
+
+    def link(case: str) -> Html:
+        place = links.get(case)
+        shown = plain(case, 80)
+        return text(shown) if place is None else tag("a", shown, href=f"#case-{place}")
+
+    decisions = "Rows: what had to be done. Columns: what the model did."
+    recorded = document_decisions(source.documents)
+    return [
+        ("decision", first_screen(card, template)),
+        ("scorecard", scorecard_section(card, template)),
+        ("tasks", tasks_section(card, template)),
+        ("ranks", ranks_section(card)),
+        ("blockers", blockers_section(card, template, link)),
+        ("scenarios", documents_section(source.documents)),
+        (
+            "decisions",
+            confusion_section(
+                "decisions",
+                "Call or reject",
+                recorded if recorded.models else collected.decisions,
+                decisions,
+                list(source.documents) or models,
+            ),
+        ),
+        ("plans", plans_section(collected.plans, collected.plan_count - len(collected.plans))),
+        (
+            "sentiment",
+            confusion_section(
+                "sentiment",
+                "Sentiment",
+                collected.sentiments,
+                "Sentences by expected label (rows) and given label (columns).",
+                models,
+            ),
+        ),
+        ("questions", questions_section(collected.questions.worst_first(), models)),
+        ("slices", slices_section(collected.slices, models)),
+        ("judge", judge_section(card, collected.verdicts)),
+        ("provenance", coverage_section(source, collected.statuses)),
+    ]
+
+
+def _cases(source: ReportSource, collected: Collected) -> Iterator[bytes]:
+    kept = collected.cases()
+    heading = tag("h2", "Cases", id="cases-heading")
+    yield f'<section id="cases" aria-labelledby="cases-heading">{heading}'.encode()
+    yield tag("p", _said(source, collected, len(kept)), class_="note").encode()
+    if kept:
+        yield _controls(kept, collected.models).encode()
+        yield b'<div id="case-list">'
+        for one in kept[:FIRST_CASES]:
+            yield one.markup
+        yield b"</div>"
+        yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
+        for one in kept[FIRST_CASES:]:
+            yield from _inert(one)
+        yield _data(msgspec.json.encode(index_of(kept, collected.models)))
+    yield b"</section>"
+
+
+def _said(source: ReportSource, collected: Collected, kept: int) -> str:
+    if not collected.total:
+        return "; ".join(source.absent) or "No case is stored with this scorecard."
+    if collected.left_out:
+        return (
+            f"The {kept} worst of {show_count(collected.total, 'case')}, worst first; "
+            f"{collected.left_out} others are left out to keep the file small (--max-mb)."
+        )
+    return f"All {show_count(kept, 'case')}, worst first."
+
+
+def _inert(one: Kept) -> Iterator[bytes]:
+    """A case as text: escaped text cannot end the element, and this makes sure of it."""
+    lowered = one.markup.lower()
+    if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
+        raise ValueError("the markup of a case holds what no text of it can hold")
+    yield f'<script type="text/plain" id="text-{one.entry.place}">'.encode()
+    yield one.markup
+    yield b"</script>"
+
+
+def _data(encoded: bytes) -> bytes:
+    """JSON that cannot end its element."""
+    for char in (b"<", b">", b"&", "\u2028".encode(), "\u2029".encode()):
+        encoded = encoded.replace(char, b"\\u%04x" % ord(char.decode()))
+    return b'<script type="application/json" id="index">' + encoded + b"</script>"
+
+
+SORTS = {
+    "worst": "Worst first",
+    "best": "Best first",
+    "spread": "Models differ most",
+    "long": "Longest first",
+    "id": "By id",
+}
+MARKS = {
+    "": "All",
+    "invalid": "Blocked or unreadable",
+    "error": "No answer",
+    "unjudged": "Awaits a verdict",
+    "different": "Models differ",
+}
+
+
+def _controls(kept: Sequence[Kept], models: Sequence[str]) -> Html:
+    """Filter and sort; shown by the script, as nothing would happen without it."""
+    entries = [one.entry for one in kept]
+    tags = sorted({one for entry in entries for one in entry.tags})[:200]
+    return tag(
+        "form",
+        _field("Search", tag("input", type="search", name="text", autocomplete="off")),
+        _choice("Show", "mark", MARKS),
+        _choice("Task", "task", _options(entry.task for entry in entries)),
+        _choice("Language", "lang", _options(entry.lang for entry in entries)),
+        _choice("Tag", "tag", _options(tags)),
+        _choice("Score of", "model", {"": "All models", **{one: name(one) for one in models}}),
+        _choice("Sort", "sort", SORTS),
+        tag("output", "", id="found", aria_live="polite"),
+        id="controls",
+        class_="controls",
+        hidden=True,
+    )
+
+
+def _options(values: Iterator[str] | Sequence[str]) -> dict[str, str]:
+    return {"": "All"} | {one: plain(one, 40) for one in sorted({*values}) if one}
+
+
+def _choice(label: str, key: str, options: dict[str, str]) -> Html | None:
+    if len(options) < 3 and key not in ("sort", "mark"):
+        return None
+    found = [tag("option", shown, value=value) for value, shown in options.items()]
+    return _field(label, tag("select", found, name=key))
+
+
+def _field(label: str, control: Html) -> Html:
+    return tag("label", tag("span", label), control)

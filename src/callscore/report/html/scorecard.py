@@ -1,0 +1,146 @@
+"""The framework's scorecard, row by row with intervals, and each metric as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TemplateRow
+from callscore.report.cells import PASS, TONES, Cell, Row, rows
+from callscore.report.html.parts import chip, figure, folded, name, section, table
+from callscore.report.html.parts import row as table_row
+from callscore.report.intervals import interval_of, show_interval
+from callscore.report.markup import Child, Html, join, tag
+from callscore.report.numbers import show, show_beside_limits
+from callscore.report.safe_text import plain
+from callscore.report.svg.interval_bars import Lane, interval_bars
+
+LONGEST_WHY = 400
+STRONG = ("section", "task", "final_a", "final_b", "benchmarks")
+
+
+def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+    """The whole template, filled in."""
+    headings = ["Metric", *(name(model.model) for model in card.models), "Threshold"]
+    filled = rows(card, template, all_rows=True)
+    found = table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
+    note = "[!] marks a blocker: a breach disqualifies the model for that task."
+    return section("scorecard", "Scorecard", found, note=note)
+
+
+def _row(line: Row, card: Scorecard) -> Html:
+    template = line.template
+    mark = tag("abbr", "[!]", title="blocker") if template.is_blocker else None
+    label = join(mark, " " if mark else None, template.label)
+    cells: list[Child] = []
+    for model, cell in zip(card.models, line.cells, strict=True):
+        metric = _metric(model, template)
+        cells.append(_plain_cell(cell) if metric is None else _metric_cell(metric, template))
+    kind = "strong" if template.kind in STRONG else "detail" if template.is_detail else ""
+    return table_row(label, [*cells, tag("td", template.threshold, class_="quiet")], kind)
+
+
+def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
+    if template.kind != "metric":
+        return None
+    task = model.tasks.get(template.key.partition(".")[0])
+    found = None if task is None else task.metrics.get(template.key)
+    return None if found is None or found.value is None else found
+
+
+def _plain_cell(cell: Cell) -> Html:
+    why = folded(cell.text, plain(cell.why, LONGEST_WHY), class_="why") if cell.why else cell.text
+    return tag("td", why, class_=cell.tone)
+
+
+def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
+    assert metric.value is not None
+    value = show_beside_limits(metric.value, metric.unit, template.bands)
+    word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
+    aside = [
+        show_interval(interval_of(metric), metric.unit),
+        f"max {metric.max_per_call:g} a call" if metric.max_per_call else "",
+        "approximate" if metric.approximate else "",
+    ]
+    return tag(
+        "td",
+        tag("b", value),
+        " ",
+        chip(word, TONES.get(metric.rating or "", "plain")) if word else None,
+        [tag("small", part) for part in aside if part],
+    )
+
+
+def tasks_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+    """For each task that was run: its score and every metric, all models on one axis."""
+    note = "Dot: value. Bar: 95 % interval. Dashed line: the limit of a Good rating."
+    return section("tasks", "Tasks and metrics", _tasks(card, template), note=note)
+
+
+def _tasks(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[Html]:
+    ran = dict.fromkeys(task for model in card.models for task in model.tasks)
+    for task in ran:
+        metrics = [
+            row
+            for row in template
+            if row.kind == "metric" and row.key.startswith(f"{task}.") and not row.is_detail
+        ]
+        own = next((row for row in template if row.kind == "task" and row.key == task), None)
+        label = own.label if own is not None else task
+        pictures = [_picture(label, _task_lanes(card, task)), *_pictures(card, metrics)]
+        yield tag("h3", label.removesuffix(" Score"))
+        yield tag("div", pictures, class_="pictures")
+        yield folded("Numbers of these pictures", _numbers(card, task, metrics))
+
+
+def _task_lanes(card: Scorecard, task: str) -> list[Lane]:
+    lanes = []
+    for model in card.models:
+        found = model.tasks.get(task)
+        if found is None or found.score is None:
+            why = "not run" if found is None else found.status
+            lanes.append(Lane(model.model, None, why=why))
+        else:
+            lanes.append(Lane(model.model, found.score, interval_of(found)))
+    return lanes
+
+
+def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]:
+    for row in metrics:
+        found = [(model, _metric(model, row)) for model in card.models]
+        unit = next((metric.unit for _, metric in found if metric is not None), "fraction")
+        lanes = [
+            Lane(model.model, None)
+            if metric is None
+            else Lane(
+                model.model,
+                metric.value,
+                interval_of(metric),
+                TONES.get(metric.rating or "", "plain"),
+            )
+            for model, metric in found
+        ]
+        limits = [band.limit for band in row.bands[:1]]
+        mark = "[!] " if row.is_blocker else ""
+        yield _picture(f"{mark}{row.label}", lanes, unit, limits)
+
+
+def _picture(
+    label: str, lanes: Sequence[Lane], unit: str = "fraction", limits: Sequence[float] = ()
+) -> Html:
+    return figure(interval_bars(label, lanes, unit, limits), tag("b", label))
+
+
+def _numbers(card: Scorecard, task: str, metrics: Sequence[TemplateRow]) -> Html:
+    headings = ["Metric", *(name(model.model) for model in card.models)]
+    lines = []
+    for row in metrics:
+        cells = []
+        for model in card.models:
+            metric = _metric(model, row)
+            if metric is None or metric.value is None:
+                cells.append("n/a")
+                continue
+            interval = show_interval(interval_of(metric), metric.unit) or "no interval"
+            cells.append(f"{show(metric.value, metric.unit)} {interval}, n = {metric.n}")
+        lines.append(table_row(row.label, cells))
+    return table(headings, lines, f"Metrics of {task}")

@@ -1,0 +1,80 @@
+"""HTML and SVG elements whose text is always escaped.
+
+`text` is the only place where a string becomes markup; `tag` passes every child and every
+attribute through it. There is no way to give a style, an event handler or a link to another
+document: `tag` refuses them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+from typing import TypeAlias
+
+from callscore.core.lazy_regex import lazy_regex
+
+VOID = frozenset({"br", "hr", "input", "meta"})
+_UNSAFE = lazy_regex(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]"
+)
+"""Control characters, direction marks and lone surrogates: nothing that text needs."""
+_REFUSED = re.compile(r"^(on|style$|src$|action$|formaction$|srcdoc$)", re.IGNORECASE)
+
+
+class Html(str):
+    """Text that is markup already: made by `tag`, `text` and `join` only."""
+
+    __slots__ = ()
+
+
+Child: TypeAlias = "str | int | float | None | Iterable[Child]"
+Attribute: TypeAlias = "str | int | float | bool | None"
+
+
+def text(value: str | int | float) -> Html:
+    """A value as markup: unsafe characters become U+FFFD, markup's own their entities."""
+    if isinstance(value, Html):
+        return value
+    shown = str(value)
+    if not (shown.isascii() and shown.isprintable()):
+        shown = _UNSAFE.sub("\ufffd", shown)
+    return Html(escape(shown))
+
+
+def join(*children: Child) -> Html:
+    """Children one after the other; None is nothing."""
+    return Html("".join(_parts(children)))
+
+
+def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
+    """One element: `tag("td", "5 < 7", class_="number", data_model=3)`.
+
+    An underscore in an attribute's name is a hyphen, and one at its end is dropped. An attribute
+    that is None or False is left out.
+    """
+    opening = "".join([f"<{name}", *(_attribute(*pair) for pair in attributes.items()), ">"])
+    if name in VOID:
+        return Html(opening)
+    return Html("".join([opening, *_parts(children), f"</{name}>"]))
+
+
+def _attribute(name: str, value: Attribute) -> str:
+    if value is None or value is False:
+        return ""
+    name = name.rstrip("_").replace("_", "-")
+    if _REFUSED.match(name):
+        raise ValueError(f"no element of a report has the attribute {name}")
+    if name == "href" and not str(value).startswith("#"):
+        raise ValueError("a report links to its own parts only")
+    return f" {name}" if value is True else f' {name}="{text(value)}"'
+
+
+def _parts(children: Iterable[Child]) -> Iterable[str]:
+    for child in children:
+        if child is None:
+            continue
+        if isinstance(child, (str, int, float)):
+            yield text(child)
+        else:
+            yield from _parts(child)

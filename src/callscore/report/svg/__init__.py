@@ -1,0 +1,1 @@
+"""Pictures as inline SVG: pure functions from values to markup, with text alternatives."""

@@ -1,0 +1,190 @@
+"""Cost against quality: error bars in both directions, the Pareto front, blocked models marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from callscore.core.scorecard import ModelScore, Scorecard
+from callscore.report.intervals import Interval, interval_of
+from callscore.report.markup import Html, join, tag
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.safe_text import plain
+from callscore.report.svg.picture import cut, frame, label, line, number
+from callscore.report.svg.scale import Scale, cost_axis, linear
+
+WIDTH, HEIGHT = 480.0, 340.0
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 18.0, 16.0, 46.0
+LONGEST_NAME = 22
+CHAR, ROW = 6.6, 15.0
+"""About how much room a character and a line of a label take."""
+
+
+class Point(NamedTuple):
+    """A model in the picture; a blocked one is drawn at its score with blocked calls as 0."""
+
+    model: str
+    cost: float
+    quality: float
+    cost_ci: Interval | None = None
+    quality_ci: Interval | None = None
+    pareto: bool = False
+    blocked: bool = False
+    estimate: bool = False
+
+
+def points(card: Scorecard) -> list[Point]:
+    """Every model with a price and a score, official or with blocked calls counted as 0."""
+    ranking = {entry.model: entry for entry in card.ranking}
+    found = []
+    for model in card.models:
+        entry = ranking[model.model]
+        cost, quality = model.cost.per_1000_calls, entry.final_score
+        blocked = quality is None and model.final.zeroed_final is not None
+        if blocked:
+            quality = model.final.zeroed_final
+        if cost is None or quality is None:
+            continue
+        found.append(
+            Point(
+                model.model,
+                cost,
+                quality,
+                interval_of(model.cost),
+                None if blocked else interval_of(model.final),
+                entry.pareto,
+                blocked,
+                entry.estimate,
+            )
+        )
+    return found
+
+
+def left_out(card: Scorecard) -> list[tuple[str, str]]:
+    """Models that cannot be drawn, and why."""
+    drawn = {point.model for point in points(card)}
+    return [(model.model, _why_not(model)) for model in card.models if model.model not in drawn]
+
+
+def _why_not(model: ModelScore) -> str:
+    return "cost unknown" if model.cost.per_1000_calls is None else "no Final Score"
+
+
+def cost_quality(found: Sequence[Point]) -> Html:
+    """The picture; an empty one where no model has both a price and a score."""
+    if not found:
+        return frame(
+            (WIDTH, 40), "Cost and quality", "No model has both a price and a Final Score."
+        )
+    costs = [*(p.cost for p in found), *(end for p in found for end in p.cost_ci or ())]
+    scores = [*(p.quality for p in found), *(end for p in found for end in p.quality_ci or ())]
+    across = cost_axis(costs, LEFT, WIDTH - RIGHT)
+    up = linear(scores, HEIGHT - BOTTOM, TOP)
+    return frame(
+        (WIDTH, HEIGHT),
+        "Cost and quality of each model",
+        _in_words(found),
+        _axes(across, up),
+        _front(found, across, up),
+        [_mark(point, across, up) for point in found],
+        _names(found, across, up),
+    )
+
+
+def _in_words(found: Sequence[Point]) -> str:
+    told = [
+        f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
+        + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
+        for p in sorted(found, key=lambda p: -p.quality)
+    ]
+    shown = "; ".join(told[:8])
+    return shown + (f"; and {show_count(len(told) - 8, 'more model')}." if len(told) > 8 else ".")
+
+
+def _axes(across: Scale, up: Scale) -> Html:
+    bottom, left = HEIGHT - BOTTOM, LEFT
+    parts: list[Html] = []
+    for tick in up.ticks():
+        y = up(tick)
+        parts.append(line((left, y), (WIDTH - RIGHT, y), "grid"))
+        parts.append(label(left - 7, y + 4, f"{tick:.4g}", "soft small", "end"))
+    for tick in across.ticks(4):
+        x = across(tick)
+        parts.append(line((x, bottom), (x, bottom + 4), "axis"))
+        parts.append(label(x, bottom + 17, f"${tick:.3g}", "soft small", "middle"))
+    parts.append(line((left, bottom), (WIDTH - RIGHT, bottom), "axis"))
+    kind = " (logarithmic)" if across.is_log else ""
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(label(middle, HEIGHT - 8, f"Cost per 1000 calls{kind}", "soft small", "middle"))
+    parts.append(label(left, 11, "Final Score", "soft small", "start"))
+    return join(parts)
+
+
+def _front(found: Sequence[Point], across: Scale, up: Scale) -> Html | None:
+    """Steps along the models that nothing beats on both axes."""
+    front = sorted((p.cost, p.quality) for p in found if p.pareto and not p.blocked)
+    if len(front) < 2:
+        return None
+    way = f"M{number(across(front[0][0]))} {number(up(front[0][1]))}"
+    for cost, quality in front[1:]:
+        way += f"H{number(across(cost))}V{number(up(quality))}"
+    return tag("path", d=way, class_="front")
+
+
+def _mark(point: Point, across: Scale, up: Scale) -> Html:
+    x, y = across(point.cost), up(point.quality)
+    parts: list[Html] = []
+    if point.quality_ci:
+        low, high = (up(end) for end in point.quality_ci)
+        parts.append(line((x, low), (x, high), "bar"))
+    if point.cost_ci:
+        low, high = (across(end) for end in point.cost_ci)
+        parts.append(line((low, y), (high, y), "bar"))
+    if point.blocked:
+        way = f"M{number(x - 5)} {number(y - 5)}l10 10m0 -10l-10 10"
+        parts.append(tag("path", d=way, class_="cross"))
+    else:
+        full = "dot full" if point.pareto else "dot"
+        parts.append(tag("circle", cx=number(x), cy=number(y), r=5, class_=full))
+    return tag("g", *parts)
+
+
+def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
+    """Names beside their marks; where there is no room for a name, none: the table has it."""
+    taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
+    for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
+        shown = cut(plain(point.model, 60), LONGEST_NAME)
+        width = CHAR * len(shown)
+        x, y = across(point.cost), up(point.quality)
+        for left, top, anchor in _places(x, y, width, point.pareto):
+            box = (left, top, width, ROW)
+            inside = left >= LEFT and left + width <= WIDTH and 0 <= top <= HEIGHT - BOTTOM - ROW
+            if inside and not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                at = {"start": left, "end": left + width, "middle": left + width / 2}[anchor]
+                style = (
+                    "small soft" if point.blocked else "small strong" if point.pareto else "small"
+                )
+                yield label(at, top + 11.5, shown, style, anchor)
+                break
+
+
+def _places(x: float, y: float, width: float, is_front: bool) -> list[tuple[float, float, str]]:
+    """Where a name may stand, best first; on the left of a front that runs right and up"""
+    right, left = (x + 9, y - ROW / 2, "start"), (x - 9 - width, y - ROW / 2, "end")
+    above, below = (x - width / 2, y - ROW - 7, "middle"), (x - width / 2, y + 8, "middle")
+    lower, upper = (x + 7, y + 4, "start"), (x - 7 - width, y - ROW - 4, "end")
+    if is_front:
+        return [left, upper, above, lower, below, right]
+    return [right, left, above, below, lower, upper]
+
+
+def _overlap(
+    one: tuple[float, float, float, float], other: tuple[float, float, float, float]
+) -> bool:
+    return (
+        one[0] < other[0] + other[2]
+        and other[0] < one[0] + one[2]
+        and one[1] < other[1] + other[3]
+        and other[1] < one[1] + one[3]
+    )

@@ -1,0 +1,94 @@
+"""One row for each model: a dot at the value, a bar for its interval, a line at the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from callscore.report.cells import Tone
+from callscore.report.intervals import Interval, show_interval
+from callscore.report.markup import Html, join, tag
+from callscore.report.numbers import show, show_count
+from callscore.report.safe_text import plain
+from callscore.report.svg.picture import cut, frame, label, line, number
+from callscore.report.svg.scale import Scale, linear
+
+WIDTH, LANE, TOP, BOTTOM = 340.0, 21.0, 6.0, 24.0
+NAMES, VALUES = 112.0, 54.0
+LONGEST_NAME = 17
+
+
+class Lane(NamedTuple):
+    """One model; without a value, `why` says so."""
+
+    model: str
+    value: float | None
+    interval: Interval | None = None
+    tone: Tone = "plain"
+    why: str = ""
+
+
+def interval_bars(
+    title: str, lanes: Sequence[Lane], unit: str = "fraction", limits: Sequence[float] = ()
+) -> Html:
+    """The picture of one metric, all models below each other on one axis."""
+    height = TOP + LANE * len(lanes) + BOTTOM
+    scale = _scale(lanes, unit, limits)
+    bottom = TOP + LANE * len(lanes)
+    return frame(
+        (WIDTH, height),
+        title,
+        _in_words(lanes, unit),
+        [_tick(scale, tick, bottom, unit) for tick in scale.ticks(3)],
+        [line((scale(x), TOP), (scale(x), bottom), "limit") for x in limits if _inside(scale, x)],
+        [_lane(lane, scale, TOP + LANE * (place + 0.5), unit) for place, lane in enumerate(lanes)],
+    )
+
+
+def _inside(scale: Scale, value: float) -> bool:
+    return scale.low <= value <= scale.high
+
+
+def _scale(lanes: Sequence[Lane], unit: str, limits: Sequence[float]) -> Scale:
+    known = [lane.value for lane in lanes if lane.value is not None]
+    ends = [end for lane in lanes for end in lane.interval or ()]
+    values = [*known, *ends, *limits] or [0.0, 1.0]
+    start, end = NAMES, WIDTH - VALUES
+    if unit != "fraction":
+        return linear([*values, 1.0], start, end, floor=0.0)
+    lowest = max(0.0, min(values))
+    return Scale(0.0 if lowest < 0.5 else 0.5 if lowest < 0.8 else 0.8, 1.0, start, end)
+
+
+def _tick(scale: Scale, tick: float, bottom: float, unit: str) -> Html:
+    x = scale(tick)
+    shown = f"{tick:.3g}" + ("%" if unit == "percent" else "")
+    return join(
+        line((x, TOP), (x, bottom), "grid"), label(x, bottom + 15, shown, "soft small", "middle")
+    )
+
+
+def _lane(lane: Lane, scale: Scale, y: float, unit: str) -> Html:
+    name = label(NAMES - 10, y + 4, cut(plain(lane.model, 60), LONGEST_NAME), "small", "end")
+    if lane.value is None:
+        return tag("g", name, label(WIDTH - VALUES + 8, y + 4, "n/a", "soft small"))
+    parts = [name]
+    if lane.interval is not None:
+        low, high = (scale(end) for end in lane.interval)
+        parts.append(line((low, y), (high, y), "bar"))
+    shape = tag("circle", cx=number(scale(lane.value)), cy=number(y), r=4.2, class_=lane.tone)
+    shown = show(lane.value, unit).replace(" %", "%")
+    parts += [shape, label(WIDTH - VALUES + 8, y + 4, shown, "small")]
+    return tag("g", *parts)
+
+
+def _in_words(lanes: Sequence[Lane], unit: str) -> str:
+    told = []
+    for lane in lanes[:8]:
+        if lane.value is None:
+            told.append(f"{plain(lane.model, 40)}: no value")
+            continue
+        interval = show_interval(lane.interval, unit) or "no interval"
+        told.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
+    more = len(lanes) - len(told)
+    return "; ".join(told) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")

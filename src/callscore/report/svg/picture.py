@@ -1,0 +1,91 @@
+"""What every picture shares: the frame with its text alternative, and how numbers become text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from callscore.core.lazy_regex import lazy_regex
+from callscore.report.markup import Child, Html, tag
+
+_COLOUR = lazy_regex(r"--(\w+): light-dark\((#\w+), (#\w+)\);")
+_USED = lazy_regex(r"var\(--(\w+)\)")
+
+
+class Picture(str):
+    """An SVG picture: a notebook shows it, `save` writes it to a file."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return str(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture as an SVG file that stands alone."""
+        target = Path(path)
+        target.write_text(self, encoding="utf-8")
+        return target
+
+
+@cache
+def palette() -> Mapping[str, tuple[str, str]]:
+    """Every colour by name: in the light, in the dark."""
+    return {name: (light, dark) for name, light, dark in _COLOUR.findall(style("palette"))}
+
+
+@cache
+def style(name: str) -> str:
+    """A style sheet of this folder."""
+    return Path(__file__).with_name(f"{name}.css").read_text(encoding="utf-8")
+
+
+def frame(size: tuple[float, float], title: str, description: str, *children: Child) -> Html:
+    """An `<svg>` that says in words what it shows."""
+    width, height = size
+    return tag(
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        *children,
+        class_="picture",
+        role="img",
+        aria_label=f"{title}. {description}",
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        width=number(width),
+        height=number(height),
+    )
+
+
+def alone(drawn: Html) -> Picture:
+    """The picture with its own style and plain colours: for a file, a notebook, a word processor"""
+    light, dark = (_coloured(place) for place in (0, 1))
+    sheet = f"<style>{light}@media (prefers-color-scheme: dark) {{{dark}}}</style>"
+    head, _, rest = drawn.partition(">")
+    return Picture(f'{head} xmlns="http://www.w3.org/2000/svg">{sheet}{rest}\n')
+
+
+def _coloured(place: int) -> str:
+    return _USED.sub(lambda used: palette()[used[1]][place], style("picture"))
+
+
+def label(x: float, y: float, shown: str, class_: str = "", anchor: str | None = None) -> Html:
+    """A text in a picture."""
+    return tag("text", shown, x=number(x), y=number(y), class_=class_ or None, text_anchor=anchor)
+
+
+def line(start: tuple[float, float], end: tuple[float, float], class_: str) -> Html:
+    """A straight line."""
+    (x1, y1), (x2, y2) = start, end
+    return tag("line", x1=number(x1), y1=number(y1), x2=number(x2), y2=number(y2), class_=class_)
+
+
+def number(value: float) -> str:
+    """A coordinate with at most one decimal: the same bytes on every machine."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def cut(shown: str, longest: int) -> str:
+    """A label that fits, with a sign that something was cut."""
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"

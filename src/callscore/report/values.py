@@ -1,0 +1,85 @@
+"""Single values of a source for tables: numbers behind cells, blocked calls, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from callscore.core.scorecard import ModelScore, Scorecard, TemplateRow
+from callscore.report.source import ReportSource
+
+Flat = tuple[str, float | int | str | bool | None]
+
+
+def plain_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
+    """The official number of a row and its unit; None where there is none."""
+    if row.kind == "metric":
+        task = model.tasks.get(row.key.partition(".")[0])
+        metric = task.metrics.get(row.key) if task is not None else None
+        return None if metric is None or metric.value is None else (metric.value, metric.unit)
+    if row.kind == "subscore":
+        name, _, part = row.key.partition("/")
+        subscore = model.tasks[name].subscores.get(part) if name in model.tasks else None
+        return _fraction(subscore.score if subscore is not None else None)
+    if row.kind == "task":
+        return _fraction(model.tasks[row.key].score if row.key in model.tasks else None)
+    if row.kind == "cost":
+        cost = model.cost.per_1000_calls
+        return None if cost is None else (cost, "usd")
+    if row.kind in ("final_a", "final_b"):
+        return _fraction(model.final.a if row.kind == "final_a" else model.final.b)
+    return None
+
+
+def _fraction(value: float | None) -> tuple[float, str] | None:
+    return None if value is None else (value, "fraction")
+
+
+def blocked_calls(card: Scorecard) -> Iterator[tuple[str, str, str, float, float, bool, str]]:
+    """Model, task, metric, value, limit, whether it gates, case: one line a blocked call."""
+    for model in card.models:
+        for blocker in model.blockers:
+            for case_id in blocker.cases or ("",):
+                yield (
+                    model.model,
+                    blocker.task,
+                    blocker.metric,
+                    blocker.value,
+                    blocker.limit,
+                    blocker.gating,
+                    case_id,
+                )
+
+
+def setting_rows(source: ReportSource) -> Iterator[Flat]:
+    """What a reader needs to repeat the scores: signature, run, files, models, settings."""
+    card, provenance = source.card, source.provenance
+    yield "title", source.title
+    yield "framework", card.framework
+    yield "signature", card.signature
+    yield "rests on estimates", card.estimate
+    for note in (*card.notes, *source.absent):
+        yield "note", note
+    yield from _flat("run", msgspec.to_builtins(provenance.run))
+    for file in provenance.files:
+        yield f"{file.role} {file.name}", f"sha256:{file.sha256} ({file.bytes} bytes)"
+    for spec in provenance.models:
+        yield from _flat(f"model {spec.name}", msgspec.to_builtins(spec))
+    for spec in provenance.judge:
+        yield from _flat(f"judge {spec.name}", msgspec.to_builtins(spec))
+    yield from _flat("judging", msgspec.to_builtins(card.judging))
+    for name in ("weights", "workload", "cost_per_1000", "settings", "versions"):
+        yield from _flat(name, msgspec.to_builtins(getattr(provenance, name)))
+
+
+def _flat(name: str, value: object) -> Iterator[Flat]:
+    """`name.key` and value, as deep as mappings go; what is empty is left out."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}", inner)
+    elif isinstance(value, list | tuple):
+        if value:
+            yield name, msgspec.json.encode(value).decode()
+    elif isinstance(value, str | int | float):
+        yield name, value

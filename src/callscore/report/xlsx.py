@@ -1,0 +1,300 @@
+"""XLSX: scorecard, ranking, cases, questions, blockers and settings, a sheet each.
+
+Every text is written as a text: no cell is a formula or a link, whatever it begins with (S-04).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from callscore.core.errors import MissingExtra
+from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.report.cells import Cell, Tone, rows
+from callscore.report.safe_text import harmless_lines, is_acting
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+from callscore.report.values import blocked_calls, plain_value, setting_rows
+
+if TYPE_CHECKING:
+    from xlsxwriter.format import Format
+    from xlsxwriter.workbook import Workbook
+    from xlsxwriter.worksheet import Worksheet
+
+LAST_ROW = 1_048_575
+"""Rows of a sheet below its header; Excel has no more."""
+LONGEST_CELL = 32_767
+CHUNK_BYTES = 1 << 18
+MADE = datetime(2000, 1, 1, tzinfo=UTC)
+"""The time that the file claims to be made: the same results give the same bytes."""
+COLOURS: Mapping[Tone, Mapping[str, str]] = {
+    "good": {"bg_color": "#DFF2E1", "font_color": "#14532D"},
+    "middling": {"bg_color": "#FDF3D0", "font_color": "#713F12"},
+    "bad": {"bg_color": "#FBE3E4", "font_color": "#7F1D1D"},
+    "blocked": {"bg_color": "#F5B5B8", "font_color": "#7F1D1D", "bold": "1"},
+    "quiet": {"font_color": "#6B7280"},
+    "plain": {},
+}
+STATUS_TONES: Mapping[str, Tone] = {
+    "valid": "good",
+    "invalid": "bad",
+    "error": "middling",
+    "incomplete": "middling",
+    "not_run": "middling",
+}
+NUMBER, MONEY, WHOLE = "0.000", "$0.00####", "0"
+
+
+class _Book:
+    """A workbook with the few ways in which we write to it."""
+
+    def __init__(self, book: Workbook) -> None:
+        self._book = book
+        self._formats: dict[tuple[tuple[str, object], ...], Format] = {}
+
+    def style(self, **properties: object) -> Format:
+        """A format; equal ones are one."""
+        key = tuple(sorted(properties.items()))
+        if key not in self._formats:
+            self._formats[key] = self._book.add_format(dict(properties))
+        return self._formats[key]
+
+    def sheet(self, name: str, columns: Sequence[tuple[str, int]], frozen: int = 1) -> Worksheet:
+        """A sheet with a frozen header; `columns` are headings with widths."""
+        sheet = self._book.add_worksheet(name)
+        sheet.freeze_panes(1, frozen)
+        heading = self.style(bold=True, bottom=1, text_wrap=True, valign="top")
+        for place, (text, width) in enumerate(columns):
+            sheet.set_column(place, place, width)
+            self.text(sheet, 0, place, text, heading)
+        return sheet
+
+    def text(
+        self, sheet: Worksheet, row: int, column: int, text: str, style: Format | None = None
+    ) -> None:
+        """A text cell; one that would be a formula when it is typed is marked as a text."""
+        safe = harmless_lines(text)[:LONGEST_CELL]
+        if not safe:
+            return
+        if style is None and is_acting(safe):
+            style = self.style(quote_prefix=True)
+        sheet.write_string(row, column, safe, style)
+
+    def value(self, sheet: Worksheet, row: int, column: int, value: object, form: str = "") -> None:
+        """A number in its format, a truth value, a text, or nothing."""
+        if isinstance(value, bool):
+            sheet.write_boolean(row, column, value)
+        elif isinstance(value, int | float):
+            sheet.write_number(row, column, value, self.style(num_format=form) if form else None)
+        elif value is not None:
+            self.text(sheet, row, column, str(value))
+
+    def rows(
+        self, sheet: Worksheet, found: Iterable[Sequence[object]], forms: Mapping[int, str]
+    ) -> tuple[int, int]:
+        """Write rows below the header; how many were written, and how many did not fit."""
+        written = left_out = 0
+        for values in found:
+            if written == LAST_ROW:
+                left_out += 1
+                continue
+            written += 1
+            for column, value in enumerate(values):
+                self.value(sheet, written, column, value, forms.get(column, ""))
+        return written, left_out
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The workbook; rows go to temporary files, so that memory does not grow with the cases."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise MissingExtra("xlsx needs a package: pip install 'callscore[excel]'") from None
+    with tempfile.TemporaryFile(prefix="callscore-") as file:
+        with xlsxwriter.Workbook(
+            file,
+            {
+                "constant_memory": True,
+                "strings_to_formulas": False,
+                "strings_to_urls": False,
+                "strings_to_numbers": False,
+            },
+        ) as workbook:
+            workbook.set_properties({"title": source.title, "created": MADE})
+            book = _Book(workbook)
+            _write_scorecard(book, source)
+            _write_ranking(book, source)
+            left_out = _write_cases(book, source)
+            _write_questions(book, source)
+            _write_blockers(book, source)
+            _write_settings(book, source, left_out)
+        file.seek(0)
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _write_scorecard(book: _Book, source: ReportSource) -> None:
+    models = source.card.models
+    columns = [("Row", 44), ("Threshold", 26), *((model.model, 22) for model in models)]
+    sheet = book.sheet("Scorecard", columns, frozen=2)
+    at = 0
+    notes: list[str] = []
+    for row in rows(source.card, source.template, all_rows=True):
+        at += 1
+        title = row.template
+        mark = "[!] " if title.is_blocker else ""
+        heading = book.style(bold=True) if title.kind in ("section", "task") else None
+        book.text(sheet, at, 0, f"{mark}{title.label}", heading)
+        book.text(sheet, at, 1, title.threshold)
+        for column, (model, cell) in enumerate(zip(models, row.cells, strict=True), start=2):
+            _write_cell(book, sheet, (at, column), cell, _number(model, title))
+            if cell.why and cell.why not in notes:
+                notes.append(cell.why)
+    for note in ("", *notes):
+        at += 1
+        book.text(sheet, at, 0, note, book.style(font_color="#6B7280"))
+
+
+def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
+    """The number behind a cell, with its format; None where the cell says more than a number."""
+    found = plain_value(model, row)
+    if found is None:
+        return None
+    value, unit = found
+    forms = {"fraction": NUMBER, "percent": '0.00" %"', "count": WHOLE, "usd": MONEY}
+    return value, forms.get(unit, NUMBER)
+
+
+def _write_cell(
+    book: _Book,
+    sheet: Worksheet,
+    place: tuple[int, int],
+    cell: Cell,
+    number: tuple[float, str] | None,
+) -> None:
+    colours: dict[str, Any] = dict(COLOURS[cell.tone])
+    if number is None:
+        book.text(sheet, *place, cell.text, book.style(align="right", **colours))
+    else:
+        sheet.write_number(*place, number[0], book.style(num_format=number[1], **colours))
+
+
+def _write_ranking(book: _Book, source: ReportSource) -> None:
+    columns = (
+        ("Rank", 8),
+        ("Model", 30),
+        ("Final score", 12),
+        ("Quality rank", 12),
+        ("USD per 1000 calls", 18),
+        ("Efficiency", 12),
+        ("Pareto front", 12),
+        ("Estimate", 10),
+        ("Reason", 60),
+    )
+    sheet = book.sheet("Ranking", columns, frozen=2)
+    found = (
+        (
+            entry.rank,
+            entry.model,
+            entry.final_score,
+            entry.quality_rank,
+            entry.cost_per_1000_calls,
+            entry.efficiency,
+            entry.pareto,
+            entry.estimate,
+            entry.reason,
+        )
+        for entry in source.card.ranking
+    )
+    written, _ = book.rows(sheet, found, {2: NUMBER, 4: MONEY, 5: NUMBER})
+    if written:
+        _colour_scale(sheet, 2, written)
+
+
+def _colour_scale(sheet: Worksheet, column: int, last: int) -> None:
+    scale = {"min_color": "#F5B5B8", "mid_color": "#FDF3D0", "max_color": "#9FD8A8"}
+    limits = {"min_type": "num", "min_value": 0, "mid_type": "num", "mid_value": 0.85}
+    limits |= {"max_type": "num", "max_value": 1}
+    sheet.conditional_format(1, column, last, column, {"type": "3_color_scale", **scale, **limits})
+
+
+def _write_cases(book: _Book, source: ReportSource) -> int:
+    """One row a case, model and run; how many did not fit."""
+    columns = (
+        ("Case", 28),
+        ("Call", 16),
+        ("Task", 12),
+        ("Language", 10),
+        ("Model", 24),
+        ("Run", 6),
+        ("Status", 12),
+        ("Score", 9),
+        ("Ungated score", 9),
+        ("Reasons", 40),
+        ("Flags", 30),
+        ("Input tokens", 10),
+        ("Output tokens", 10),
+        ("USD", 12),
+    )
+    sheet = book.sheet("Cases", columns)
+    written, left_out = book.rows(sheet, _case_rows(source), {7: NUMBER, 8: NUMBER, 13: MONEY})
+    sheet.autofilter(0, 0, written, len(columns) - 1)
+    if written:
+        _colour_scale(sheet, 7, written)
+        for status, tone in STATUS_TONES.items():
+            style = book.style(**COLOURS[tone])
+            rule = {"type": "cell", "criteria": "==", "value": f'"{status}"', "format": style}
+            sheet.conditional_format(1, 6, written, 6, rule)
+    return left_out
+
+
+def _case_rows(source: ReportSource) -> Iterator[Sequence[object]]:
+    for view in source.cases:
+        case = view.case
+        for answer in view.answers:
+            result = answer.result
+            yield (
+                case.id,
+                case.call_id if case.call_id is None else str(case.call_id),
+                case.task,
+                case.lang,
+                result.model,
+                result.run,
+                result.status,
+                result.score,
+                result.ungated_score,
+                "; ".join(result.reasons) or answer.error,
+                "; ".join(result.flags),
+                answer.input_tokens,
+                answer.output_tokens,
+                answer.cost_usd,
+            )
+
+
+def _write_questions(book: _Book, source: ReportSource) -> None:
+    columns = (("Question", 12), ("Text", 60), ("Model", 24), ("Asked", 8), ("Agreement", 11))
+    book.sheet("Questions", columns)
+
+
+def _write_blockers(book: _Book, source: ReportSource) -> None:
+    columns = (
+        ("Model", 24),
+        ("Task", 12),
+        ("Metric", 36),
+        ("Value", 10),
+        ("Limit", 10),
+        ("Makes it invalid", 16),
+        ("Case", 30),
+    )
+    sheet = book.sheet("Blockers", columns)
+    book.rows(sheet, blocked_calls(source.card), {3: NUMBER, 4: NUMBER})
+
+
+def _write_settings(book: _Book, source: ReportSource, left_out: int) -> None:
+    sheet = book.sheet("Settings", (("What", 36), ("Value", 100)))
+    more = [("rows of cases left out", left_out)] if left_out else []
+    book.rows(sheet, [*setting_rows(source), *more], {})
+
+
+FORMAT = ReportFormat("xlsx", ".xlsx", "a workbook for spreadsheets", write, is_text=False)

@@ -1,0 +1,210 @@
+"""The cases of a run: read once to check and hash them, and once to ask and score them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from callscore.config.score import ScoreConfig
+from callscore.core.case import Case, Prompt
+from callscore.core.provider import CaseProvider, Provider, ProviderRequest
+from callscore.core.run import Work
+from callscore.evaluate.cases import (
+    Contradicted,
+    IndexedCase,
+    LoadedCase,
+    NamedEmotions,
+    duplicate_id,
+    open_case,
+)
+from callscore.store.files import Line, lines_of
+from callscore.store.input_records import read_case_id, read_emotion_names
+from callscore.suites import catalog
+
+MOST_KEPT = 256
+"""Cases in memory at most. Whoever falls further behind the fastest model reads by itself."""
+
+
+class Asked(NamedTuple):
+    """A case and what a model is sent for it."""
+
+    case: Case
+    prompt: Prompt
+    indexed: IndexedCase | None = None
+    """The same case ready to be scored, where it stands in a case file."""
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What the check of all cases found."""
+
+    ids: Sequence[str]
+    """Of the cases that are asked, in their order."""
+    digest: str
+
+    @property
+    def cases(self) -> int:
+        """How many are asked."""
+        return len(self.ids)
+
+
+class CaseSource(Protocol):
+    """The cases of one suite."""
+
+    def survey(self) -> Survey:
+        """Read and check all cases; raises DataError."""
+        ...
+
+    def stream(self) -> Iterator[Asked]:
+        """Read all cases again, each with its prompt; they were checked before."""
+        ...
+
+
+class CaseFiles:
+    """The wanted cases of case files."""
+
+    def __init__(self, config: ScoreConfig, *, keep_content: bool = False) -> None:
+        """`keep_content`: the stream has every case with all of its keys, for a report."""
+        self._config = config
+        self._keep_content = keep_content
+        self._contradicted = Contradicted()
+        self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
+        self.positions: dict[str, int] = {}
+        self.digest = ""
+        self.skipped: Sequence[str] = ()
+
+    def survey(self) -> Survey:
+        """Check and hash every wanted case; of the others the id has to be unique."""
+        config = self._config
+        digest = hashlib.blake2b(digest_size=16)
+        wanted: list[str] = []
+        emotions: dict[str, None] = {}
+        for line in lines_of(config.cases):
+            emotions.update(dict.fromkeys(read_emotion_names(line.raw)))
+            if config.limit is not None and len(wanted) >= config.limit:
+                self._place(read_case_id(line), line)
+                continue
+            opened = open_case(line, self._tasks)
+            position = self._place(opened.case.id, line)
+            if self._is_wanted(opened):
+                wanted.append(opened.case.id)
+                self._contradicted.look(opened, line)
+                IndexedCase(position, line, opened).add_to(digest)
+        self._tasks = catalog.tasks(config.checked_settings(), lambda: tuple(emotions))
+        self.digest = digest.hexdigest()
+        return Survey(wanted, self.digest)
+
+    def _place(self, case_id: str, line: Line) -> int:
+        if case_id in self.positions:
+            raise duplicate_id(case_id, line)
+        self.positions[case_id] = position = len(self.positions)
+        return position
+
+    def _is_wanted(self, opened: LoadedCase) -> bool:
+        return not self._config.tasks or opened.case.task in self._config.tasks
+
+    @property
+    def contradictions(self) -> Sequence[str]:
+        """Notes on references that contradict themselves        C-131"""
+        return self._contradicted.notes
+
+    def stream(self) -> Iterator[Asked]:
+        """Every wanted case with its prompt and its reference."""
+        fast = not self._keep_content
+        wanted = (
+            IndexedCase(self.positions[opened.case.id], line, opened)
+            for line in lines_of(self._config.cases)
+            if self._is_wanted(opened := open_case(line, self._tasks, checked=fast))
+        )
+        for indexed in islice(wanted, self._config.limit):
+            task, case = indexed.opened.task, indexed.opened.case
+            yield Asked(case, task.prompt(case), indexed)
+
+
+class CaseStream:
+    """One pass over the cases of all suites for several readers: each model, and the scoring."""
+
+    def __init__(self, sources: Sequence[CaseSource]) -> None:
+        self._sources = sources
+        self._stream = self._read_all()
+        self._kept: deque[Asked] = deque()
+        self._first = 0
+        """The position of the first case that is kept."""
+        self._had: dict[int, int] = {}
+        """How many cases each reader has had, as long as it reads here."""
+        self._numbers = count()
+
+    def _read_all(self) -> Iterator[Asked]:
+        for source in self._sources:
+            yield from source.stream()
+
+    def reader(self) -> Generator[Asked]:
+        """Every case, from the first. All readers are made before one of them reads."""
+        number = next(self._numbers)
+        self._had[number] = 0
+        return self._read(number)
+
+    def _read(self, reader: int) -> Generator[Asked, None, None]:
+        try:
+            while (position := self._had[reader]) >= self._first:
+                if position == self._first + len(self._kept) and not self._read_on():
+                    return
+                asked = self._kept[position - self._first]
+                self._had[reader] += 1
+                if position == self._first and min(self._had.values()) > position:
+                    self._drop()
+                yield asked
+        finally:
+            del self._had[reader]
+        yield from islice(self._read_all(), position, None)
+
+    def _read_on(self) -> bool:
+        asked = next(self._stream, None)
+        if asked is None:
+            return False
+        self._kept.append(asked)
+        if len(self._kept) > MOST_KEPT:
+            self._drop()
+        return True
+
+    def _drop(self) -> None:
+        self._kept.popleft()
+        self._first += 1
+
+
+class CasesToScore:
+    """The cases of case files as scoring reads them: those that models are asked."""
+
+    def __init__(self, files: CaseFiles, reader: Iterator[Asked]) -> None:
+        self._reader = reader
+        self.positions: Mapping[str, int] = files.positions
+        self.digest = files.digest
+        self.skipped = files.skipped
+        self.contradictions = files.contradictions
+
+    def __iter__(self) -> Iterator[IndexedCase]:
+        """Case files come before all other sources."""
+        for asked in self._reader:
+            if asked.indexed is None:
+                return
+            yield asked.indexed
+
+
+def work_of(model: str, provider: Provider, asked: Iterable[Asked], repeats: int) -> Iterator[Work]:
+    """The work of one model: every case, every repeat; what cannot be asked is left out."""
+    for each in asked:
+        for run in range(1, repeats + 1):
+            call = call_of(provider, each, run)
+            if call is not None:
+                yield Work(each.case.id, model, run, call, each.case.task)
+
+
+def call_of(provider: Provider, asked: Asked, run: int) -> ProviderRequest | None:
+    """The request for a case; None where there is nothing to ask (no answer was recorded)."""
+    if isinstance(provider, CaseProvider):
+        return provider.request_for(asked.case, asked.prompt, run)
+    return provider.request(asked.prompt, run)

@@ -1,0 +1,165 @@
+"""The replies of a run as they come: what scoring and judging wait for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from callscore.core.case import Case, Failed, Reply
+from callscore.core.judging import Similarity
+from callscore.core.ports import Embedder
+from callscore.core.run import Completed
+from callscore.evaluate.model_identity import AnsweredBy
+from callscore.evaluate.reply_source import Answers
+from callscore.runner.prepare import ModelHandle
+from callscore.store.journal import Journal
+
+MOST_IN_MEMORY = 1_000
+"""Answers kept in memory until their case is scored; others are read from the journal."""
+
+
+class RunReplies:
+    """The replies of one run: from memory where they have just come, else from the journal."""
+
+    def __init__(
+        self, journal: Journal, run_id: int, models: Sequence[ModelHandle], repeats: int
+    ) -> None:
+        self._journal = journal
+        self._run_id = run_id
+        self._wanted = len(models) * repeats
+        """Replies a case."""
+        self.models: Sequence[str] = [model.spec.name for model in models]
+        self.labels: Mapping[str, str] = {
+            model.spec.name: model.spec.provider for model in models if not model.online
+        }
+        self.answered_by = AnsweredBy(
+            {model.spec.name: model.spec.model for model in models if model.online}
+        )
+        self._in_memory: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
+        self._count = 0
+        self._dropped: set[str] = set()
+        """Cases of which a reply had no place in memory."""
+        self._all_dropped = False
+        self._found: dict[str, Answers] = {}
+        """Every reply to the cases that are about to be scored."""
+        self._awaited: str | None = None
+        self._arrived = asyncio.Event()
+        self.all_in = asyncio.Event()
+        """Set when no further reply will come."""
+
+    def take(self, completed: Completed, *, superseded: bool) -> None:
+        """A reply has come and is durable.
+
+        Where the journal may hold another one in its place, `superseded`, that one counts.
+        """
+        work = completed.work
+        self._all_dropped = self._all_dropped or superseded
+        if superseded or self._count >= MOST_IN_MEMORY:
+            self._dropped.add(work.case_id)
+        else:
+            self._count += 1
+            of_case = self._in_memory.setdefault(work.case_id, {})
+            of_case.setdefault(work.model, {})[work.run] = completed.answer
+        if self._awaited == work.case_id or self._awaited in self._dropped or self._all_dropped:
+            self._arrived.set()
+
+    def end(self) -> None:
+        """No further reply will come."""
+        self.all_in.set()
+        self._arrived.set()
+
+    async def complete(self, case_id: str) -> bool:
+        """Wait for every reply to a case; False where some never come."""
+        self._awaited = case_id
+        while not (found := self.is_complete(case_id)) and not self.all_in.is_set():
+            self._arrived.clear()
+            await self._arrived.wait()
+        self._awaited = None
+        return found
+
+    def is_complete(self, case_id: str) -> bool:
+        """Whether every reply to a case has come; if so, `answers` has them at once.
+
+        A failure is an answer where it has just come; one in the journal may be asked again.
+        """
+        found = self._taken_from_memory(case_id)
+        if found is None and (self._all_dropped or case_id in self._dropped):
+            found = self._stored(case_id)
+            if _count_replies(found) != self._wanted:
+                found = None
+        if found is not None:
+            self._found[case_id] = found
+        return found is not None
+
+    def answers(self, position: int, case: Case) -> Answers:
+        """Every answer to a case."""
+        answers = self._found.pop(case.id, None) or self._taken_from_memory(case.id)
+        answers = answers or self._stored(case.id)
+        self._count -= _count(self._in_memory.pop(case.id, {}))
+        for model, runs in answers.items():
+            self._note_names(model, runs)
+        return answers
+
+    def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        """The answers of one model to the case of this id."""
+        return self._stored(case_id).get(model, {})
+
+    def counted_of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
+        """The same when they are scored: under which name the model answered is counted once."""
+        runs = self.of_model(model, case_id)
+        self._note_names(model, runs)
+        return runs
+
+    def _note_names(self, model: str, runs: Mapping[int, Reply | Failed]) -> None:
+        for reply in runs.values():
+            if isinstance(reply, Reply):
+                self.answered_by.count(model, reply.model, reply.asked_as)
+
+    def _stored(self, case_id: str) -> Answers:
+        return self._journal.answers_to(self._run_id, case_id)
+
+    def _taken_from_memory(self, case_id: str) -> Answers | None:
+        """The answers to a case, where all of them are in memory; they leave it."""
+        if _count(self._in_memory.get(case_id, {})) != self._wanted:
+            return None
+        self._count -= self._wanted
+        return self._in_memory.pop(case_id)
+
+    def close(self) -> None:
+        """The journal is closed by its opener."""
+
+
+def _count(found: Answers) -> int:
+    return sum(map(len, found.values()))
+
+
+def _count_replies(found: Answers) -> int:
+    return sum(isinstance(reply, Reply) for runs in found.values() for reply in runs.values())
+
+
+class DeferredEmbedder:
+    """Compares sentences when all models have answered: computing here delays their replies."""
+
+    def __init__(self, embedder: Embedder, all_in: asyncio.Event) -> None:
+        self._embedder, self._all_in = embedder, all_in
+
+    @property
+    def name(self) -> str:
+        """As the embedder is called."""
+        return self._embedder.name
+
+    @property
+    def signature(self) -> str:
+        """That of the embedder."""
+        return self._embedder.signature
+
+    def reads(self, lang: str | None) -> bool:
+        """Whether the embedder knows this language."""
+        return self._embedder.reads(lang)
+
+    async def similarities(
+        self, pairs: Sequence[tuple[str, str]], lang: str | None
+    ) -> Sequence[Similarity] | Failed:
+        """As the embedder has them."""
+        await self._all_in.wait()
+        return await self._embedder.similarities(pairs, lang)

@@ -1,0 +1,336 @@
+"""A dossier is recomputed from its content: whatever was changed in it is found and named."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+
+from callscore.core.errors import DataError, UsageError
+from callscore.core.transcript import turns
+from callscore.export.signing import signer
+from callscore.export.sources import Wanted, open_source
+from callscore.export.verify import Verified, verify
+from callscore.report import dossier
+from callscore.report.source import ReportOptions, ReportSource
+from commands import run
+
+Files = dict[str, bytes]
+
+
+def written(source: ReportSource, options: ReportOptions | None = None) -> bytes:
+    return b"".join(dossier.write(source, options or ReportOptions()))
+
+
+def unzipped(raw: bytes) -> Files:
+    with ZipFile(io.BytesIO(raw)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with ZipFile(out, "w", ZIP_DEFLATED) as archive:
+        for name, raw in files.items():
+            archive.writestr(name, raw)
+    return out.getvalue()
+
+
+def resealed(files: Files) -> Files:
+    """Manifest and statement made to fit, as a forger would."""
+    digests: dict[str, dict[str, Any]] = {
+        name: {"sha256": hashlib.sha256(files[name]).hexdigest(), "bytes": len(files[name])}
+        for name in dossier.CONTENT
+    }
+    statement = json.loads(files[dossier.STATEMENT])
+    for subject in statement["subject"]:
+        subject["digest"] = {"sha256": digests[subject["name"]]["sha256"]}
+    return {
+        **files,
+        dossier.MANIFEST: dossier.json_bytes(dossier.manifest_of(digests)),
+        dossier.STATEMENT: dossier.json_bytes(statement),
+    }
+
+
+@pytest.fixture(scope="module")
+def files(project: Path) -> Files:
+    """The dossier of the stored run, file by file."""
+    with open_source(Wanted("1", project / ".callscore" / "runs.db")) as source:
+        raw = written(source)
+        assert raw == written(source)
+    return unzipped(raw)
+
+
+def verified(files: Mapping[str, bytes], folder: Path, **options: Any) -> Verified:
+    path = folder / "dossier.zip"
+    path.write_bytes(zipped(files))
+    return verify(path, **options)
+
+
+def told(found: Verified) -> str:
+    return "\n".join(map(str, found.differences))
+
+
+def test_an_untouched_dossier_holds(files: Files, tmp_path: Path) -> None:
+    found = verified(files, tmp_path)
+    assert told(found) == ""
+    assert "8 results of 4 cases, the scorecard, and 4 prompts" in found.checked
+    assert "the cost of 8 answers from tokens and prices" in found.checked
+
+
+def test_the_sample_with_recorded_verdicts_holds(sample: ReportSource, tmp_path: Path) -> None:
+    found = verified(unzipped(written(sample)), tmp_path)
+    assert told(found) == ""
+
+
+def in_first(line_with: bytes, old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    """Changes the first line that has some text, and nothing else."""
+
+    def changed(raw: bytes) -> bytes:
+        lines = raw.splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if line_with in line and old in line)
+        lines[at] = lines[at].replace(old, new, 1)
+        return b"".join(lines)
+
+    return changed
+
+
+def everywhere(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
+    return lambda raw: raw.replace(old, new, 1)
+
+
+def another_digit(raw: bytes) -> bytes:
+    """The first score of the card that has decimals, with another last digit."""
+    card = json.loads(raw)
+    qa = card["models"][0]["tasks"]["qa"]["metrics"]["qa.score_gap_accuracy"]
+    digits = repr(qa["value"]).encode()
+    last = b"1" if digits[-1:] != b"1" else b"2"
+    return raw.replace(b'"value": ' + digits, b'"value": ' + digits[:-1] + last, 1)
+
+
+CHANGES: Mapping[str, tuple[str, Callable[[bytes], bytes], str]] = {
+    "a digit of the scorecard": ("card.json", another_digit, "card.json: models.careful.tasks.qa"),
+    "a result": (
+        "results.jsonl",
+        in_first(b'"model":"rules"', b'"score":0.', b'"score":0.1'),
+        "results.jsonl: case 'refund-en/qa', model 'rules', run 1: score: 0.1",
+    ),
+    "a verdict": (
+        "verdicts.jsonl",
+        in_first(b"as_described", b'"verdict":"as_described"', b'"verdict":"differs"'),
+        "verdicts.jsonl: case 'refund-en/qa', model 'rules', run 1: the verdicts are not those",
+    ),
+    "the quote of a verdict": (
+        "verdicts.jsonl",
+        in_first(b'"quote"', b'"quote":"', b'"quote":"Really? '),
+        "verdicts.jsonl: case 'refund-en/qa'",
+    ),
+    "a price": (
+        "models.json",
+        everywhere(b'"output": 15.0', b'"output": 15.5'),
+        "models.json: price of 'careful'",
+    ),
+    "a cost": (
+        "outputs.jsonl",
+        in_first(b'"careful"', b'"cost_usd":0.0', b'"cost_usd":0.1'),
+        "outputs.jsonl: cost of 'careful': case 'refund-en/qa', run 1: 0.1",
+    ),
+    "a reply": (
+        "outputs.jsonl",
+        in_first(b'"careful"', b'\\"score\\":5', b'\\"score\\":4'),
+        "outputs.jsonl: case 'refund-en/qa', model 'careful', run 1: the reply is not the one",
+    ),
+    "a prompt": (
+        "prompts.jsonl",
+        in_first(b"refund-en/qa", b'"sha256":"', b'"sha256":"0'),
+        "prompts.jsonl: case 'refund-en/qa': is not the prompt",
+    ),
+    "the instructions": (
+        "instructions.json",
+        everywhere(b"JSON", b"YAML"),
+        "instructions.json: those of task",
+    ),
+    "a word of a call": (
+        "cases.jsonl",
+        in_first(b"refund-en/qa", b"Good morning", b"Good evening"),
+        "card.json: signature.data",
+    ),
+    "a setting": (
+        "settings.json",
+        everywhere(b'"call_gate_tolerance": 0.0', b'"call_gate_tolerance": 0.1'),
+        "card.json: signature.settings",
+    ),
+    "a weight": ("settings.json", everywhere(b'"weights": {}', b'"weights": {"qa": 1}'), "weights"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_found_and_named_though_its_hashes_were_made_to_fit(
+    files: Files, what: str, tmp_path: Path
+) -> None:
+    name, change, expected = CHANGES[what]
+    forged = {**files, name: change(files[name])}
+    assert forged[name] != files[name], "the change must change something"
+    found = verified(resealed(forged), tmp_path)
+    assert expected in told(found)
+    assert "SHA-256" not in told(found)
+
+
+def test_hashes_find_what_was_not_resealed(files: Files, tmp_path: Path) -> None:
+    forged = {**files, "provenance.json": files["provenance.json"].replace(b"tiny", b"tidy")}
+    assert "provenance.json: has another SHA-256 than manifest.json says" in told(
+        verified(forged, tmp_path)
+    )
+
+
+def test_a_case_that_was_taken_out_is_missed(files: Files, tmp_path: Path) -> None:
+    forged = dict(files)
+    for name in ("cases.jsonl", "outputs.jsonl", "verdicts.jsonl"):
+        lines = files[name].splitlines(keepends=True)
+        key = b'"id":"refund-en/qa"' if name == "cases.jsonl" else b'"refund-en/qa"'
+        forged[name] = b"".join(line for line in lines if key not in line)
+    found = told(verified(resealed(forged), tmp_path))
+    assert "results.jsonl has 'refund-en/qa' in its place" in found
+
+
+class TestSigning:
+    @pytest.fixture(params=["ed25519", "ec", "rsa"])
+    def keys(self, request: Any, tmp_path_factory: Any) -> tuple[Path, Path]:
+        from cryptography.hazmat.primitives import serialization as form
+        from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+        made: dict[str, Callable[[], Any]] = {
+            "ed25519": ed25519.Ed25519PrivateKey.generate,
+            "ec": lambda: ec.generate_private_key(ec.SECP256R1()),
+            "rsa": lambda: rsa.generate_private_key(65537, 2048),
+        }
+        key = made[request.param]()
+        folder = tmp_path_factory.mktemp("keys")
+        private, public = folder / "key.pem", folder / "key.pub"
+        private.write_bytes(
+            key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+        )
+        kind = form.PublicFormat.SubjectPublicKeyInfo
+        public.write_bytes(key.public_key().public_bytes(form.Encoding.PEM, kind))
+        return private, public
+
+    def test_a_signed_dossier_is_checked_with_the_public_key(
+        self, sample: ReportSource, keys: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        private, public = keys
+        signed = unzipped(written(sample, ReportOptions(sign=signer(private))))
+        found = verified(signed, tmp_path, key=public)
+        assert told(found) == ""
+        assert "the signature" in found.checked
+        without_key = verified(signed, tmp_path)
+        assert any("signature by sha256:" in left for left in without_key.not_checked)
+        forged = {**signed, "provenance.json": b"{}\n"}
+        assert "the signed statement is not the one" in told(
+            verified(resealed(forged), tmp_path, key=public)
+        )
+
+    def test_no_signature_and_no_key(self, files: Files, tmp_path: Path) -> None:
+        key = tmp_path / "none.pem"
+        key.write_text("nothing")
+        assert "the dossier is not signed" in told(verified(files, tmp_path, key=key))
+        with pytest.raises(UsageError, match="expected a private key"):
+            signer(key)
+
+
+class TestWithoutText:
+    def test_nothing_that_was_said_is_in_it(self, sample: ReportSource, tmp_path: Path) -> None:
+        files = unzipped(written(sample, ReportOptions(without_text=True)))
+        everything = b"\n".join(files.values())
+        for view in sample.cases:
+            texts = [turns(view.case.transcript)[0].text]
+            texts += [verdict.quote for a in view.answers for verdict in a.verdicts]
+            for text in texts:
+                shown = json.dumps(text, ensure_ascii=False)[1:-1].encode()
+                assert len(shown) < 20 or shown not in everything
+        found = verified(files, tmp_path)
+        assert told(found) == ""
+        assert any("without text" in left for left in found.not_checked)
+
+    def test_its_scorecard_is_still_bound_by_hashes(
+        self, sample: ReportSource, tmp_path: Path
+    ) -> None:
+        files = unzipped(written(sample, ReportOptions(without_text=True)))
+        forged = {**files, "card.json": another_digit(files["card.json"])}
+        assert "card.json: has another SHA-256" in told(verified(forged, tmp_path))
+
+
+class TestHostileZips:
+    @pytest.mark.parametrize(
+        "name", ["../card.json", "/etc/passwd", "C:\\x", "card.json ", "CON", "x/../card.json"]
+    )
+    def test_s05_a_name_that_no_dossier_has_is_refused(
+        self, files: Files, name: str, tmp_path: Path
+    ) -> None:
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(DataError, match="which no dossier has|twice"):
+            verified({name: b"x", **files}, tmp_path)
+        assert sorted(tmp_path.rglob("*")) == [*before, tmp_path / "dossier.zip"]
+
+    def test_a_name_that_stands_twice_is_refused(self, files: Files, tmp_path: Path) -> None:
+        out = io.BytesIO()
+        with pytest.warns(UserWarning, match="Duplicate name"), ZipFile(out, "w") as archive:
+            for name, raw in [*files.items(), ("card.json", b"{}")]:
+                archive.writestr(name, raw)
+        path = tmp_path / "twice.zip"
+        path.write_bytes(out.getvalue())
+        with pytest.raises(DataError, match=r"holds card.json twice"):
+            verify(path)
+
+    def test_s09_a_bomb_is_refused(self, files: Files, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="zip bomb"):
+            verified({**files, "cases.jsonl": b" " * 50_000_000}, tmp_path)
+
+    def test_one_that_is_larger_than_allowed_is_refused(self, files: Files, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="too large"):
+            verified(files, tmp_path, most_bytes=10_000)
+
+    @pytest.mark.parametrize("cut", [0, 10, 2_000, -30])
+    def test_what_is_no_zip_is_refused(self, files: Files, cut: int, tmp_path: Path) -> None:
+        path = tmp_path / "cut.zip"
+        path.write_bytes(zipped(files)[:cut])
+        with pytest.raises(DataError, match="expected a dossier"):
+            verify(path)
+
+    def test_one_with_a_file_missing_is_refused(self, files: Files, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match=r"has no prompts.jsonl"):
+            verified(
+                {name: raw for name, raw in files.items() if name != "prompts.jsonl"}, tmp_path
+            )
+
+    @pytest.mark.parametrize("name", ["settings.json", "models.json", "manifest.json", "card.json"])
+    def test_a_file_that_is_not_ours_is_a_clear_error(
+        self, files: Files, name: str, tmp_path: Path
+    ) -> None:
+        with pytest.raises(DataError, match=name):
+            verified({**files, name: b"[1]"}, tmp_path)
+
+    def test_lines_that_are_not_ours_are_differences(self, files: Files, tmp_path: Path) -> None:
+        for name in ("cases.jsonl", "verdicts.jsonl", "results.jsonl", "prompts.jsonl"):
+            forged = {**files, name: b'"x"\n' + files[name]}
+            assert name.split(".")[0] in told(verified(resealed(forged), tmp_path))
+
+
+def test_the_command_ends_with_1_where_something_differs(project: Path, tmp_path: Path) -> None:
+    target, store = tmp_path / "run.zip", project / ".callscore" / "runs.db"
+    done = run("report", "1", "--store", store, "--format", "dossier", "-o", target)
+    assert done.returncode == 0, done.stderr
+    done = run("verify", target)
+    assert done.returncode == 0, done.stderr
+    assert "The dossier holds" in done.stdout
+    files = unzipped(target.read_bytes())
+    target.write_bytes(zipped({**files, "card.json": another_digit(files["card.json"])}))
+    done = run("verify", target)
+    assert done.returncode == 1
+    assert "DIFFERS   card.json: models.careful.tasks.qa" in done.stdout
+    target.write_bytes(b"nothing")
+    assert run("verify", target).returncode == 2

@@ -1,0 +1,144 @@
+"""Simulated evaluations with a known truth, for the proofs of the race and for `bench/race.py`.
+
+Scores of a call go together over its tasks and over the models, as those of real calls do: a
+difficult call is difficult for everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from callscore.stats.blocks import About, schedule
+from callscore.stats.race import Outcome, Race, Rules, Standing
+from callscore.stats.race_gates import RateGate
+
+Scores = NDArray[np.float64]
+"""models × calls × tasks"""
+WEIGHTS = {"qa": 0.35, "entity": 0.2, "text": 0.3, "translation": 0.15}
+TASKS = tuple(WEIGHTS)
+GATE = RateGate("text.fabrication_free", "text", 0.03)
+CALL_GATE = "text.structure"
+
+
+class Evaluation(NamedTuple):
+    """What every model would score on every call, and the truth that follows."""
+
+    scores: Scores
+    events: Scores
+    """models × calls: fabricated facts."""
+    items: Scores
+    """models × calls: all facts."""
+    breached: NDArray[np.bool_]
+    """models × calls: unreadable answers."""
+    tolerance: float = 0.0
+
+    @property
+    def finals(self) -> Scores:
+        """By model, the Final of the full data."""
+        weights = list(WEIGHTS.values())
+        found: Scores = np.einsum("mct,t->m", self.scores, weights) / self.scores.shape[1]
+        return found
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """By model, whether the full data breaches no gate."""
+        rate = self.events.sum(axis=1) / np.maximum(1, self.items.sum(axis=1))
+        share = self.breached.mean(axis=1)
+        found: NDArray[np.bool_] = (rate <= GATE.limit + 1e-9) & (share <= self.tolerance + 1e-9)
+        return found
+
+
+class Finished(NamedTuple):
+    """A race on an evaluation, beside the full run."""
+
+    standing: Standing
+    paid: float
+    """The share of all answers that it paid for."""
+    lost_best: bool
+    """The best valid model of the full data was dropped."""
+    dropped_any: bool
+    beaten_by_invalid: bool
+    """What dropped the best is better but breaches a gate that nothing had shown yet."""
+
+
+Gating = Literal["none", "clean", "mixed"]
+
+
+def simulate(
+    random: np.random.Generator, means: Sequence[float], calls: int, gating: Gating = "none"
+) -> Evaluation:
+    """Calls of four tasks; with `mixed` gates the last model fabricates, the one before breaks
+
+    its answers, where there are more than two.
+    """
+    k = len(means)
+    difficulty = random.normal(0, 0.08, (1, calls, 1)) + random.normal(0, 0.05, (1, calls, 4))
+    own = random.normal(0, 0.06, (k, calls, 1)) + random.normal(0, 0.12, (k, calls, 4))
+    scores = np.clip(np.array(means)[:, None, None] + difficulty + own, 0, 1)
+    fabricating, breaking = np.full(k, 0.005), np.full(k, 0.001)
+    if gating == "none":
+        fabricating[:], breaking[:] = 0, 0
+    if gating == "mixed":
+        fabricating[-1] = 0.08
+        breaking[-2] = 0.08 if k > 2 else breaking[-2]
+    items = random.integers(0, 13, (k, calls)).astype(float)
+    rates = random.beta(0.5 + 1e-9, 0.5 / np.maximum(fabricating, 1e-9) - 0.5, (calls, k)).T
+    events = random.binomial(items.astype(int), np.where(fabricating[:, None] > 0, rates, 0))
+    breached = random.random((k, calls)) < breaking[:, None]
+    scores[breached] = 0
+    return Evaluation(scores, events.astype(float), items, breached, tolerance=0.02)
+
+
+def race(
+    found: Evaluation, *, about: About = "pool", seed: int = 0, rules: Rules | None = None
+) -> Finished:
+    """The race over an evaluation, asked for no more than it wants."""
+    k, calls, tasks = found.scores.shape
+    names, ids = [f"m{i}" for i in range(k)], [f"c{i:05d}" for i in range(calls)]
+    with_gates = bool(found.events.any() or found.breached.any())
+    rules = rules or Rules(
+        gates=[GATE] if with_gates else [],
+        call_gates={CALL_GATE: "text"},
+        tolerance=found.tolerance,
+    )
+    kind = frozenset(TASKS[:tasks])
+    running = Race(schedule(dict.fromkeys(ids, kind), WEIGHTS, seed, about), names, rules)
+    place = {call: at for at, call in enumerate(ids)}
+    paid = 0
+    while wanted := running.wanted():
+        for model, missing in wanted.items():
+            m = names.index(model)
+            for call in missing:
+                running.observe(model, call, outcome(found, m, place[call]))
+            paid += len(missing)
+        assert running.advance()
+    standing = running.standing()
+    return _judged(found, names, standing, paid / (k * calls))
+
+
+def outcome(found: Evaluation, model: int, call: int) -> Outcome:
+    scores = found.scores[model, call].tolist()
+    return Outcome(
+        {task: (score, score) for task, score in zip(TASKS, scores, strict=False)},
+        {GATE.slug: (float(found.events[model, call]), float(found.items[model, call]))},
+        frozenset([CALL_GATE]) if found.breached[model, call] else frozenset(),
+    )
+
+
+def _judged(found: Evaluation, names: Sequence[str], standing: Standing, paid: float) -> Finished:
+    dropped = standing.dropped
+    valid, finals = found.valid, found.finals
+    if not valid.any():
+        return Finished(standing, paid, False, bool(dropped), False)
+    best_score = finals[valid].max()
+    best = [m for m, name in enumerate(names) if valid[m] and finals[m] >= best_score - 1e-12]
+    lost = all(names[m] in dropped for m in best)
+    by = [dropped[names[m]].by for m in best if names[m] in dropped]
+    rightly = lost and any(
+        name is not None and finals[names.index(name)] > best_score for name in by
+    )
+    return Finished(standing, paid, lost and not rightly, bool(dropped), rightly)

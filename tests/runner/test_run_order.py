@@ -1,0 +1,98 @@
+"""The order of a run: cases read twice, scored as they are answered, nothing lost by an error."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import msgspec
+import pytest
+
+import callscore
+from builders import qa_case, question
+from callscore.core.case import Case
+from callscore.core.errors import StoreError
+from callscore.core.judging import Question
+from callscore.core.run import Completed, Event
+from callscore.embeddings.lexical import Lexical
+from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.scoring_pass import ScoringPass
+from callscore.judges.scripted import ScriptedJudge
+from callscore.runner.replies import DeferredEmbedder
+from callscore.store.journal import Journal
+from eval_files import cases_file, eval_file
+
+COMPARED = Question("translation.meaning_accuracy", "s1", "one text", "the same text")
+WORDED = Question("qa.evidence_backed_reasoning", "Q1", "a reason", offered=("vague",))
+NEAR = {"name": "m", "provider": "simulated", "model": "near"}
+
+
+def test_the_cases_are_read_once_to_check_them_and_once_to_run(tmp_path: Path) -> None:
+    cases_file(tmp_path, 100)
+    eval_file(tmp_path, [NEAR, {**NEAR, "name": "n"}])
+    program = dedent(
+        """
+        import sys, callscore
+        opened = []
+        sys.addaudithook(lambda event, args: event == "open" and opened.append(str(args[0])))
+        callscore.run("eval.yaml")
+        print(sum(name.endswith("cases.jsonl") for name in opened))
+        """
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "2"
+
+
+def test_cases_are_scored_while_models_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    advance = ScoringPass.advance
+
+    def noted(self: ScoringPass, *args: object) -> int:
+        order.append("scored")
+        return advance(self, *args)  # type: ignore[arg-type]
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, Completed):
+            order.append("answered")
+
+    monkeypatch.setattr(ScoringPass, "advance", noted)
+    cases_file(tmp_path, 100)
+    callscore.run(eval_file(tmp_path, [NEAR]), on_event=on_event)
+    assert "answered" in order[order.index("scored") :]
+
+
+def test_an_error_while_scoring_ends_the_run_and_keeps_the_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: ScoringPass, *args: object) -> int:
+        raise StoreError("results.jsonl: cannot be written: No space left on device")
+
+    monkeypatch.setattr(ScoringPass, "advance", full)
+    cases_file(tmp_path, 100)
+    with pytest.raises(StoreError, match="No space left"):
+        callscore.run(eval_file(tmp_path, [NEAR]), store=tmp_path / "runs.db")
+    with Journal(tmp_path / "runs.db") as journal:
+        assert journal.run(1).answered == 100
+
+
+def test_sentences_are_compared_here_when_all_models_have_answered() -> None:
+    async def examined() -> list[bool]:
+        judge, all_in = ScriptedJudge(lambda question: "vague"), asyncio.Event()
+        examiner = JudgeRunner(judge, DeferredEmbedder(Lexical(), all_in))
+        case = msgspec.convert(qa_case([question()]), type=Case)
+        worded = asyncio.create_task(examiner.examine(case, [WORDED]))
+        compared = asyncio.create_task(examiner.examine(case, [COMPARED]))
+        await asyncio.sleep(0.01)
+        before = [worded.done(), compared.done()]
+        all_in.set()
+        await compared
+        return before
+
+    assert asyncio.run(examined()) == [True, False]
