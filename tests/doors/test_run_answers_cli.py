@@ -13,7 +13,7 @@ from callscore.core.case import Message, Prompt
 from callscore.core.provider import AttemptFailed
 from callscore.core.run import ModelSpec
 from callscore.providers.catalog import KINDS, make_provider
-from callscore.providers.client_pool import Online
+from callscore.providers.client_pool import ClientPool
 from callscore.providers.http import Http
 from callscore.providers.secrets import Secrets
 from commands import run, start
@@ -107,7 +107,7 @@ def test_a_model_that_is_not_to_be_asked_builds_the_same_requests_and_sends_none
     secrets = Secrets({"SOME_KEY": "sk-some-key", "AWS_REGION": "eu-west-1"})
     spec = ModelSpec("m", kind, "model-1", api_key_env="SOME_KEY", params={"temperature": 0.5})
     prompt = Prompt((Message("system", "Be brief."), Message("user", "Say ok.")))
-    unsent = Online({"AWS_REGION": "eu-west-1"}).provider(spec, sending=False)
+    unsent = ClientPool({"AWS_REGION": "eu-west-1"}).provider(spec, sending=False)
     call = unsent.request(prompt, 2)
     assert call == make_provider(spec, secrets, Http()).request(prompt, 2)
     answer = asyncio.run(unsent.attempt(call))

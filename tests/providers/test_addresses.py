@@ -12,7 +12,7 @@ from yarl import URL
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed
 from callscore.providers.addresses import RefusedAddress, checked_url, guarded_socket, refusal_of
-from callscore.providers.catalog import AWS, HOMES, make_provider
+from callscore.providers.catalog import AWS, KEY_DOMAINS, make_provider
 from callscore.providers.http import Endpoint, Http
 from provider_calls import KEY, ask, failed, secrets, spec
 from stub_servers import chat, serving
@@ -145,16 +145,21 @@ def test_a_key_goes_to_no_other_host_than_its_own() -> None:
     assert KEY not in str(refused.value)
 
 
-@pytest.mark.parametrize("variable", [*HOMES])
+@pytest.mark.parametrize("variable", [*KEY_DOMAINS])
 @pytest.mark.parametrize("host", ["collector.example.com", "{home}.example.com", "not-{home}"])
 def test_s15_a_well_known_key_is_for_its_home_alone(variable: str, host: str) -> None:
-    url = f"https://{host.format(home=HOMES[variable])}/v1"
-    with pytest.raises(ConfigError, match=f"holds a key for {HOMES[variable]}") as refused:
+    url = f"https://{host.format(home=KEY_DOMAINS[variable])}/v1"
+    with pytest.raises(ConfigError, match=f"holds a key for {KEY_DOMAINS[variable]}") as refused:
         make_provider(spec("openai", url, api_key_env=variable), secrets(**{variable: KEY}), Http())
     assert KEY not in str(refused.value)
-    own = "bedrock-runtime.eu-west-1" if HOMES[variable] == AWS else "api"
-    at_home = spec("openai", f"https://{own}.{HOMES[variable]}/v1", api_key_env=variable)
-    assert make_provider(at_home, secrets(**{variable: KEY}), Http()).name == at_home.name
+    own = "bedrock-runtime.eu-west-1" if KEY_DOMAINS[variable] == AWS else "api"
+    is_default_host = spec(
+        "openai", f"https://{own}.{KEY_DOMAINS[variable]}/v1", api_key_env=variable
+    )
+    assert (
+        make_provider(is_default_host, secrets(**{variable: KEY}), Http()).name
+        == is_default_host.name
+    )
 
 
 def test_the_usual_key_is_not_sent_to_a_host_that_a_config_names() -> None:

@@ -14,7 +14,7 @@ from stub_servers import Answer, Json, always, anthropic_message, serving
 
 HELLO = [{"type": "text", "text": "hello"}]
 WITH_SCHEMA = Prompt(PROMPT.messages, schema=SCHEMA)
-CARRIER = "record_the_answer"
+ANSWER_TOOL = "record_the_answer"
 
 
 def sent(prompt: Prompt = PROMPT, **params: Any) -> Json:
@@ -67,8 +67,8 @@ def test_a_schema_is_an_output_format_beside_the_users_output_settings() -> None
 def test_a_schema_may_be_carried_by_a_forced_tool() -> None:
     body = sent(WITH_SCHEMA, structured_output="tool")
     (tool,) = body["tools"]
-    assert (tool["name"], tool["input_schema"]) == (CARRIER, SCHEMA)
-    assert body["tool_choice"] == {"type": "tool", "name": CARRIER}
+    assert (tool["name"], tool["input_schema"]) == (ANSWER_TOOL, SCHEMA)
+    assert body["tool_choice"] == {"type": "tool", "name": ANSWER_TOOL}
     assert "output_config" not in body
     assert "structured_output" not in body
 
@@ -134,7 +134,7 @@ def test_tools_are_native() -> None:
 
 
 USE = {"type": "tool_use", "id": "t1", "name": "get_weather", "input": {"city": "Köln"}}
-CARRIED = {"type": "tool_use", "id": "t2", "name": CARRIER, "input": {"score": 4}}
+CARRIED = {"type": "tool_use", "id": "t2", "name": ANSWER_TOOL, "input": {"score": 4}}
 THOUGHT = {"type": "thinking", "thinking": "hmm", "signature": "s"}
 
 

@@ -17,7 +17,7 @@ from provider_calls import KEY, PROMPT, SCHEMA, WEATHER, answered, ask, built, f
 from stub_servers import Answer, Json, Request, always, converse_answer, serving
 
 HELLO = [{"text": "hello"}]
-CARRIER = "record_the_answer"
+ANSWER_TOOL = "record_the_answer"
 MODEL = "arn:aws:bedrock:eu-west-1:1:inference-profile/eu.claude-v1:0"
 WITH_SCHEMA = Prompt(PROMPT.messages, schema=SCHEMA)
 ACCESS = {"AWS_REGION": "eu-west-1"}
@@ -51,9 +51,9 @@ def test_parameters_find_their_place() -> None:
 def test_a_schema_may_be_carried_by_a_tool() -> None:
     config = sent(WITH_SCHEMA, structured_output="tool")["toolConfig"]
     (tool,) = config["tools"]
-    assert tool["toolSpec"]["name"] == CARRIER
+    assert tool["toolSpec"]["name"] == ANSWER_TOOL
     assert tool["toolSpec"]["inputSchema"] == {"json": SCHEMA}
-    assert config["toolChoice"] == {"tool": {"name": CARRIER}}
+    assert config["toolChoice"] == {"tool": {"name": ANSWER_TOOL}}
     assert sent(WITH_SCHEMA, structured_output="auto")["toolConfig"] == {"tools": [tool]}
 
 
@@ -85,7 +85,7 @@ def test_tools_are_native() -> None:
 
 
 USE = {"toolUse": {"toolUseId": "1", "name": "get_weather", "input": {"city": "Köln"}}}
-CARRIED = {"toolUse": {"toolUseId": "2", "name": CARRIER, "input": {"score": 4}}}
+CARRIED = {"toolUse": {"toolUseId": "2", "name": ANSWER_TOOL, "input": {"score": 4}}}
 THOUGHT = {"reasoningContent": {"reasoningText": {"text": "hmm"}}}
 
 

@@ -10,7 +10,7 @@ from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import Answered, AttemptFailed
 from callscore.core.run import ModelSpec
-from callscore.providers.client_pool import Online
+from callscore.providers.client_pool import ClientPool
 from commands import run_python
 from stub_servers import Answer, chat, serving
 
@@ -24,7 +24,7 @@ def spec(url: str) -> ModelSpec:
 
 def test_the_models_of_one_opener_share_connections_and_are_closed_together() -> None:
     async def ask_two_in_turn(url: str) -> list[object]:
-        online = Online(KEYS)
+        online = ClientPool(KEYS)
         try:
             models = [online.provider(spec(url)), online.provider(spec(url))]
             return [await model.attempt(model.request(PROMPT, 1)) for model in models]
@@ -39,7 +39,7 @@ def test_the_models_of_one_opener_share_connections_and_are_closed_together() ->
 
 def test_an_attempt_ends_when_the_opener_says_so() -> None:
     async def ask(url: str) -> object:
-        online = Online(KEYS, attempt_seconds=0.05)
+        online = ClientPool(KEYS, attempt_seconds=0.05)
         try:
             model = online.provider(spec(url))
             return await model.attempt(model.request(PROMPT, 1))
@@ -52,7 +52,7 @@ def test_an_attempt_ends_when_the_opener_says_so() -> None:
 
 
 def test_a_model_that_is_not_to_be_asked_needs_no_key() -> None:
-    online = Online({})
+    online = ClientPool({})
     with pytest.raises(ConfigError, match="STUB_KEY is not set"):
         online.provider(spec("https://example.com/v1"))
     model = online.provider(spec("https://example.com/v1"), sending=False)
@@ -61,7 +61,7 @@ def test_a_model_that_is_not_to_be_asked_needs_no_key() -> None:
 
 def test_nothing_that_sends_is_imported_before_a_model_is_opened() -> None:
     code = (
-        "import sys; from callscore.providers.client_pool import Online; Online({});"
+        "import sys; from callscore.providers.client_pool import ClientPool; ClientPool({});"
         "sys.exit('aiohttp' in sys.modules)"
     )
     assert run_python(code).returncode == 0

@@ -25,7 +25,7 @@ from callscore.providers.bedrock import Converse
 from callscore.providers.gemini import GenerateContent
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
-from callscore.providers.wire_format import MOST_TOKENS, Dialect
+from callscore.providers.wire_format import MOST_TOKENS, WireFormat
 from callscore.store.reply_codec import from_bytes, to_bytes
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote, right_answer
@@ -34,7 +34,7 @@ from judging_stub import judge_entry, judging
 from provider_calls import answered, ask, spec
 from stub_servers import Answer, Request, always, chat_completion, serving
 
-DIALECTS: dict[str, Dialect] = {
+DIALECTS: dict[str, WireFormat] = {
     "openai": ChatCompletions("m", {}),
     "responses": Responses("m", {}),
     "anthropic": Messages("m", {}),

@@ -13,14 +13,14 @@ from callscore.core.case import Prompt
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
 from callscore.providers.gemini import GenerateContent
-from callscore.providers.wire_format import Dialect
+from callscore.providers.wire_format import WireFormat
 from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects
 from orchestration_data import SCENARIOS
 
 needs_scenarios = pytest.mark.skipif(
     not SCENARIOS.is_dir(), reason="the scenarios (../shared/data) are not here"
 )
-DIALECTS: dict[str, tuple[Dialect, str]] = {
+DIALECTS: dict[str, tuple[WireFormat, str]] = {
     "anthropic": (Messages("m", {}), "messages"),
     "bedrock": (Converse({}), "messages"),
     "gemini": (GenerateContent({}), "contents"),
@@ -46,10 +46,10 @@ def _role(turn: Any) -> str:
 @needs_scenarios
 @pytest.mark.parametrize("provider", DIALECTS)
 def test_the_roles_of_every_real_request_alternate(provider: str) -> None:
-    dialect, name = DIALECTS[provider]
+    wire_format, name = DIALECTS[provider]
     wrong: Counter[str] = Counter()
     for prompt in scenario_prompts():
-        roles = [_role(turn) for turn in dialect.body(prompt)[name]]
+        roles = [_role(turn) for turn in wire_format.body(prompt)[name]]
         wrong["alternate"] += any(a == b for a, b in zip(roles, roles[1:], strict=False))
         wrong["first"] += roles[0] != "user"
         wrong["last"] += roles[-1] != "user"

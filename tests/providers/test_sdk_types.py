@@ -21,7 +21,7 @@ from callscore.providers.bedrock import Converse
 from callscore.providers.gemini import GenerateContent
 from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
-from callscore.providers.wire_format import Dialect
+from callscore.providers.wire_format import WireFormat
 from callscore.runner.preflight import JUDGED, PROMPT, small_prompt
 from callscore.suites.calls.catalog import tasks
 from callscore.suites.calls.spec import settings
@@ -62,7 +62,7 @@ PROMPTS: dict[str, Prompt] = {
     "preflight": PROMPT,
     "preflight of an agent": small_prompt(Prompt(HISTORY, tools=[TOOL])),
 }
-DIALECTS: dict[str, Dialect] = {
+DIALECTS: dict[str, WireFormat] = {
     "chat": ChatCompletions(
         MODEL, {"temperature": 0, "max_completion_tokens": 99, "stop": ["X"], "seed": 7}
     ),
@@ -80,11 +80,11 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-def requests(dialect: Dialect) -> Iterator[Json]:
+def requests(wire_format: WireFormat) -> Iterator[Json]:
     """Every prompt in every form, as it travels."""
     for prompt in PROMPTS.values():
-        for form in dialect.forms(prompt):
-            yield msgspec.json.decode(msgspec.json.encode(dialect.body(prompt, form)))
+        for form in wire_format.forms(prompt):
+            yield msgspec.json.decode(msgspec.json.encode(wire_format.body(prompt, form)))
 
 
 @cache

@@ -27,7 +27,7 @@ class ModelQueue:
         self.work: Iterator[Work] = iter(planned.work)
         self.total = planned.total
         self.limiter = RateLimiter(
-            planned.spec.limits, pause, attempt_s * SOON if planned.nearby else None
+            planned.spec.limits, pause, attempt_s * SOON if planned.is_local else None
         )
         self.stopped: str | None = None
         self.out_of_budget = False

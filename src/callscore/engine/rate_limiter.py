@@ -21,8 +21,8 @@ class RateLimiter:
     A retry has already waited, and its case has a deadline.
     """
 
-    def __init__(self, limits: Limits, pause: Pause, nearby_soon_s: float | None = None) -> None:
-        """`nearby_soon_s`: the server is local; the time within which it should answer all
+    def __init__(self, limits: Limits, pause: Pause, local_soon_s: float | None = None) -> None:
+        """`local_soon_s`: the server is local; the time within which it should answer all
         requests.
         """
         self._loop = asyncio.get_running_loop()
@@ -37,8 +37,8 @@ class RateLimiter:
         pause.when_lifted.append(self._admit_waiting)
         self.concurrency = (
             Concurrency(limits.concurrency)
-            if nearby_soon_s is None
-            else LocalConcurrency(limits.concurrency, nearby_soon_s)
+            if local_soon_s is None
+            else LocalConcurrency(limits.concurrency, local_soon_s)
         )
 
     async def acquire(self, tokens: int, *, again: bool = False) -> bool:

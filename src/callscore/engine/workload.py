@@ -42,7 +42,7 @@ class PlannedModel(msgspec.Struct, frozen=True):
     provider: Provider
     work: Iterable[Work]
     total: int
-    nearby: bool = False
+    is_local: bool = False
     """On this machine or in a private network: it may answer one request at a time."""
 
 

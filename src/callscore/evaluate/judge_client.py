@@ -25,7 +25,7 @@ from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.model_identity import AnsweredBy
-from callscore.providers.nearness import is_nearby
+from callscore.providers.local_server import is_local_server
 from callscore.providers.prices import price_for
 from callscore.store.journal import ReplyCache
 
@@ -69,7 +69,7 @@ class JudgeCalls:
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)
         self.seats.append(
-            JudgeSeat(self, PlannedModel(named, provider, (), 0, nearby=is_nearby(spec)))
+            JudgeSeat(self, PlannedModel(named, provider, (), 0, is_local=is_local_server(spec)))
         )
         return self.seats[-1]
 

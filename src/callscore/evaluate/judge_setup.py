@@ -15,7 +15,7 @@ from callscore.core.plugins import load_plugin
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.evaluate.judging import JudgeRunner
-from callscore.providers.client_pool import Online
+from callscore.providers.client_pool import ClientPool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def opened_examiner(
         return
     with ExitStack() as stack:
         attempt_s = calls.payer.options.attempt_s if calls is not None else None
-        online = Online(environment, attempt_seconds=attempt_s)
+        online = ClientPool(environment, attempt_seconds=attempt_s)
         embedder = _embedder(config.embedder, online)
         judge: Judge | None
         models: Sequence[str]
@@ -73,7 +73,7 @@ def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
 
 
 def _models(
-    specs: Sequence[ModelSpec], calls: JudgeCalls, online: Online
+    specs: Sequence[ModelSpec], calls: JudgeCalls, online: ClientPool
 ) -> tuple[Judge, Sequence[str]]:
     """The models that judge, and their names."""
     from callscore.judges.llm import LLMJudge
@@ -105,7 +105,7 @@ def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
     return JudgeCalls(stack.enter_context(journal.open_answers()))
 
 
-def _embedder(choice: str | Embedder | ModelSpec, online: Online) -> Embedder | None:
+def _embedder(choice: str | Embedder | ModelSpec, online: ClientPool) -> Embedder | None:
     if isinstance(choice, ModelSpec):
         return _embedding_model(choice, online)
     if not isinstance(choice, str):
@@ -117,7 +117,7 @@ def _embedder(choice: str | Embedder | ModelSpec, online: Online) -> Embedder | 
     return embedder_named(choice)
 
 
-def _embedding_model(spec: ModelSpec, online: Online) -> Embedder:
+def _embedding_model(spec: ModelSpec, online: ClientPool) -> Embedder:
     from callscore.embeddings.catalog import or_lexical
     from callscore.embeddings.http import HttpEncoder
 

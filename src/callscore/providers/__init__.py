@@ -1,1 +1,1 @@
-"""Where answers come from: model APIs, recordings, simulation, rules."""
+"""Providers: model APIs, recordings, simulation, rules."""

@@ -1,4 +1,4 @@
-"""Where requests may go: checked as written, and again on the address that is connected to."""
+"""Which addresses requests may go to: checked in the config, and again when connecting."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SECRET_QUERY = frozenset(
 
 
 class RefusedAddress(PermissionError):
-    """A connection to an address that no model lives at."""
+    """A connection to an address that is never allowed."""
 
 
 def refusal_of(address: IpAddress) -> str | None:
-    """Why no request ever goes to this address, or None where it may."""
+    """Why requests to this address are refused; None if they are allowed."""
     plain = _unwrapped(address)
     if plain.is_link_local or plain in _METADATA:
         return f"{address} is a link-local or metadata address"
@@ -48,7 +48,7 @@ def _unwrapped(address: IpAddress) -> IpAddress:
 
 
 def guarded_socket(info: tuple[Any, ...]) -> socket.socket:
-    """A socket for one resolved address; the last look before the connection is made."""
+    """A socket for one resolved address; the last check before the connection is made."""
     family, kind, protocol, _, where = info
     refusal = refusal_of(ipaddress.ip_address(str(where[0]).partition("%")[0]))
     if refusal:
@@ -57,7 +57,7 @@ def guarded_socket(info: tuple[Any, ...]) -> socket.socket:
 
 
 def checked_url(text: str, *, allow_http: bool = False) -> URL:
-    """The base URL as it will be used, or a ConfigError that says what is wrong with it."""
+    """The validated base URL; raises ConfigError."""
     try:
         url = URL(text)
         host, port = url.host, url.port
@@ -89,7 +89,7 @@ def _check_host(url: URL, host: str, *, allow_http: bool) -> None:
 
 
 def is_loopback(url: URL) -> bool:
-    """Whether a URL names this machine: localhost, 127.0.0.0/8 or ::1."""
+    """Whether a URL refers to this machine: localhost, 127.0.0.0/8 or ::1."""
     host = (url.host or "").rstrip(".").lower()
     literal = literal_address(host)
     if literal is not None:
@@ -98,7 +98,7 @@ def is_loopback(url: URL) -> bool:
 
 
 def literal_address(host: str) -> IpAddress | None:
-    """The address that a host is written as; None where it is a name."""
+    """The address if the host is one; None if it is a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -13,13 +13,13 @@ from callscore.core.provider import AttemptFailed
 from callscore.providers.rate_limit_headers import LimitHeaders
 from callscore.providers.schemas import without_bounds
 from callscore.providers.wire_format import (
+    ANSWER_TOOL,
+    ANSWER_TOOL_DESCRIPTION,
     ASSUMED_MAX_OUTPUT_TOKENS,
     BY_TOOL,
-    CARRIER,
-    CARRIER_DESCRIPTION,
     AnswerForm,
     Body,
-    PerSchema,
+    SchemaCache,
     Unreadable,
     alternating,
     checked_params,
@@ -40,11 +40,11 @@ BASE_URL = "https://api.anthropic.com/v1"
 KEY_ENV = "ANTHROPIC_API_KEY"
 VERSION = "2023-06-01"
 VERSIONS = (VERSION, "2026-10-21")
-"""What the header `anthropic-version` may say; the first is sent unless `api` names another."""
+"""Valid values of the header `anthropic-version`; the first is the default."""
 
 _RESERVED = frozenset(("model", "messages", "system", "stream", "tools"))
 _SAMPLING = ("temperature", "top_p", "top_k")
-"""What newer versions of the API refuse, even at its default value."""
+"""Parameters that newer API versions refuse, even at their default values."""
 _NAMES = {"stop": "stop_sequences", "max_completion_tokens": "max_tokens"}
 _STOP: Mapping[str, str] = {
     "end_turn": "stop",
@@ -75,7 +75,7 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 
 class Messages:
-    """The dialect of `/messages`."""
+    """The wire format of `/messages`."""
 
     limit_headers = LimitHeaders(
         "anthropic-ratelimit-requests-remaining",
@@ -91,20 +91,20 @@ class Messages:
         if version != VERSION:
             _refuse_sampling(params, version)
         self._params = renamed(checked_params(params, _RESERVED), _NAMES)
-        self._forms = PerSchema(lambda schema: without_format(forms, schema))
-        self._format = PerSchema(_format)
-        self._tool = PerSchema(_answer_tool)
+        self._forms = SchemaCache(lambda schema: without_format(forms, schema))
+        self._format = SchemaCache(_format)
+        self._tool = SchemaCache(_answer_tool)
 
     def path(self, model: str) -> str:
-        """What follows the base URL; the model stands in the body."""
+        """The path below the base URL; the model is in the body."""
         return "messages"
 
     def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
-        """By the output format, else by a tool, else by the prompt."""
+        """The output format, else a tool, else the prompt."""
         return forms_for(prompt, self._forms(prompt.schema) if prompt.schema is not None else ())
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request; system messages stand apart from the turns."""
+        """The request body; system messages are separate from the turns."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
         built: Body = {
@@ -117,7 +117,7 @@ class Messages:
         built |= self._tools(prompt, form)
         body = merged(built, self._params)
         if prompt.schema is not None and form == "format":
-            # beside what the user says about the output, for instance its effort
+            # in addition to the user's own output settings, such as the effort
             body["output_config"] = {
                 "format": self._format(prompt.schema),
                 **(self._params.get("output_config") or {}),
@@ -135,15 +135,15 @@ class Messages:
             return {}
         built: Body = {"tools": [self._tool(prompt.schema)]}
         if form == "tool":
-            built["tool_choice"] = {"type": "tool", "name": CARRIER}
+            built["tool_choice"] = {"type": "tool", "name": ANSWER_TOOL}
         return built
 
     def max_output_tokens(self, body: Body) -> int:
-        """The most that the answer to this request may hold."""
+        """The most tokens that the reply to this request may have."""
         return declared_max(body.get("max_tokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
-        """The text blocks joined; the input of the answer tool is the answer's text."""
+        """The text blocks joined; the input of the answer tool counts as text."""
         try:
             answer = decoded(raw, _DECODER)
         except Unreadable as fault:
@@ -168,12 +168,12 @@ def _format(schema: JsonObject) -> msgspec.Raw:
 
 
 def _answer_tool(schema: JsonObject) -> msgspec.Raw:
-    tool = {"name": CARRIER, "description": CARRIER_DESCRIPTION, "input_schema": schema}
+    tool = {"name": ANSWER_TOOL, "description": ANSWER_TOOL_DESCRIPTION, "input_schema": schema}
     return encoded(tool)
 
 
 def _usage(usage: object) -> tuple[int | None, int | None]:
-    """Input and output tokens; what was written to or read from a cache is input, too."""
+    """Input and output tokens; cache reads and writes are input, too."""
     told = usage if isinstance(usage, dict) else {}
     cached = (told.get("cache_creation_input_tokens"), told.get("cache_read_input_tokens"))
     return token_count(told.get("input_tokens"), *cached), token_count(told.get("output_tokens"))

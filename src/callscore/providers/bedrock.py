@@ -13,12 +13,12 @@ from callscore.core.provider import AttemptFailed
 from callscore.providers.schemas import without_bounds
 from callscore.providers.wire_format import (
     ANSWER_NAME,
+    ANSWER_TOOL,
+    ANSWER_TOOL_DESCRIPTION,
     BY_TOOL,
-    CARRIER,
-    CARRIER_DESCRIPTION,
     AnswerForm,
     Body,
-    PerSchema,
+    SchemaCache,
     Unreadable,
     alternating,
     checked_params,
@@ -38,7 +38,7 @@ KEY_ENV = "AWS_BEARER_TOKEN_BEDROCK"
 
 _RESERVED = frozenset(("modelId", "messages", "system", "toolConfig"))
 _INFERENCE = frozenset(("maxTokens", "temperature", "topP", "stopSequences"))
-_BESIDE = frozenset(
+_OUTSIDE_CONFIG = frozenset(
     (
         "additionalModelRequestFields",
         "additionalModelResponseFieldPaths",
@@ -97,32 +97,32 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 
 class Converse:
-    """The dialect of `/model/…/converse`."""
+    """The wire format of `/model/…/converse`."""
 
     kind = "bedrock"
     limit_headers = None
 
     def __init__(self, params: JsonObject) -> None:
         forms, params = chosen_forms(params, BY_TOOL)
-        self._forms = PerSchema(lambda schema: without_format(forms, schema))
+        self._forms = SchemaCache(lambda schema: without_format(forms, schema))
         checked = renamed(checked_params(params, _RESERVED), _NAMES)
         self._inference = {k: v for k, v in checked.items() if k in _INFERENCE}
-        self._beside = {k: v for k, v in checked.items() if k in _BESIDE}
-        own = {k: v for k, v in checked.items() if k not in _INFERENCE | _BESIDE}
+        self._beside = {k: v for k, v in checked.items() if k in _OUTSIDE_CONFIG}
+        own = {k: v for k, v in checked.items() if k not in _INFERENCE | _OUTSIDE_CONFIG}
         if own:
             fields = self._beside.get("additionalModelRequestFields") or {}
             self._beside["additionalModelRequestFields"] = {**fields, **own}
 
     def path(self, model: str) -> str:
-        """What follows the base URL; a model may be an ARN, so its slashes are quoted."""
+        """The path below the base URL; a model may be an ARN, so its slashes are quoted."""
         return f"model/{quote(model, safe='')}/converse"
 
     def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
-        """By the output format, else by a tool, else by the prompt."""
+        """The output format, else a tool, else the prompt."""
         return forms_for(prompt, self._forms(prompt.schema) if prompt.schema is not None else ())
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request."""
+        """The request body."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
         built: Body = {"messages": [_turn(message) for message in alternating(turns)]}
@@ -136,11 +136,11 @@ class Converse:
         return merged(built, self._beside)
 
     def max_output_tokens(self, body: Body) -> int:
-        """The most that the answer to this request may hold."""
+        """The most tokens that the reply to this request may have."""
         return declared_max(self._inference.get("maxTokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
-        """The text blocks joined; the input of the answer tool is the answer's text."""
+        """The text blocks joined; the input of the answer tool counts as text."""
         try:
             answer = decoded(raw, _DECODER)
         except Unreadable as fault:
@@ -161,9 +161,9 @@ def _tools(prompt: Prompt, form: AnswerForm) -> Body:
         return {"toolConfig": {"tools": tools}}
     if prompt.schema is None or form not in ("tool", "auto"):
         return {}
-    config: Body = {"tools": [_tool(CARRIER, CARRIER_DESCRIPTION, prompt.schema)]}
+    config: Body = {"tools": [_tool(ANSWER_TOOL, ANSWER_TOOL_DESCRIPTION, prompt.schema)]}
     if form == "tool":
-        config["toolChoice"] = {"tool": {"name": CARRIER}}
+        config["toolChoice"] = {"tool": {"name": ANSWER_TOOL}}
     return {"toolConfig": config}
 
 
@@ -177,7 +177,7 @@ def _tool(name: str, description: str, parameters: JsonObject) -> Body:
 
 
 def _text_format(schema: JsonObject) -> Body:
-    """The schema travels as text in this API."""
+    """This API takes the schema as text."""
     text = msgspec.json.encode(without_bounds(schema)).decode()
     structure = {"jsonSchema": {"schema": text, "name": ANSWER_NAME}}
     return {"type": "json_schema", "structure": structure}

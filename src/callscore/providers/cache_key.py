@@ -1,4 +1,4 @@
-"""The requests of one model: bytes, and the key that says whether the answer was already paid."""
+"""Builds the requests of one model: bytes, and the cache key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from callscore.core.case import Prompt
 from callscore.core.provider import ProviderRequest
-from callscore.providers.wire_format import Dialect
+from callscore.providers.wire_format import WireFormat
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -20,17 +20,17 @@ BYTES_A_TOKEN_OTHER = 3
 
 
 class Requests:
-    """Builds requests in a dialect. No key of a provider is needed for it, nor any connection."""
+    """Builds requests in a wire format. It needs neither an API key nor a connection."""
 
-    def __init__(self, model: str, dialect: Dialect, url: URL) -> None:
+    def __init__(self, model: str, wire_format: WireFormat, url: URL) -> None:
         self._model = model
-        self._dialect = dialect
-        # Host, path and query: the part of the address that decides what answers.
+        self._dialect = wire_format
+        # Host, path and query: the part of the address that identifies the model.
         address = f"{url.host_port_subcomponent or ''}{url.raw_path_qs}"
-        self._identity = "\0".join((dialect.kind, address, model, "")).encode()
+        self._identity = "\0".join((wire_format.kind, address, model, "")).encode()
 
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The request for a prompt, with the key of everything that determines its answer."""
+        """The request for a prompt, with the cache key."""
         fields = self._dialect.body(prompt)
         body = msgspec.json.encode(fields)
         key = blake2b(self._identity, digest_size=KEY_BYTES)
@@ -47,5 +47,5 @@ class Requests:
 
 
 def estimated_tokens(body: bytes) -> int:
-    """About four bytes a token in plain English, three in other scripts; never for the bill."""
+    """About four bytes per token in ASCII text, three otherwise; an estimate, not for the cost."""
     return len(body) // (BYTES_A_TOKEN_ASCII if body.isascii() else BYTES_A_TOKEN_OTHER) + 1

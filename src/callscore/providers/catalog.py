@@ -1,4 +1,4 @@
-"""The models that can be asked over a network, by the word that a config has for them."""
+"""Creates the providers of model APIs from the entries of a config."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from callscore.providers.cache_key import Requests
     from callscore.providers.http import Http
     from callscore.providers.http_provider import Access, Authorise
-    from callscore.providers.wire_format import Dialect
+    from callscore.providers.wire_format import WireFormat
 
 OPENAI_APIS = ("chat", "responses")
 KINDS = ("openai", "anthropic", "gemini", "bedrock")
 AWS = "amazonaws.com"
-HOMES: Mapping[str, str] = {
+KEY_DOMAINS: Mapping[str, str] = {
     "OPENAI_API_KEY": "openai.com",
     "ANTHROPIC_API_KEY": "anthropic.com",
     "GEMINI_API_KEY": "googleapis.com",
@@ -46,8 +46,8 @@ HOMES: Mapping[str, str] = {
     "TOGETHER_API_KEY": "together.xyz",
     "XAI_API_KEY": "x.ai",
 }
-"""Whose key a well-known variable holds: it is sent to that domain and to no other. A shared
-config that names another host beside it gets nothing (S-14, S-15)."""
+"""The domain for the key in a well-known variable: it is sent to that domain only. A shared config
+that names another host gets no key (S-14, S-15)."""
 
 _BEDROCK_HOST = re.compile(
     r"(?:[a-z0-9-]+\.)?bedrock-runtime(?:-fips)?\.[a-z0-9-]+\.(?:vpce\.)?amazonaws\.com(?:\.cn)?"
@@ -58,23 +58,23 @@ _OTHER_SECRETS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 _JSON = {"content-type": "application/json"}
 
 
-class _Api(NamedTuple):
-    """The dialects of a model, where they are spoken, and the variable that usually has the key."""
+class _ApiChoice(NamedTuple):
+    """The wire formats of a model, their base URL, and the usual variable of the key."""
 
-    dialects: Sequence[Dialect]
-    """The first is used; the others where the server says that the model needs them."""
+    wire_formats: Sequence[WireFormat]
+    """The first is used; the others if the server says that the model needs them."""
     base_url: str
     key_env: str
 
 
 def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
-    """The model of a config, ready to be asked; ConfigError where that cannot be.
+    """The provider of a model; raises ConfigError.
 
-    Nothing is sent and no connection opened. All models of a process share one `Http`.
+    Nothing is sent and no connection is opened. All models of a process share one `Http`.
     """
     from callscore.providers.http import Endpoint, proxy_for
-    from callscore.providers.http_provider import Access, RemoteModel
-    from callscore.providers.ways import Wire
+    from callscore.providers.http_provider import Access, HttpProvider
+    from callscore.providers.request_variants import Api
 
     try:
         api = _api(spec, secrets)
@@ -87,9 +87,9 @@ def make_provider(spec: ModelSpec, secrets: Secrets, http: Http) -> Provider:
     hidden = [key, *(secrets.environment.get(name) for name in _OTHER_SECRETS)]
     hidden.append(proxy.password if proxy is not None else None)
     access = Access(Endpoint(urls[0], proxy), authorise, tuple(filter(None, hidden)))
-    pairs = zip(api.dialects, urls, strict=True)
-    wires = [Wire(dialect, Endpoint(url, proxy)) for dialect, url in pairs]
-    return RemoteModel(spec, wires, access, http)
+    pairs = zip(api.wire_formats, urls, strict=True)
+    apis = [Api(wire_format, Endpoint(url, proxy)) for wire_format, url in pairs]
+    return HttpProvider(spec, apis, access, http)
 
 
 def is_plugin(spec: ModelSpec) -> bool:
@@ -116,7 +116,7 @@ def check_access(spec: ModelSpec, secrets: Secrets) -> None:
 
 
 def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
-    """What would be sent to a model; needs no key, and nothing that could send it."""
+    """Builds the requests of a model without a key or a connection."""
     from callscore.providers.cache_key import Requests
 
     try:
@@ -124,20 +124,20 @@ def make_requests(spec: ModelSpec, secrets: Secrets) -> Requests:
         _, urls = _addresses(spec, api)
     except ConfigError as error:
         raise ConfigError(f"model {spec.name!r}: {error}") from None
-    return Requests(spec.model, api.dialects[0], urls[0])
+    return Requests(spec.model, api.wire_formats[0], urls[0])
 
 
-def _addresses(spec: ModelSpec, api: _Api) -> tuple[URL, Sequence[URL]]:
-    """The base of a model's addresses, and the one for its requests in each dialect."""
+def _addresses(spec: ModelSpec, api: _ApiChoice) -> tuple[URL, Sequence[URL]]:
+    """The base URL of a model, and the URL of its requests in each wire format."""
     from callscore.providers.addresses import checked_url
 
     base = checked_url(spec.base_url or api.base_url, allow_http=spec.allow_http)
-    paths = [dialect.path(spec.model) for dialect in api.dialects]
-    return base, [_joined(base, path, paths) for path in paths]
+    paths = [wire_format.path(spec.model) for wire_format in api.wire_formats]
+    return base, [_join_path(base, path, paths) for path in paths]
 
 
 def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
-    """Where the `/embeddings` of a model are, and how it lets us in."""
+    """The endpoint and the credentials for `/embeddings`."""
     from callscore.providers import openai
     from callscore.providers.addresses import checked_url
     from callscore.providers.http import Endpoint, proxy_for
@@ -147,7 +147,7 @@ def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
         raise ConfigError(f"embedder {spec.name!r}: provider: expected openai, or a server like it")
     try:
         base = checked_url(spec.base_url or openai.BASE_URL, allow_http=spec.allow_http)
-        url = _joined(base, "embeddings")
+        url = _join_path(base, "embeddings")
         key = _key(spec, secrets, base, openai.KEY_ENV)
         authorise = _authorise(spec, secrets, url, key)
     except ConfigError as error:
@@ -155,35 +155,35 @@ def make_embedding_access(spec: ModelSpec, secrets: Secrets) -> Access:
     return Access(Endpoint(url, proxy_for(url)), authorise, (key,) if key else ())
 
 
-def _api(spec: ModelSpec, secrets: Secrets) -> _Api:
+def _api(spec: ModelSpec, secrets: Secrets) -> _ApiChoice:
     if spec.provider == "openai":
         from callscore.providers import openai
 
-        return _Api(_openai_dialects(spec), openai.BASE_URL, openai.KEY_ENV)
+        return _ApiChoice(_openai_formats(spec), openai.BASE_URL, openai.KEY_ENV)
     if spec.provider == "anthropic":
         from callscore.providers import anthropic
 
         version = _chosen_api(spec, anthropic.VERSIONS)
         messages = anthropic.Messages(spec.model, spec.params, version)
-        return _Api([messages], anthropic.BASE_URL, anthropic.KEY_ENV)
+        return _ApiChoice([messages], anthropic.BASE_URL, anthropic.KEY_ENV)
     if spec.provider == "gemini":
         from callscore.providers import gemini
 
         _chosen_api(spec, ())
-        return _Api([gemini.GenerateContent(spec.params)], gemini.BASE_URL, gemini.KEY_ENV)
+        return _ApiChoice([gemini.GenerateContent(spec.params)], gemini.BASE_URL, gemini.KEY_ENV)
     if spec.provider == "bedrock":
         from callscore.providers import bedrock
 
         _chosen_api(spec, ())
         base_url = spec.base_url or f"https://bedrock-runtime.{_region(secrets)}.amazonaws.com"
-        return _Api([bedrock.Converse(spec.params)], base_url, bedrock.KEY_ENV)
+        return _ApiChoice([bedrock.Converse(spec.params)], base_url, bedrock.KEY_ENV)
     near = get_close_matches(spec.provider, KINDS, n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; expected one of {', '.join(KINDS)}"
     raise ConfigError(f"provider: {spec.provider!r} is unknown{hint}")
 
 
 def _chosen_api(spec: ModelSpec, offered: Sequence[str]) -> str:
-    """The API or the version of it that a config names, else the usual one."""
+    """The API, or its version, that a config names, else the default."""
     if spec.api is None:
         return offered[0] if offered else ""
     if spec.api not in offered:
@@ -192,26 +192,26 @@ def _chosen_api(spec: ModelSpec, offered: Sequence[str]) -> str:
     return spec.api
 
 
-def _openai_dialects(spec: ModelSpec) -> Sequence[Dialect]:
-    """Chat completions, and responses where a model needs that; or what the config says."""
+def _openai_formats(spec: ModelSpec) -> Sequence[WireFormat]:
+    """Chat completions, and responses if a model needs it; or what the config says."""
     from callscore.providers.openai import ChatCompletions
     from callscore.providers.responses import Responses, needs_responses
 
     chosen = _chosen_api(spec, OPENAI_APIS)
     responses = Responses(spec.model, spec.params)
     where = (spec.base_url or "").partition("?")[0].rstrip("/")
-    at_home = not where or where.startswith("https://api.openai.com")
-    wanted = where.endswith("/responses") or (at_home and needs_responses(spec.model))
+    is_default_host = not where or where.startswith("https://api.openai.com")
+    wanted = where.endswith("/responses") or (is_default_host and needs_responses(spec.model))
     if spec.api == "responses" or (spec.api is None and wanted):
         return [responses]
     chat = ChatCompletions(spec.model, spec.params)
-    # A deployment of Azure has an address of its own for chat completions alone.
+    # An Azure deployment has a URL for chat completions only.
     alone = spec.api == chosen or "/deployments/" in where
     return [chat] if alone else [chat, responses]
 
 
-def _joined(base: URL, path: str, paths: Sequence[str] = ()) -> URL:
-    """The address of requests; a base that holds the path, or that of another API, loses it."""
+def _join_path(base: URL, path: str, paths: Sequence[str] = ()) -> URL:
+    """The URL of requests; a path of this or another API at the end of the base is replaced."""
     stem = base.raw_path.rstrip("/")
     for known in (path, *paths):
         stem = stem.removesuffix(f"/{known}")
@@ -226,14 +226,14 @@ def _joined(base: URL, path: str, paths: Sequence[str] = ()) -> URL:
 
 def _key(spec: ModelSpec, secrets: Secrets, base: URL, usual: str) -> str | None:
     """The key of a model, bound to its host: a config that names another host gets none."""
-    at_home = _is_home(base, usual)
+    is_default_host = _is_key_domain(base, usual)
     variable = spec.api_key_env
-    if variable is not None and not _is_home(base, variable):
+    if variable is not None and not _is_key_domain(base, variable):
         raise ConfigError(
-            f"api_key_env: {variable} holds a key for {HOMES[variable]}, and base_url points to "
-            f"{base.host}; keep the key for that host in a variable of its own"
+            f"api_key_env: {variable} holds a key for {KEY_DOMAINS[variable]}, and base_url "
+            f"points to {base.host}; use another variable for the key of that host"
         )
-    key = secrets.key_for(spec, usual if at_home else None)
+    key = secrets.key_for(spec, usual if is_default_host else None)
     if key is not None:
         _check_host(spec, secrets, base)
     if key is None and spec.base_url is None and spec.provider != "bedrock":
@@ -242,34 +242,36 @@ def _key(spec: ModelSpec, secrets: Secrets, base: URL, usual: str) -> str | None
 
 
 def _check_host(spec: ModelSpec, secrets: Secrets, base: URL) -> None:
-    """Keys that are no vendor's go where the user has let them go before, and to this machine."""
+    """A key that is not bound to a vendor goes only to hosts that the user has allowed, and to this
+    machine.
+    """
     from callscore.providers.addresses import is_loopback
 
     source = spec.api_key_env
     if spec.api_key_file is not None:
         source = f"the file {Path(spec.api_key_file).resolve()}"
-    if source is None or source in HOMES or is_loopback(base):
+    if source is None or source in KEY_DOMAINS or is_loopback(base):
         return
     host = (base.host or "").rstrip(".").lower()
     secrets.bindings.check(source, host, is_vendor=spec.base_url is None)
 
 
-def _is_home(base: URL, variable: str) -> bool:
-    """Whether the key in a variable may go to a host; only well-known ones are bound."""
+def _is_key_domain(base: URL, variable: str) -> bool:
+    """Whether the key in a variable may be sent to a host; only well-known variables are bound."""
     from callscore.providers.addresses import is_loopback
 
-    home, host = HOMES.get(variable), (base.host or "").rstrip(".").lower()
-    if home == AWS and not is_loopback(base):
-        # Anybody can have a name under this domain; those of the service are AWS's own.
+    domain, host = KEY_DOMAINS.get(variable), (base.host or "").rstrip(".").lower()
+    if domain == AWS and not is_loopback(base):
+        # Anyone can have a name under this domain; only those of the service belong to AWS.
         return _BEDROCK_HOST.fullmatch(host) is not None
-    return home is None or host == home or host.endswith(f".{home}") or is_loopback(base)
+    return domain is None or host == domain or host.endswith(f".{domain}") or is_loopback(base)
 
 
 def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> Authorise:
     if spec.provider == "bedrock" and key is None:
         from callscore.providers.signing import signer
 
-        if not _is_home(url, "AWS_SECRET_ACCESS_KEY"):
+        if not _is_key_domain(url, "AWS_SECRET_ACCESS_KEY"):
             host = (url.host or "").rstrip(".").lower()
             secrets.bindings.check("the AWS credentials", host)
         in_host = _REGION_IN_HOST.fullmatch(url.host or "")
@@ -284,7 +286,7 @@ def _authorise(spec: ModelSpec, secrets: Secrets, url: URL, key: str | None) -> 
 
 
 def _key_header(spec: ModelSpec, url: URL, key: str | None) -> dict[str, str]:
-    """The header that carries the key; never the URL, which ends up in logs."""
+    """The header with the key; it is never part of the URL, which is logged."""
     kind, version = spec.provider, {}
     if kind == "anthropic":
         from callscore.providers.anthropic import VERSIONS

@@ -1,4 +1,4 @@
-"""Models behind APIs, opened: those under test, judges and embedders alike."""
+"""Opens the APIs of a run: models under test, judges and embedders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from callscore.providers.http import Http
 
 
-class Online:
-    """Opens models; they share connections, which are imported and made for the first of them."""
+class ClientPool:
+    """Opens providers that share one connection pool, which is created for the first of them."""
 
     def __init__(
         self, environment: Mapping[str, str] = os.environ, *, attempt_seconds: float | None = None
@@ -33,10 +33,10 @@ class Online:
 
         plugin = catalog.is_plugin(spec)
         if not sending:
-            from callscore.providers.dry_run import UnsentModel
+            from callscore.providers.dry_run import DryRunProvider
 
             make = catalog.make_plugin_provider if plugin else self._requests
-            return UnsentModel(spec, make)
+            return DryRunProvider(spec, make)
         if plugin:
             provider = catalog.make_plugin_provider(spec)
         else:
@@ -54,7 +54,7 @@ class Online:
         return server
 
     async def close(self) -> None:
-        """Close whatever was opened here."""
+        """Close everything that was opened."""
         for close in self._closing:
             await close()
 

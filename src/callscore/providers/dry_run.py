@@ -18,7 +18,7 @@ class RequestBuilder(Protocol):
         ...
 
 
-class UnsentModel:
+class DryRunProvider:
     """A Provider without a key or a connection; its requests can be built and counted."""
 
     def __init__(self, spec: ModelSpec, make: Callable[[ModelSpec], RequestBuilder]) -> None:

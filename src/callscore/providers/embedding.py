@@ -1,4 +1,4 @@
-"""The way to a server's `/embeddings`: bytes there and back, guarded as every other request."""
+"""Posts to `/embeddings`, with the same checks as every other request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from callscore.providers.http_provider import Access
 
 
 class EmbeddingServer:
-    """Posts bodies to one `/embeddings`, over the connections that all models share."""
+    """Posts bodies to one `/embeddings` over the shared connections."""
 
     def __init__(self, access: Access, http: Http) -> None:
         self.host = access.endpoint.host
@@ -18,7 +18,7 @@ class EmbeddingServer:
         http.join()
 
     async def post(self, body: bytes) -> bytes | AttemptFailed:
-        """The body of the answer, or why there is none."""
+        """The body of the response, or why there is none."""
         headers = await self._access.authorise(body)
         if isinstance(headers, AttemptFailed):
             return headers
@@ -30,5 +30,5 @@ class EmbeddingServer:
         return answer.body
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         await self._http.leave()

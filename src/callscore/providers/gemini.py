@@ -32,8 +32,10 @@ BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 KEY_ENV = "GEMINI_API_KEY"
 
 _RESERVED = frozenset(("contents", "systemInstruction", "tools", "candidateCount"))
-_BESIDE = frozenset(("safetySettings", "toolConfig", "cachedContent", "labels", "serviceTier"))
-"""Parameters that stand beside `generationConfig`, not in it."""
+_OUTSIDE_CONFIG = frozenset(
+    ("safetySettings", "toolConfig", "cachedContent", "labels", "serviceTier")
+)
+"""Parameters outside of `generationConfig`."""
 _OF_THE_FORM = frozenset(("responseJsonSchema", "responseMimeType", "responseSchema"))
 _NAMES = {
     "max_tokens": "maxOutputTokens",
@@ -94,7 +96,7 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 
 class GenerateContent:
-    """The dialect of `models/…:generateContent`."""
+    """The wire format of `models/…:generateContent`."""
 
     kind = "gemini"
     limit_headers = None
@@ -102,25 +104,25 @@ class GenerateContent:
     def __init__(self, params: JsonObject) -> None:
         forms, params = chosen_forms(params, BY_MODE)
         checked = renamed(checked_params(params, _RESERVED), _NAMES)
-        self._config = {key: value for key, value in checked.items() if key not in _BESIDE}
-        self._beside = {key: value for key, value in checked.items() if key in _BESIDE}
+        self._config = {key: value for key, value in checked.items() if key not in _OUTSIDE_CONFIG}
+        self._beside = {key: value for key, value in checked.items() if key in _OUTSIDE_CONFIG}
         stop = self._config.get("stopSequences")
         if isinstance(stop, str):
             self._config["stopSequences"] = [stop]
-        # whoever sets the form of the answer themselves wants no other
+        # the user has chosen the response format
         self._forms = forms[:1] if _OF_THE_FORM & self._config.keys() else forms
 
     def path(self, model: str) -> str:
-        """What follows the base URL; a bare name is one of the public models."""
+        """The path below the base URL; a bare name is a public model."""
         name = model if "/" in model else f"models/{model}"
         return f"{quote(name, safe='/')}:generateContent"
 
     def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
-        """By the schema, else as any JSON, else by the prompt; with functions only by the last."""
+        """The schema, else any JSON, else the prompt; with functions only the last."""
         return forms_for(prompt, self._forms)
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request; the assistant is called `model` here."""
+        """The request body; the assistant is called `model` in this API."""
         system, turns = system_and_turns(prompt.messages)
         form = form or self.forms(prompt)[0]
         built: Body = {"contents": [_content(turn) for turn in alternating(turns)]}
@@ -145,7 +147,7 @@ class GenerateContent:
         return merged(built, self._beside)
 
     def max_output_tokens(self, body: Body) -> int:
-        """The most that the answer to this request may hold."""
+        """The most tokens that the reply to this request may have."""
         return declared_max(self._config.get("maxOutputTokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
@@ -176,7 +178,7 @@ def _content(message: Message) -> Body:
 
 
 def _blocked(answer: _Answer) -> Reply | AttemptFailed:
-    """No candidate: the prompt was blocked, or the answer is not one."""
+    """No candidate: the prompt was blocked, or the response is invalid."""
     if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
         return AttemptFailed("unreadable", "an answer without candidates")
     return Reply("", "content_filter", *_usage(answer), None, (), answer.model_version)

@@ -1,4 +1,4 @@
-"""One pool of connections for all models: bytes out, bytes in, every fault a value."""
+"""One connection pool for all models; every failure is a value."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ CONNECT_SECONDS = 20.0
 KEEP_ALIVE_SECONDS = 30.0
 DNS_SECONDS = 300
 LARGE_BODY = 2**20
-"""From here on aiohttp wants a stream, so that it can write in pieces."""
+"""From this size on aiohttp needs a stream, to write in chunks."""
 
 
 class Endpoint(NamedTuple):
-    """Where the requests of one model go."""
+    """The URL of one model's requests, and its proxy."""
 
     url: URL
     proxy: URL | None = None
 
     @property
     def host(self) -> str:
-        """The host as a message names it."""
+        """The host, as messages show it."""
         return self.url.host_port_subcomponent or ""
 
 
-class HttpAnswer(NamedTuple):
-    """A complete answer of a server, whatever its status."""
+class HttpResponse(NamedTuple):
+    """A complete HTTP response with any status."""
 
     status: int
     headers: Mapping[str, str]
@@ -47,10 +47,10 @@ class HttpAnswer(NamedTuple):
 
 
 class Http:
-    """The connections of a process; models share them and the last one to leave closes them.
+    """The connections of a process; the last model to release them closes them.
 
-    Redirects are not followed, cookies not kept, `.netrc` not read. A request has one deadline
-    from connecting to the last byte, so that neither a hang nor a slow drip outlives it.
+    Redirects are not followed, cookies not stored, `.netrc` not read. A request has one deadline
+    from connecting to the last byte, so that neither a hang nor a slow response outlives it.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class Http:
         self._users = 0
 
     def join(self) -> None:
-        """One more model uses the connections."""
+        """Another model uses the connections."""
         self._users += 1
 
     async def leave(self) -> None:
-        """One model less; the last one closes the connections."""
+        """A model no longer uses them; the last one closes them."""
         self._users -= 1
         if self._users <= 0 and self._session is not None:
             session, self._session = self._session, None
@@ -75,8 +75,8 @@ class Http:
 
     async def post(
         self, endpoint: Endpoint, body: bytes, headers: Mapping[str, str]
-    ) -> HttpAnswer | AttemptFailed:
-        """Send one request and read the whole answer, or say why there is none."""
+    ) -> HttpResponse | AttemptFailed:
+        """Send one request and read the complete response; returns why that failed."""
         session = self._session or self._open()
         data = body if len(body) < LARGE_BODY else io.BytesIO(body)
         try:
@@ -91,12 +91,12 @@ class Http:
                 if read is None:
                     message = f"{endpoint.host} sent more than {self._max_bytes} bytes"
                     return AttemptFailed("unreadable", message, response.status)
-                return HttpAnswer(response.status, response.headers, read)
+                return HttpResponse(response.status, response.headers, read)
         except TimeoutError:
             message = f"{endpoint.host}: no complete answer within {self._seconds:g} s"
             return AttemptFailed("timeout", message)
         except (aiohttp.ClientError, OSError) as error:
-            return _unreached(endpoint, error)
+            return _connection_failure(endpoint, error)
 
     def _open(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -111,7 +111,7 @@ class Http:
         return self._session
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes | None:
-        """The body; None where it is larger than allowed, unpacked or not."""
+        """The body; None if it is larger than allowed, before or after decompression."""
         length = response.content_length
         if length is not None and "content-encoding" not in response.headers:
             return await response.read() if length <= self._max_bytes else None
@@ -126,7 +126,7 @@ class Http:
 
 
 def proxy_for(url: URL) -> URL | None:
-    """The proxy that the environment names for a URL; this machine is never asked through one."""
+    """The proxy that the environment sets for a URL; never for this machine."""
     if is_loopback(url) or proxy_bypass(url.host_port_subcomponent or ""):
         return None
     proxies = getproxies()
@@ -134,8 +134,8 @@ def proxy_for(url: URL) -> URL | None:
     return URL(proxy) if proxy else None
 
 
-def _unreached(endpoint: Endpoint, error: aiohttp.ClientError | OSError) -> AttemptFailed:
-    """A connection that was refused, reset, cut half-way or never made."""
+def _connection_failure(endpoint: Endpoint, error: aiohttp.ClientError | OSError) -> AttemptFailed:
+    """A connection that was refused, reset, closed early or never made."""
     cause = getattr(error, "os_error", None)
     if isinstance(cause, RefusedAddress):
         # no later attempt can succeed, so the model stops at once

@@ -1,4 +1,4 @@
-"""From an error status to the word that says what to do about it."""
+"""Maps error responses to the kind of the failure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.provider import AttemptFailed, FailureKind
-from callscore.providers.http import HttpAnswer
+from callscore.providers.http import HttpResponse
 from callscore.providers.rate_limit_headers import duration_s, retry_after_s
-from callscore.providers.redaction import READ_AT_MOST, excerpt
+from callscore.providers.redaction import MAX_READ, excerpt
 
 _BY_STATUS: Mapping[int, FailureKind] = {
     401: "unauthorised",
@@ -28,7 +28,7 @@ _BY_STATUS: Mapping[int, FailureKind] = {
 _KEY_IS_USELESS = frozenset(
     ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "API_KEY_INVALID")
 )
-"""Codes that come with a status that would otherwise be tried again or only fail one case."""
+"""Error codes that mean a useless key, whatever the status."""
 _OUT_OF_CREDIT = (
     "Your credit balance is too low",
     "You have reached your specified API usage limits",
@@ -39,7 +39,7 @@ _AMAZON_ERROR = "x-amzn-errortype"
 
 
 class ServerError(NamedTuple):
-    """What an error body says, whichever of the usual shapes it has."""
+    """The content of an error body, in any of the usual shapes."""
 
     message: str
     codes: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class ServerError(NamedTuple):
 
 
 def server_error(body: bytes, headers: Mapping[str, str] = _NO_HEADERS) -> ServerError:
-    """What an error says in its body, and in the header that AWS has for it."""
+    """The error in a body, and in the header that AWS uses for it."""
     error = _in_body(body)
     amazon = headers.get(_AMAZON_ERROR)
     if amazon is None:
@@ -56,19 +56,19 @@ def server_error(body: bytes, headers: Mapping[str, str] = _NO_HEADERS) -> Serve
 
 
 def _in_body(body: bytes) -> ServerError:
-    """Read `{"error": {…}}`, `{"message": …}`, `{"detail": …}` or any other text."""
+    """Parse `{"error": {…}}`, `{"message": …}`, `{"detail": …}` or any other text."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return ServerError(body[: 4 * READ_AT_MOST].decode(errors="replace"))
+        return ServerError(body[: 4 * MAX_READ].decode(errors="replace"))
     inner = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(inner, dict):
-        return ServerError(inner if isinstance(inner, str) else repr(value)[:READ_AT_MOST])
+        return ServerError(inner if isinstance(inner, str) else repr(value)[:MAX_READ])
     message = next((inner[k] for k in ("message", "detail", "Message") if k in inner), None)
     details = inner.get("details")
     details = details if isinstance(details, list) else []
     codes = frozenset(_words(inner, ("code", "type", "status"), details))
-    shown = message if isinstance(message, str) else repr(value)[:READ_AT_MOST]
+    shown = message if isinstance(message, str) else repr(value)[:MAX_READ]
     return ServerError(shown, codes, _retry_delay(details))
 
 
@@ -80,15 +80,15 @@ def _words(error: Mapping[str, Any], names: Sequence[str], details: Sequence[Any
 
 
 def _retry_delay(details: Sequence[Any]) -> float | None:
-    """Gemini tells in the body how long to wait: `{"retryDelay": "34s"}`."""
+    """Gemini puts the wait into the body: `{"retryDelay": "34s"}`."""
     told = (d.get("retryDelay") for d in details if isinstance(d, dict))
     return next((duration_s(delay) for delay in told if isinstance(delay, str)), None)
 
 
 def failure(
-    answer: HttpAnswer, error: ServerError, host: str, secrets: Sequence[str]
+    answer: HttpResponse, error: ServerError, host: str, secrets: Sequence[str]
 ) -> AttemptFailed:
-    """The failed attempt that an answer with an error status is."""
+    """The failed attempt for a response with an error status."""
     wait = retry_after_s(answer.headers)
     wait = error.retry_after_s if wait is None else wait
     if 300 <= answer.status < 400:
@@ -103,7 +103,7 @@ def failure(
 
 
 def kind_of(status: int, error: ServerError, *, told_to_wait: bool) -> FailureKind:
-    """The word of `core.calling` for a status and the codes that came with it."""
+    """The `FailureKind` for a status and the codes that came with it."""
     if error.codes & _KEY_IS_USELESS or error.message.startswith(_OUT_OF_CREDIT):
         return "unauthorised"
     if error.codes & _THROTTLED:
@@ -117,7 +117,7 @@ def kind_of(status: int, error: ServerError, *, told_to_wait: bool) -> FailureKi
     return "server" if status >= 500 else "unreadable"
 
 
-def _redirected(answer: HttpAnswer, host: str, secrets: Sequence[str]) -> AttemptFailed:
+def _redirected(answer: HttpResponse, host: str, secrets: Sequence[str]) -> AttemptFailed:
     where = excerpt(answer.headers.get("location", "nowhere"), secrets)
     message = (
         f"{host} answered {answer.status} and points to {where}; redirects are not followed, "

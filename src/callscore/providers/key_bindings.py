@@ -1,4 +1,4 @@
-"""Which hosts a key may go to: remembered for the user, so that no config decides it (S-14)."""
+"""Which hosts a key may be sent to: stored per user, so that no config decides it (S-14)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _WRITTEN_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class _File(msgspec.Struct):
-    """What is remembered: the hosts of every variable or key file."""
+    """The file: the hosts of every variable or key file."""
 
     hosts: dict[str, list[str]] = {}
 
 
 class KeyBindings(msgspec.Struct, frozen=True):
-    """The hosts that the keys of this user are for."""
+    """The hosts that the keys of this user may be sent to."""
 
     environment: Mapping[str, str]
 
     @property
     def path(self) -> Path | None:
-        """Where they are written down; None for a user without a home."""
+        """The path of the file; None for a user without a home."""
         base = self.environment.get("XDG_CONFIG_HOME", "")
         if not Path(base).is_absolute():
             home = self.environment.get("HOME", "")
@@ -39,10 +39,10 @@ class KeyBindings(msgspec.Struct, frozen=True):
         return Path(base) / "callscore" / "keys.json"
 
     def check(self, source: str, host: str, *, is_vendor: bool = False) -> None:
-        """ConfigError unless this key is for this host, or the user says so.
+        """Raise ConfigError unless this key may be sent to this host, or the user agrees.
 
-        `source` is the variable or the file that holds the key. The vendor's own address, which
-        no config has named, needs no question; the key is bound to it all the same.
+        `source` is the variable or the file of the key. The vendor's own address, which no config
+        has named, needs no question; the key is bound to it all the same.
         """
         bound = self._read().hosts.get(source, [])
         if host in bound:
@@ -78,7 +78,7 @@ class KeyBindings(msgspec.Struct, frozen=True):
             raise ConfigError(f"{path}: cannot be read; remove it to be asked again") from None
 
     def _remember(self, source: str, host: str) -> None:
-        """Write it down; where that cannot be, the question comes again."""
+        """Store the host; if that fails, the user is asked again next time."""
         path = self.path
         if path is None:
             return

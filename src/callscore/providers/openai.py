@@ -1,4 +1,4 @@
-"""`openai`: chat completions, as OpenAI, Azure, vLLM, Ollama and most proxies speak it."""
+"""`openai`: chat completions, as served by OpenAI, Azure, vLLM, Ollama and most proxies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.providers.wire_format import (
     BY_MODE,
     AnswerForm,
     Body,
-    PerSchema,
+    SchemaCache,
     Unreadable,
     arguments_text,
     checked_params,
@@ -47,7 +47,7 @@ _FINISH: Mapping[str, str] = {
     "refusal": "refusal",
 }
 _OUTAGES = frozenset(("error", "abort", "insufficient_system_resource"))
-"""Finish reasons by which a server says that it, not the model, gave up."""
+"""Finish reasons that report a failure of the server, not of the model."""
 
 
 class _Function(msgspec.Struct):
@@ -80,7 +80,7 @@ _DECODER = msgspec.json.Decoder(_Completion)
 
 
 class ChatCompletions:
-    """The dialect of `/chat/completions`."""
+    """The wire format of `/chat/completions`."""
 
     kind = "openai"
     limit_headers = LimitHeaders(
@@ -94,20 +94,20 @@ class ChatCompletions:
         self._model = model
         forms, params = chosen_forms(params, BY_MODE)
         self._params = checked_params(params, _RESERVED)
-        # whoever sets the form of the answer themselves wants no other
+        # the user has chosen the response format
         self._forms = forms[:1] if "response_format" in self._params else forms
-        self._response_format = PerSchema(_response_format)
+        self._response_format = SchemaCache(_response_format)
 
     def path(self, model: str) -> str:
-        """What follows the base URL; the model stands in the body."""
+        """The path below the base URL; the model is in the body."""
         return "chat/completions"
 
     def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
-        """By the schema, which may stand beside tools; else as any JSON, else by the prompt."""
+        """The schema, also with tools; else any JSON, else the prompt."""
         return self._forms if prompt.schema is not None else ("none",)
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request."""
+        """The request body."""
         form = form or self.forms(prompt)[0]
         built: Body = {"model": self._model, "messages": prompt.messages}
         if prompt.schema is not None and form == "format":
@@ -119,11 +119,11 @@ class ChatCompletions:
         return merged(built, self._params)
 
     def max_output_tokens(self, body: Body) -> int:
-        """The most that the answer to this request may hold."""
+        """The most tokens that the reply to this request may have."""
         return declared_max(body.get("max_completion_tokens"), body.get("max_tokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
-        """The first choice of an answer."""
+        """The first choice."""
         try:
             completion = decoded(raw, _DECODER)
         except Unreadable as fault:
@@ -155,7 +155,7 @@ def _reply(choice: _Choice, completion: _Completion) -> Reply:
 
 
 def _text(message: _Message) -> tuple[str, str]:
-    """What was said and what was refused; the content may be one text or a list of parts."""
+    """The text and the refusal; the content may be one text or a list of parts."""
     content, refusal = message.content, message.refusal or ""
     if isinstance(content, str):
         return content, refusal
@@ -171,7 +171,7 @@ def _finish(reason: str | None, *, refused: bool, called: bool) -> str | None:
     if refused:
         return "refusal"
     known = _FINISH.get(reason or "")
-    # a forced call ends with "stop" on some servers
+    # on some servers a forced call ends with "stop"
     return "tool_calls" if called and known in ("stop", None) else known
 
 

@@ -1,4 +1,4 @@
-"""What models cost: the user's own price, else a dated snapshot, else unknown and never zero."""
+"""Prices of models: the user's, else a dated snapshot, else unknown (never zero)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _HOMES = {
     "bedrock": _BEDROCK,
 }
 _SPECIFICITY = "~$^/="
-"""How a name may match, from the loosest: it contains, ends, starts, fits a pattern, equals."""
+"""How a name may match, loosest first: contains, ends with, starts with, fits a pattern, equals."""
 
 
 class _Vendor(msgspec.Struct, frozen=True):
-    """Who sells models under one address; `also` names vendors with the same price list."""
+    """A vendor at one address; `also` lists vendors with the same prices."""
 
     url: str
     models: Sequence[tuple[str, float, float]]
@@ -32,7 +32,7 @@ class _Vendor(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """Prices as they were on a day."""
+    """Prices on a given day."""
 
     date: str
     source: str
@@ -48,7 +48,7 @@ def snapshot() -> Snapshot:
 
 
 def price_for(spec: ModelSpec) -> Price | None:
-    """The price of a model; None where nobody told it, which is not the same as free."""
+    """The price of a model; None if it is unknown, which is not the same as free."""
     if spec.price is not None:
         return spec.price
     home = _HOMES.get(spec.provider)
@@ -57,13 +57,13 @@ def price_for(spec: ModelSpec) -> Price | None:
 
 @lru_cache(maxsize=256)
 def listed_price(base_url: str, model: str) -> Price | None:
-    """The price in the snapshot, of the name that fits a model most closely.
+    """The price in the snapshot, for the name that matches a model most closely.
 
-    A model is looked up at the vendor whose address its `base_url` is, so that a model of the
-    same name on a machine of one's own has no price.
+    A model is looked up at the vendor of its `base_url`, so that a model of the same name on your
+    own machine has no price.
     """
     vendors = snapshot().vendors
-    own = [vendor for vendor in vendors.values() if _sells_at(vendor, base_url)]
+    own = [vendor for vendor in vendors.values() if _matches_address(vendor, base_url)]
     for vendor in [*own, *(vendors[name] for v in own for name in v.also if name in vendors)]:
         price = _best(vendor.models, model.lower().removeprefix("models/"))
         if price is not None:
@@ -71,8 +71,8 @@ def listed_price(base_url: str, model: str) -> Price | None:
     return None
 
 
-def _sells_at(vendor: _Vendor, base_url: str) -> bool:
-    """Whether an address is the vendor's, and not one that merely begins like it."""
+def _matches_address(vendor: _Vendor, base_url: str) -> bool:
+    """Whether an address is the vendor's, and not merely one with the same prefix."""
     match = re.match(vendor.url, base_url)
     if match is None:
         return False

@@ -1,4 +1,4 @@
-"""What headers say about waiting: Retry-After, and how much of a rate limit is left."""
+"""Rate-limit headers: Retry-After, and what is left of a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_VALUE = 64
 
 
 class LimitHeaders(NamedTuple):
-    """The names under which a provider tells what is left of its limits."""
+    """The names of a provider's rate-limit headers."""
 
     requests_left: str
     tokens_left: str
@@ -23,20 +23,20 @@ class LimitHeaders(NamedTuple):
     tokens_reset: str
 
 
-class Left(NamedTuple):
-    """What is left of a rate limit, where it is told."""
+class Remaining(NamedTuple):
+    """What is left of a rate limit, if the provider says so."""
 
     requests: int | None = None
     tokens: int | None = None
     reset_s: float | None = None
-    """Until requests are allowed again where none is left, else until tokens are whole again."""
+    """Until requests are allowed again if none is left, else until all tokens are available."""
 
 
-NOTHING_TOLD = Left()
+NO_LIMITS = Remaining()
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait as told, however many: the engine caps them; None where not told."""
+    """The seconds of Retry-After, uncapped (the engine caps them); None if there is none."""
     milliseconds = headers.get("retry-after-ms")
     if milliseconds is not None:
         told = _number(milliseconds)
@@ -49,17 +49,19 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     return seconds if seconds is not None else _until(told_after, headers.get("date"))
 
 
-def left(headers: Mapping[str, str], names: LimitHeaders) -> Left:
-    """What the headers of an answer say about the limits."""
+def left(headers: Mapping[str, str], names: LimitHeaders) -> Remaining:
+    """The limits in the headers of a response."""
     requests, tokens = headers.get(names.requests_left), headers.get(names.tokens_left)
     if requests is None and tokens is None:
-        return NOTHING_TOLD
+        return NO_LIMITS
     requests_left, tokens_left = _count(requests), _count(tokens)
     first, second = names.tokens_reset, names.requests_reset
     if requests_left == 0 or tokens_left is None:
         first, second = second, first
     reset = headers.get(first) or headers.get(second)
-    return Left(requests_left, tokens_left, _reset(reset, headers.get("date")) if reset else None)
+    return Remaining(
+        requests_left, tokens_left, _reset(reset, headers.get("date")) if reset else None
+    )
 
 
 def duration_s(text: str) -> float | None:
@@ -93,7 +95,7 @@ def _count(text: str | None) -> int | None:
 
 
 def _until(text: str, date: str | None) -> float | None:
-    """Seconds until a point in time, by the server's own clock where it tells it."""
+    """Seconds until a point in time, by the server's own clock if it sends one."""
     then = _moment(text)
     if then is None:
         return None

@@ -1,4 +1,4 @@
-"""Text from a provider, made safe to store and print: no secret, one line, not long."""
+"""Makes text from a provider safe to store and print: no secret, one short line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from functools import lru_cache
 
 GONE = "[redacted]"
 LONGEST = 300
-READ_AT_MOST = 4_000
-"""Characters of a body that are looked at. Redaction comes before the cut, so that no part of a
-key is left at the end of the excerpt."""
+MAX_READ = 4_000
+"""Characters of a body that are considered. Secrets are removed before the text is cut, so that no
+part of a key is left at its end."""
 
 _SHORTEST_SECRET = 6
 _SHAPES = (
@@ -38,7 +38,7 @@ _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def without_secrets(text: str, secrets: Sequence[str]) -> str:
-    """The text without the given secrets, as they are or as JSON, a URL or base64 write them."""
+    """The text without the given secrets, plain or encoded as JSON, URL or base64."""
     for secret in secrets:
         if len(secret) < _SHORTEST_SECRET:
             continue
@@ -54,7 +54,7 @@ def without_secrets(text: str, secrets: Sequence[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _escaped(secret: str) -> re.Pattern[str]:
-    """The secret with any of its characters escaped, as often as JSON stands inside JSON."""
+    """Matches the secret with any of its characters escaped, at any depth of JSON in JSON."""
     return re.compile(
         "".join(
             rf"(?:(?:{_BACKSLASHES})?{re.escape(char)}|{_BACKSLASHES}u00{code:02x}|%{code:02x})"
@@ -66,7 +66,7 @@ def _escaped(secret: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _in_base64(secret: str) -> Sequence[str]:
-    """The characters of base64 that the secret alone decides, at each of three places."""
+    """The base64 characters that depend on the secret alone, at each of three offsets."""
     found: dict[str, None] = {}
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + secret.encode()).decode()
@@ -76,7 +76,7 @@ def _in_base64(secret: str) -> Sequence[str]:
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
-    """The text without the given secrets and without anything shaped like a key."""
+    """The text without the given secrets and without anything that looks like a key."""
     text = without_secrets(text, secrets)
     for shape, instead in _SHAPES:
         text = shape.sub(instead, text)
@@ -84,7 +84,7 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def excerpt(text: str, secrets: Sequence[str] = ()) -> str:
-    """One redacted line of at most 300 characters, without control or direction marks."""
-    line = redact(" ".join(text[:READ_AT_MOST].split()), secrets)
+    """One redacted line of at most 300 characters, without control and bidi characters."""
+    line = redact(" ".join(text[:MAX_READ].split()), secrets)
     line = "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in line)
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

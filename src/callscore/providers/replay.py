@@ -1,4 +1,4 @@
-"""`replay`: recorded outputs instead of a model; the same files that `callscore score` reads."""
+"""`replay`: recorded outputs instead of a model, from the files that `callscore score` reads."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ KEY_BYTES = 32
 BYTES_A_TOKEN = 4
 
 Recorded = Callable[[str, int], Reply | Failed | None]
-"""What was recorded for a case and a run; None where nothing was."""
+"""The recorded reply to a case in a run; None if there is none."""
 
 
-class _Taped(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The body of a request: the recorded answer, or why there was none.
+class _Recording(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The body of a request: the recorded reply, or why there was none.
 
-    Bytes are kept as text with a mark: base64 would hide from a reader what was recorded.
+    Bytes are stored as text with a marker, so that the recording stays readable.
     """
 
     text: str = ""
@@ -37,7 +37,7 @@ class _Taped(msgspec.Struct, frozen=True, omit_defaults=True):
     failed: str | None = None
 
     def reply(self) -> Reply:
-        """The answer as it was recorded."""
+        """The reply as it was recorded."""
         return Reply(
             text=self.text.encode() if self.is_json else self.text,
             finish_reason=self.finish_reason,
@@ -49,11 +49,11 @@ class _Taped(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-_READ = msgspec.json.Decoder(_Taped)
+_READ = msgspec.json.Decoder(_Recording)
 
 
 class ReplayProvider:
-    """Answers with what was recorded for the case."""
+    """Replies with what was recorded for the case."""
 
     def __init__(self, name: str, recorded: Recorded) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class ReplayProvider:
         raise ConfigError(f"{self.name}: replay answers cases, not prompts")
 
     def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
-        """The recorded answer as a request; None where none was recorded."""
+        """The recorded reply as a request; None if none was recorded."""
         found = self._recorded(case.id, repeat)
         if found is None:
             return None
@@ -77,21 +77,21 @@ class ReplayProvider:
         return ProviderRequest(key, self.name, body, input_tokens=0, max_output_tokens=tokens)
 
     async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
-        """The recorded answer; a recorded failure stays one and is not repeated."""
-        taped = _READ.decode(request.body)
-        if taped.failed is not None:
-            return AttemptFailed("bad_request", taped.failed)
-        return Answered(taped.reply())
+        """The recorded reply; a recorded failure is not retried."""
+        recorded = _READ.decode(request.body)
+        if recorded.failed is not None:
+            return AttemptFailed("bad_request", recorded.failed)
+        return Answered(recorded.reply())
 
     async def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""
 
 
-def _taped(found: Reply | Failed) -> _Taped:
+def _taped(found: Reply | Failed) -> _Recording:
     if isinstance(found, Failed):
-        return _Taped(failed=" ".join(found.why.split()) or "a failure was recorded")
+        return _Recording(failed=" ".join(found.why.split()) or "a failure was recorded")
     is_json = isinstance(found.text, bytes)
-    return _Taped(
+    return _Recording(
         text=found.text.decode("utf-8", "replace") if isinstance(found.text, bytes) else found.text,
         is_json=is_json,
         finish_reason=found.finish_reason,

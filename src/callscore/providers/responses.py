@@ -1,4 +1,4 @@
-"""`openai` with `api: responses`: the Responses API of OpenAI and of servers like it."""
+"""`openai` with `api: responses`: the Responses API of OpenAI and compatible servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from callscore.providers.wire_format import (
     BY_MODE,
     AnswerForm,
     Body,
-    PerSchema,
+    SchemaCache,
     Unreadable,
     arguments_text,
     checked_params,
@@ -43,7 +43,7 @@ _INCOMPLETE: Mapping[str, str] = {
     "content_filter": "content_filter",
 }
 _OUTAGES = frozenset(("failed", "cancelled", "queued", "in_progress"))
-"""States of a response by which the server says that it, not the model, gave up."""
+"""Response states that report a failure of the server, not of the model."""
 _ONLY_HERE = lazy_regex(
     r"(?i)^(?:o\d+-pro|gpt-\d+(?:\.\d+)?-pro|gpt-daybreak|computer-use"
     r"|.*(?:codex|-deep-research|-cyber|rosalind))"
@@ -51,7 +51,7 @@ _ONLY_HERE = lazy_regex(
 
 
 def needs_responses(model: str) -> bool:
-    """Whether OpenAI offers a model in this API alone, as far as its name tells."""
+    """Whether OpenAI offers a model in this API only, judged by its name."""
     return _ONLY_HERE.match(model) is not None
 
 
@@ -84,7 +84,7 @@ _DECODER = msgspec.json.Decoder(_Answer)
 
 
 class Responses:
-    """The dialect of `/responses`."""
+    """The wire format of `/responses`."""
 
     kind = "openai"
     limit_headers = ChatCompletions.limit_headers
@@ -95,20 +95,20 @@ class Responses:
         checked = _moved(renamed(checked_params(params, _RESERVED), _NAMES))
         self._text = checked.pop("text", None) or {}
         self._params = checked
-        # whoever sets the form of the answer themselves wants no other
+        # the user has chosen the response format
         self._forms = forms[:1] if "format" in self._text else forms
-        self._format = PerSchema(_format)
+        self._format = SchemaCache(_format)
 
     def path(self, model: str) -> str:
-        """What follows the base URL; the model stands in the body."""
+        """The path below the base URL; the model is in the body."""
         return "responses"
 
     def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
-        """By the schema, which may stand beside tools; else as any JSON, else by the prompt."""
+        """The schema, also with tools; else any JSON, else the prompt."""
         return self._forms if prompt.schema is not None else ("none",)
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request; nothing of it is to be kept by the server."""
+        """The request body; the server is told to store nothing."""
         form = form or self.forms(prompt)[0]
         built: Body = {"model": self._model, "input": prompt.messages, "store": False}
         text: Body = {}
@@ -122,11 +122,11 @@ class Responses:
         return merged(built, self._params)
 
     def max_output_tokens(self, body: Body) -> int:
-        """The most that the answer to this request may hold."""
+        """The most tokens that the reply to this request may have."""
         return declared_max(body.get("max_output_tokens"))
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
-        """The text of all messages and the calls of functions; reasoning is left out."""
+        """The text of all messages and the function calls, without reasoning."""
         try:
             answer = decoded(raw, _DECODER)
         except Unreadable as fault:
@@ -152,7 +152,7 @@ class Responses:
 
 
 def _moved(params: Body) -> Body:
-    """Parameters of chat completions where this API has them."""
+    """Parameters of chat completions under their names in this API."""
     for name, into, key in _MOVED:
         given = _object(params, into)
         if name in params:
@@ -169,7 +169,7 @@ def _object(params: Body, name: str) -> Body:
 
 
 def _flat(response_format: Any) -> Any:
-    """A response format of chat completions as this API writes it, without the inner object."""
+    """A response format of chat completions in this API's form, without the inner object."""
     if not isinstance(response_format, dict):
         return response_format
     inner = response_format.get("json_schema")
@@ -195,5 +195,5 @@ def _format(schema: JsonObject) -> msgspec.Raw:
 
 def _tool(tool: Tool) -> Body:
     described = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    # strict unless told otherwise, and it would refuse a schema with optional arguments
+    # strict is the default here, and it would refuse a schema with optional arguments
     return {"type": "function", **described, "strict": False}

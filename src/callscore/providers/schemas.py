@@ -1,4 +1,4 @@
-"""Whether an API may be held to a schema to the letter."""
+"""Which schemas an API can enforce strictly."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _BOUNDS = frozenset(
     )
 )
 _OF_SCHEMAS = ("properties", "$defs", "definitions")
-"""Keywords under which schemas stand by name."""
+"""Keywords whose value maps names to schemas."""
 _UNSUPPORTED = frozenset(("allOf", "not", "if", "oneOf", "patternProperties", "dependentSchemas"))
 
 
 def fits_strict_mode(schema: JsonObject) -> bool:
-    """Whether strict mode takes the schema: every object closed, every property required.
+    """Whether strict mode accepts the schema: every object closed, every property required.
 
-    Providers refuse a request whose schema breaks this, so such a schema is sent as a hint.
+    Providers refuse a request with any other schema, so such a schema is sent as a hint.
     """
     return fits_output_format(schema) and all(_requires_all(part) for part in _parts(schema))
 
 
 def fits_output_format(schema: JsonObject) -> bool:
-    """Whether an output format takes the schema, its bounds apart: every object closed."""
+    """Whether an output format accepts the schema, bounds aside: every object closed."""
     return schema.get("type") == "object" and all(_is_closed(part) for part in _parts(schema))
 
 
@@ -55,7 +55,7 @@ def without_bounds(schema: Any) -> Any:
 
 
 def _without_bounds_of_members(members: Any) -> Any:
-    """The same for schemas under names of the user's, which may be called like a bound."""
+    """The same for schemas by name; a name may equal that of a bound."""
     if not isinstance(members, Mapping):
         return members
     return {name: without_bounds(inner) for name, inner in members.items()}

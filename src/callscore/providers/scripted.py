@@ -1,4 +1,4 @@
-"""A provider that follows a script: for tests and for trying out, without any network."""
+"""A provider that follows a script: for tests and trials, without a network."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from callscore.core.case import Prompt, Reply
 from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 
 Script = Callable[[ProviderRequest, int], Answered | AttemptFailed]
-"""What comes of a request and the number of its attempt, counted from 1."""
+"""From a request and the number of its attempt (from 1) to the result."""
 
 
 def answer_ok(request: ProviderRequest, attempt: int) -> Answered:
-    """Every request is answered at once."""
+    """Answer every request at once."""
     return Answered(Reply("ok", "stop", request.input_tokens, 1, model=request.model))
 
 
 class ScriptedProvider:
-    """Does what the script says after `latency_s`, and remembers what it was asked."""
+    """Does what the script says after `latency_s`, and counts its requests."""
 
     def __init__(
         self, script: Script = answer_ok, *, name: str = "scripted", latency_s: float = 0.0
@@ -33,7 +33,7 @@ class ScriptedProvider:
         self.attempts: Counter[bytes] = Counter()
         """Attempts by the key of the request."""
         self.paid: Counter[bytes] = Counter()
-        """Answers by the key of the request."""
+        """Replies by the key of the request."""
         self.under_way = 0
         self.most_under_way = 0
 
@@ -59,4 +59,4 @@ class ScriptedProvider:
         return result
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Nothing to close."""

@@ -1,4 +1,4 @@
-"""Where keys come from: the environment or a private file, never a config."""
+"""API keys: from the environment or a private file, never from a config."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Secrets(msgspec.Struct, frozen=True):
-    """The environment that keys are looked up in; shows nothing of it."""
+    """The environment with the keys; its repr shows nothing of it."""
 
     environment: Mapping[str, str]
 
@@ -26,11 +26,11 @@ class Secrets(msgspec.Struct, frozen=True):
 
     @property
     def bindings(self) -> KeyBindings:
-        """The hosts that keys may go to."""
+        """The hosts that keys may be sent to."""
         return KeyBindings(self.environment)
 
     def key_for(self, spec: ModelSpec, default_env: str | None = None) -> str | None:
-        """The key of a model; None where its config names none and no usual one is set."""
+        """The key of a model; None if its config names none and the default is not set."""
         if spec.api_key_env and spec.api_key_file:
             raise ConfigError("api_key_env and api_key_file: give one of them")
         if spec.api_key_file:
@@ -45,7 +45,7 @@ class Secrets(msgspec.Struct, frozen=True):
 
 
 def _usable(key: str, source: str) -> str:
-    """The key as a header can carry it."""
+    """The key, checked for use in a header."""
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise ConfigError(f"{source}: holds no usable key (one ASCII word)")

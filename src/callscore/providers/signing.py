@@ -1,4 +1,4 @@
-"""Signed requests for AWS: botocore finds the credentials and signs; nothing else of it is used."""
+"""Signed requests for AWS: botocore finds the credentials and signs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _CONTENT = {"content-type": "application/json"}
 
 
 def signer(url: str, region: str, environment: Mapping[str, str]) -> Authorise:
-    """Headers that sign a body for a URL, with credentials of the environment or the AWS chain."""
+    """Headers that sign a body for a URL, with credentials from the environment or the AWS
+    chain.
+    """
     credentials = _credentials(environment)
     auth, requests, exceptions = (_botocore(n) for n in ("auth", "awsrequest", "exceptions"))
 
@@ -31,7 +33,7 @@ def signer(url: str, region: str, environment: Mapping[str, str]) -> Authorise:
         return dict(request.headers.items())
 
     async def authorise(body: bytes) -> Mapping[str, str] | AttemptFailed:
-        # temporary credentials are renewed over the network, which must not stop the loop
+        # temporary credentials are renewed over the network, which must not block the loop
         return await asyncio.to_thread(sign, body)
 
     return authorise

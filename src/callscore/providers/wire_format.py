@@ -1,4 +1,4 @@
-"""What differs between model APIs, and what all of them share when a request is built."""
+"""What differs between model APIs, and what their request builders share."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from callscore.providers.rate_limit_headers import LimitHeaders
 from callscore.providers.schemas import fits_output_format
 
 ASSUMED_MAX_OUTPUT_TOKENS = 8_192
-"""Sent where an API demands a maximum, assumed for limits and budgets where none is declared."""
+"""Sent if an API requires a maximum; assumed for limits and budgets if none is declared."""
 ANSWER_NAME = "answer"
-"""What the answer's schema is called."""
-CARRIER = "record_the_answer"
-"""The tool that carries an answer where only a tool's input can be held to a schema."""
-CARRIER_DESCRIPTION = "Records the answer; call it once."
+"""The name of the answer's schema."""
+ANSWER_TOOL = "record_the_answer"
+"""The tool that carries an answer if only a tool's input can be held to a schema."""
+ANSWER_TOOL_DESCRIPTION = "Records the answer; call it once."
 MOST_SCHEMAS_KEPT = 64
 MOST_TOKENS = 100_000_000
-"""No request has more; a larger count is a mistake of the server, and unknown is the right word."""
+"""No request has more; a larger count is an error of the server and treated as unknown."""
 
 _NEVER_A_PARAMETER = frozenset(("api_key", "apikey", "api-key", "authorization", "headers"))
 
@@ -38,48 +38,50 @@ none     by the words of the prompt alone
 """
 BY_TOOL: Sequence[AnswerForm] = ("format", "tool", "auto", "none")
 BY_MODE: Sequence[AnswerForm] = ("format", "json", "none")
-"""What an API is asked for, the best first: where it refuses one form, the next is tried."""
+"""The forms to request, best first: if an API refuses one, the next is tried."""
 STRUCTURED = "structured_output"
 BEGIN, CONTINUE = "Begin.", "Continue."
-"""What the user says where an API wants the user to have the first or the last word."""
+"""The user message for an API that requires the user to speak first or last."""
 
 Body = dict[str, Any]
 T = TypeVar("T")
 
 
-class Dialect(Protocol):
-    """One API: the pure functions from a prompt to a body and from a body to a reply."""
+class WireFormat(Protocol):
+    """One API: pure functions from a prompt to a body and from a body to a reply."""
 
     kind: str
 
     @property
     def limit_headers(self) -> LimitHeaders | None:
-        """Under which names the API tells what is left of its limits, if it does."""
+        """The names of the API's rate-limit headers, if it has any."""
         ...
 
     def path(self, model: str) -> str:
-        """What follows the base URL."""
+        """The path below the base URL."""
         ...
 
     def forms(self, prompt: Prompt) -> Sequence[AnswerForm]:
-        """How the answer to a prompt may be held to its schema, the best first."""
+        """How the schema of a prompt can be enforced, best first."""
         ...
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request, in the best form unless told otherwise."""
+        """The request body, in the best form unless another is given."""
         ...
 
     def max_output_tokens(self, body: Body) -> int:
-        """The most that the answer to this request may hold."""
+        """The most tokens that the reply to this request may have."""
         ...
 
     def read(self, raw: bytes) -> Reply | AttemptFailed:
-        """The reply inside an answer with status 200."""
+        """The reply in a response with status 200."""
         ...
 
 
 def checked_params(params: JsonObject, reserved: frozenset[str]) -> JsonObject:
-    """The user's parameters in one order, so that the order in a config changes no key."""
+    """The user's parameters in a fixed order, so that the order in a config does not change the
+    cache key.
+    """
     for name in params:
         if name.lower() in _NEVER_A_PARAMETER:
             raise ConfigError(f"params.{name}: a key belongs in the environment: api_key_env")
@@ -89,12 +91,12 @@ def checked_params(params: JsonObject, reserved: frozenset[str]) -> JsonObject:
 
 
 def merged(built: Body, params: Mapping[str, Any]) -> Body:
-    """The request with the user's parameters on top; a null parameter removes its field."""
+    """The request with the user's parameters on top; null removes a field."""
     return {key: value for key, value in (built | dict(params)).items() if value is not None}
 
 
 def renamed(params: Mapping[str, Any], names: Mapping[str, str]) -> Body:
-    """The parameters under the names that this API has for them."""
+    """The parameters under this API's names."""
     return {names.get(key, key): value for key, value in params.items()}
 
 
@@ -111,24 +113,24 @@ def chosen_forms(
 
 
 def forms_for(prompt: Prompt, forms: Sequence[AnswerForm]) -> Sequence[AnswerForm]:
-    """The forms for a prompt: only a schema without tools beside it is held by any."""
+    """The forms for a prompt: only a schema without tools can be enforced."""
     return forms if prompt.schema is not None and not prompt.tools else ("none",)
 
 
 def without_format(forms: Sequence[AnswerForm], schema: JsonObject) -> Sequence[AnswerForm]:
-    """The forms for a schema: an output format that is known to refuse it is not tried."""
+    """The forms for a schema, without an output format that is known to refuse it."""
     return forms if fits_output_format(schema) else tuple(f for f in forms if f != "format")
 
 
 def system_and_turns(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """System messages as one text, and the rest, for APIs that keep them apart."""
+    """System messages as one text, and the turns, for APIs that separate them."""
     system = [message.content for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
     return "\n\n".join(system), turns
 
 
 def alternating(turns: Sequence[Message]) -> Sequence[Message]:
-    """The turns as APIs demand that take one of each role in turn, the user first and last."""
+    """The turns for APIs that require alternating roles, the user first and last."""
     merged_turns: list[Message] = []
     for turn in turns:
         if not turn.content.strip():
@@ -145,29 +147,29 @@ def alternating(turns: Sequence[Message]) -> Sequence[Message]:
 
 
 def in_turns(messages: Sequence[Message]) -> Sequence[Message]:
-    """System messages as one, then the turns, alternating."""
+    """One system message, then alternating turns."""
     system, turns = system_and_turns(messages)
     first = [Message("system", system)] if system else []
     return [*first, *alternating(turns)]
 
 
 def declared_max(*values: object) -> int:
-    """The first declared maximum of output tokens, or the assumed one."""
+    """The first declared maximum of output tokens, or the default."""
     for value in values:
         if isinstance(value, int) and value > 0:
             return value
     return ASSUMED_MAX_OUTPUT_TOKENS
 
 
-class PerSchema(Generic[T]):
-    """Something that follows from a schema, worked out once per schema."""
+class SchemaCache(Generic[T]):
+    """A cached function of a schema."""
 
     def __init__(self, work_out: Callable[[JsonObject], T]) -> None:
         self._work_out = work_out
         self._kept: dict[int, tuple[JsonObject, T]] = {}
 
     def __call__(self, schema: JsonObject) -> T:
-        """What follows; the schema itself is kept too, so that its id stays its own."""
+        """The cached result; the schema is kept as well, so that its id stays unique."""
         kept = self._kept.get(id(schema))
         if kept is not None:
             return kept[1]
@@ -179,16 +181,16 @@ class PerSchema(Generic[T]):
 
 
 def encoded(value: object) -> msgspec.Raw:
-    """JSON that goes into a request as it is."""
+    """JSON that is inserted into a request unchanged."""
     return msgspec.Raw(msgspec.json.encode(value))
 
 
 class Unreadable(ValueError):
-    """A body that is not what the protocol promises."""
+    """A body that violates the protocol."""
 
 
 def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """The answer as a struct; a lone surrogate in the model's text does not cost the answer."""
+    """The response as a struct; a lone surrogate in the model's text is replaced."""
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -201,7 +203,7 @@ def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 
 
 def token_count(*counts: object) -> int | None:
-    """The sum of the counts that were told; None where none was, or one is no count."""
+    """The sum of the reported counts; None if none is reported, or one is invalid."""
     told = [count for count in counts if count is not None]
     total = 0
     for count in told:
@@ -214,16 +216,16 @@ def token_count(*counts: object) -> int | None:
 def unpacked(
     text: str, finish: str | None, uses: Sequence[tuple[str, object]]
 ) -> tuple[str, str | None, tuple[ToolCall, ...]]:
-    """Text, finish reason and calls of real tools; what the carrier tool brought is the text."""
-    carried = next((arguments_text(value) for name, value in uses if name == CARRIER), None)
-    calls = (ToolCall(name, arguments_text(value)) for name, value in uses if name != CARRIER)
+    """Text, finish reason and calls of real tools; the input of the answer tool is the text."""
+    carried = next((arguments_text(value) for name, value in uses if name == ANSWER_TOOL), None)
+    calls = (ToolCall(name, arguments_text(value)) for name, value in uses if name != ANSWER_TOOL)
     if carried is not None:
         text, finish = carried, "stop" if finish == "tool_calls" else finish
     return text, finish, tuple(calls)
 
 
 def arguments_text(arguments: object) -> str:
-    """The arguments of a call as text: what was written, or the JSON of an object."""
+    """The arguments of a call as text: as written, or the JSON of an object."""
     if isinstance(arguments, str):
         return arguments
     return "" if arguments is None else msgspec.json.encode(arguments).decode()

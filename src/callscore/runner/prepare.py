@@ -18,7 +18,7 @@ from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
-from callscore.providers.client_pool import Online
+from callscore.providers.client_pool import ClientPool
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
 from callscore.runner.replay_files import Recordings
@@ -215,7 +215,7 @@ def open_models(
     """
     if sending:
         _check_access(config, environment)
-    online = Online(environment, attempt_seconds=config.attempts.timeout_s)
+    online = ClientPool(environment, attempt_seconds=config.attempts.timeout_s)
     reached = []
     for spec in sorted(config.models, key=lambda spec: spec.name):
         priced = msgspec.structs.replace(spec, price=price_of(spec))

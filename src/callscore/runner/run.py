@@ -19,7 +19,7 @@ from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
-from callscore.providers.nearness import is_nearby
+from callscore.providers.local_server import is_local_server
 from callscore.runner.cases import CaseStream, work_of
 from callscore.runner.changes import changed_since, describe_change, header_of
 from callscore.runner.preflight import (
@@ -327,7 +327,7 @@ def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
                 model.provider,
                 work_of(model.spec.name, model.provider, cases.reader(), repeats),
                 prepared.total(model),
-                is_nearby(model.spec),
+                is_local_server(model.spec),
             )
             for model in prepared.models
         },

@@ -1,4 +1,4 @@
-"""Rules for the four tasks of a call: they see what a model would see, the prompt's document."""
+"""Rules for the four tasks of a call, applied to the document in the prompt."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from callscore.providers.baseline.words import occurs, overlap, sentiment, topic
 
 Json = dict[str, Any]
 ENOUGH = 1 / 3
-"""The share of a question's words that must be spoken before it counts as done."""
+"""The share of a question's words that must be spoken for it to count as met."""
 HIGHLIGHTS = 3
 LONGEST_QUOTE = 160
 
 
 def answer(schema: Mapping[str, Any], document: Json) -> Json:
-    """The answer to a prompt, in the form that its schema demands: that tells the task, too."""
+    """The answer to a prompt, in the form of its schema, which also identifies the task."""
     asked = schema.get("properties")
     for keys, rule in _BY_KEYS.items():
         if isinstance(asked, Mapping) and any(key in asked for key in keys):
@@ -25,7 +25,7 @@ def answer(schema: Mapping[str, Any], document: Json) -> Json:
 
 
 def _fitted(value: Any, schema: Any) -> Any:
-    """A value with the names that a schema demands, and blanks for those that no rule knows."""
+    """A value with the properties that a schema requires, blank if no rule sets them."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(members := schema.get("properties"), Mapping):
@@ -49,7 +49,7 @@ def _turns(document: Json) -> list[Json]:
 
 
 def _qa(config: Json, turns: list[Json]) -> Json:
-    """A question is done where enough of its words are spoken; the reason quotes that turn."""
+    """A question is met if enough of its words are spoken; the reason quotes that turn."""
     return {"questions": [_question(q, turns) for q in _objects(config.get("questions"))]}
 
 
@@ -103,7 +103,9 @@ def _entity(config: Json, turns: list[Json]) -> Json:
 
 
 def _text(config: Json, turns: list[Json]) -> Json:
-    """A label by good and bad words, the first wish as purpose, turns with numbers as facts."""
+    """A label by positive and negative words, the first request as the purpose, turns with numbers
+    as facts.
+    """
     sentences = _objects(config.get("sentences")) or turns
     labelled = [
         {
@@ -136,7 +138,9 @@ def _by_agent(turn: Json) -> bool:
 
 
 def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
-    """Bad words are anger, good words are joy, the rest is neutral; the shares add up to 100."""
+    """Negative words are anger, positive words are joy, the rest is neutral; the shares add up to
+    100.
+    """
     emotions = _texts(config.get("emotions")) or ["neutral"]
     shares = dict.fromkeys(emotions, 0)
     for label, emotion in (("negative", "anger"), ("positive", "joy")):
@@ -148,7 +152,7 @@ def _emotion(config: Json, labels: list[str]) -> dict[str, int]:
 
 
 def _translation(config: Json, turns: list[Json]) -> Json:
-    """The source itself: what a translation is worth shows against leaving it out."""
+    """The source text itself: shows what a translation adds to leaving it out."""
     sentences = _objects(config.get("sentences")) or turns
     texts = [str(sentence.get("source_text", sentence.get("text", ""))) for sentence in sentences]
     spoken = words(" ".join(texts))
@@ -189,4 +193,4 @@ _BY_KEYS: Mapping[Sequence[str], Callable[[Json, list[Json]], Json]] = {
     ("sentiment", "summary", "emotion"): _text,
     ("full_translation", "sentence_translations"): _translation,
 }
-"""The rules of a task by the keys of its answers, of which a case may leave some out."""
+"""The rules of a task by the keys of its answers; a case may leave some out."""

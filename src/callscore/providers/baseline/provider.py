@@ -1,4 +1,4 @@
-"""`baseline`: rules only, no model. A real floor: what adds nothing to it is not worth paying."""
+"""`baseline`: rules only, no model. A floor for real models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from callscore.providers.baseline import calls, steps
 
 LABEL = "baseline"
 VERSION = 2
-"""Part of the key: raised whenever a rule changes, so that old answers are not taken for new."""
+"""Part of the cache key: raised with every change of the rules."""
 KEY_BYTES = 32
 
 _READ = msgspec.json.Decoder(Prompt)
@@ -26,7 +26,7 @@ class BaselineProvider:
         self.name = name
 
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The prompt itself; rules need nothing else."""
+        """The prompt itself; the rules need nothing else."""
         body = msgspec.json.encode(prompt, order="deterministic")
         known = f"{LABEL}\0{VERSION}\0{repeat}\0".encode()
         key = blake2b(known + body, digest_size=KEY_BYTES).digest()
@@ -44,7 +44,7 @@ class BaselineProvider:
         return Answered(_reply(steps.ASKS_BACK) if made is None else _reply("", made))
 
     async def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""
 
 
 def _reply(text: str, *made: ToolCall) -> Reply:
@@ -55,7 +55,7 @@ def _reply(text: str, *made: ToolCall) -> Reply:
 
 
 def _document(prompt: Prompt) -> dict[str, Any]:
-    """The JSON document of the last message; nothing where it holds none."""
+    """The JSON document in the last message; empty if there is none."""
     try:
         found = msgspec.json.decode(prompt.messages[-1].content)
     except (msgspec.MsgspecError, IndexError):

@@ -1,4 +1,4 @@
-"""Rules for the steps of an agent: the plan and the tool whose words the request repeats."""
+"""Rules for the steps of an agent: choose the plan and the tool with the words of the request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ PLAN = "workflow_"
 
 
 def plan(messages: Sequence[Message]) -> str:
-    """One workflow with the agents whose names the last message touches; the best one at least."""
+    """One workflow with the agents whose names occur in the last message; at least the
+    best match.
+    """
     request = messages[-1].content if messages else ""
     agents = _AGENT.findall(messages[0].content) if messages else []
     shares = {agent: overlap(topic_words(_spaced(agent)), request) for _, agent in agents}
@@ -33,7 +35,7 @@ def plan(messages: Sequence[Message]) -> str:
 
 
 def act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
-    """The tool whose words the task repeats most, if its required arguments can be found."""
+    """The tool with the most words of the task, if its required arguments can be found."""
     task = _task(messages)
     best = max(tools, key=lambda tool: overlap(_about(tool), task), default=None)
     if best is None:
@@ -46,7 +48,7 @@ def act(messages: Sequence[Message], tools: Sequence[Tool]) -> ToolCall | None:
 
 
 def _task(messages: Sequence[Message]) -> str:
-    """What was asked since the last plan: the planned query, and what the user said later."""
+    """The request since the last plan: the planned query, and later messages of the user."""
     planned = [i for i, message in enumerate(messages) if message.content.startswith(PLAN)]
     since = messages[planned[-1] :] if planned else messages[-1:]
     return "\n".join(message.content for message in since if message.role == "user")
@@ -61,7 +63,7 @@ def _spaced(name: str) -> str:
 
 
 def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
-    """Choices that are named, and for the rest whatever in the text has digits in it, in order."""
+    """Enum values that occur in the text; for other arguments, the tokens with digits, in order."""
     properties = parameters.get("properties")
     spoken = set(words(said))
     codes = iter(dict.fromkeys(_codes(said)))
@@ -78,7 +80,7 @@ def _arguments(parameters: Mapping[str, Any], said: str) -> dict[str, Any]:
 
 
 def _codes(said: str) -> Iterator[str]:
-    """Whatever has a digit in it: numbers, dates, references."""
+    """The tokens with a digit: numbers, dates, references."""
     for piece in said.split():
         code = piece.strip(_PUNCTUATION)
         if any(letter.isdigit() for letter in code):

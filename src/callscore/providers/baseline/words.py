@@ -1,4 +1,4 @@
-"""Words and where they occur: all that the baseline knows of language."""
+"""Word lists and matching for the baseline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lexicon(msgspec.Struct, frozen=True):
 
 @cache
 def lexicon() -> Lexicon:
-    """The word lists, read once."""
+    """The word lists, loaded once."""
     return msgspec.convert(read_table(Path(__file__).with_name("lexicon.toml")), Lexicon)
 
 
@@ -34,26 +34,26 @@ def words(text: str) -> list[str]:
 
 
 def topic_words(text: str) -> set[str]:
-    """The words that say what a text is about."""
+    """The content words of a text."""
     return {word for word in words(text) if word not in lexicon().filler and len(word) > 1}
 
 
 def overlap(about: set[str], text: str) -> float:
-    """The share of the words `about` something that begin a word of the text, or end in one."""
+    """The share of the words `about` that share a stem with a word of the text."""
     if not about:
         return 0.0
     said = words(text)
-    return sum(any(_akin(word, other) for other in said) for word in about) / len(about)
+    return sum(any(_share_stem(word, other) for other in said) for word in about) / len(about)
 
 
-def _akin(first: str, second: str) -> bool:
-    """Whether two words share a stem, as far as their beginnings tell."""
+def _share_stem(first: str, second: str) -> bool:
+    """Whether two words share a stem, judged by their beginnings."""
     stem = max(4, min(len(first), len(second)) - 2)
     return first == second or (len(first) >= stem <= len(second) and first[:stem] == second[:stem])
 
 
 def occurs(phrase: str, spoken: list[str]) -> bool:
-    """Whether the words of the phrase follow each other among the words spoken."""
+    """Whether the phrase occurs as consecutive words."""
     wanted = words(phrase)
     if not wanted:
         return False
@@ -62,7 +62,7 @@ def occurs(phrase: str, spoken: list[str]) -> bool:
 
 
 def sentiment(text: str) -> str:
-    """Whether more good or more bad words begin the words of a text."""
+    """Whether a text has more positive or more negative words."""
     said = words(text)
     good, bad = _hits(lexicon().positive, said), _hits(lexicon().negative, said)
     if good == bad:

@@ -14,7 +14,7 @@ from callscore.engine.limits import Concurrency, LocalConcurrency
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
-from callscore.providers.nearness import is_nearby
+from callscore.providers.local_server import is_local_server
 from run_cases import work_for
 from virtual_time import run_in_virtual_time
 
@@ -75,11 +75,11 @@ class Kept:
 
 
 def carried_out(
-    server: OneByOne, options: EngineOptions, cases: int, *, nearby: bool = True
+    server: OneByOne, options: EngineOptions, cases: int, *, is_local: bool = True
 ) -> tuple[RunSummary, list[Progress], float]:
     spec = ModelSpec("m", "openai", "m", base_url="http://localhost:11434/v1")
     assert spec.limits == Limits()
-    planned = PlannedModel(spec, server, [work_for(n) for n in range(cases)], cases, nearby)
+    planned = PlannedModel(spec, server, [work_for(n) for n in range(cases)], cases, is_local)
     told: list[Progress] = []
 
     def listen(event: Event) -> None:
@@ -96,13 +96,15 @@ def carried_out(
     return summary, told, took
 
 
-@pytest.mark.parametrize("nearby", [True, False])
-def test_r09_a_server_that_takes_20_s_a_call_answers_24_cases_each_asked_once(nearby: bool) -> None:
+@pytest.mark.parametrize("is_local", [True, False])
+def test_r09_a_server_that_takes_20_s_a_call_answers_24_cases_each_asked_once(
+    is_local: bool,
+) -> None:
     server = OneByOne(20.0)
-    summary, _, _ = carried_out(server, EngineOptions(), 24, nearby=nearby)
+    summary, _, _ = carried_out(server, EngineOptions(), 24, is_local=is_local)
     assert (summary.models["m"].answered, summary.models["m"].failed) == (24, 0)
     assert set(server.asked.values()) == {1}
-    assert not nearby or server.most_waiting <= 4
+    assert not is_local or server.most_waiting <= 4
 
 
 def test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none() -> None:
@@ -115,7 +117,7 @@ def test_r09_a_server_that_takes_ten_minutes_for_16_calls_times_out_on_none() ->
 def test_a_timeout_lowers_the_number_of_calls_at_once_and_is_told() -> None:
     server = OneByOne(60.0)
     options = EngineOptions(attempt_s=300.0, case_s=1e6, max_attempts=20)
-    summary, told, _ = carried_out(server, options, 40, nearby=False)
+    summary, told, _ = carried_out(server, options, 40, is_local=False)
     assert summary.models["m"].answered == 40
     assert told[-1].timeouts == summary.models["m"].attempts - 40 > 0
     assert told[-1].concurrency <= 8
@@ -178,7 +180,7 @@ def test_one_at_a_time_stays_one_whatever_happens(
 
 
 @pytest.mark.parametrize(
-    ("base_url", "nearby"),
+    ("base_url", "is_local"),
     [
         ("http://localhost:11434/v1", True),
         ("http://127.0.0.1:8080", True),
@@ -194,13 +196,13 @@ def test_one_at_a_time_stays_one_whatever_happens(
         (None, False),
     ],
 )
-def test_which_servers_are_nearby(base_url: str | None, nearby: bool) -> None:
-    assert is_nearby(ModelSpec("m", "openai", "m", base_url=base_url)) is nearby
+def test_which_servers_are_nearby(base_url: str | None, is_local: bool) -> None:
+    assert is_local_server(ModelSpec("m", "openai", "m", base_url=base_url)) is is_local
 
 
 def test_nothing_is_lost_of_what_was_asked() -> None:
     """The proof above can fail: with the old default of 120 s most attempts are abandoned."""
     server = OneByOne(20.0)
     options = EngineOptions(attempt_s=120.0)
-    summary, _, _ = carried_out(server, options, 24, nearby=False)
+    summary, _, _ = carried_out(server, options, 24, is_local=False)
     assert summary.models["m"].attempts > 24

@@ -1,4 +1,4 @@
-"""Whether a model runs nearby: on this machine or in a private network, with nobody's limits."""
+"""Whether a model server is local: on this machine or in a private network."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from callscore.core.run import ModelSpec
 _PRIVATE_NAMES = (".local", ".internal", ".lan", ".home.arpa", ".localhost")
 
 
-def is_nearby(spec: ModelSpec) -> bool:
-    """Whether a base URL names a loopback or private address, or a host of no public domain."""
+def is_local_server(spec: ModelSpec) -> bool:
+    """Whether a base URL is a loopback or private address, or a host without a public domain."""
     if spec.base_url is None:
         return False
-    # here, because it loads what reads URLs, and most models are far away
+    # imported here: it loads a URL parser, and most models are remote
     from yarl import URL
 
     from callscore.providers.addresses import literal_address
