@@ -28,6 +28,23 @@ class CaseResult(msgspec.Struct, frozen=True, gc=False):
     metrics: Mapping[str, float | None] = {}
 
 
+Interval = tuple[float, float]
+"""The limits of a 95 % interval: about future calls, of which those scored are a sample."""
+
+
+class GateClaim(msgspec.Struct, frozen=True):
+    """Whether the data show that a rate keeps its gate, one-sided at 95 % (STATS §2)."""
+
+    holds: bool
+    limit: float
+    bound: float
+    """The limit that the rate keeps with 95 % confidence, in the unit of the row."""
+    n: int
+    """Independent items it rests on; calls, where none is in error."""
+    needed: int
+    """How many would show it with as many errors."""
+
+
 class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """One metric of one model over all its cases."""
 
@@ -42,7 +59,7 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Σ numerators / Σ denominators; the value of a pooled metric."""
     n: int
     """The number of calls behind the value, or behind `provisional`."""
-    ci95: tuple[float, float] | None
+    ci95: Interval | None
     approximate: bool
     vacuous: bool
     gate_value: float | None
@@ -60,6 +77,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Listed facts that await a verdict (C-75)."""
     facts: int | None = None
     """How many facts are behind a rate of facts (C-61)."""
+    ci95_method: str | None = None
+    """How the interval was found: bca, percentile, clopper_pearson, design_effect, all_equal."""
+    few_calls: bool = False
+    """Whether fewer than 15 calls are behind the interval."""
+    claim: GateClaim | None = None
+    """Of a rate with a gate: whether the data show that it is kept."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -68,6 +91,9 @@ class SubScore(msgspec.Struct, frozen=True):
     status: Status
     score: float | None
     n: int
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class TaskScore(msgspec.Struct, frozen=True):
@@ -102,6 +128,13 @@ class TaskScore(msgspec.Struct, frozen=True):
     answer is blocked, or a row has no case (C-135). Never a gate."""
     trivial_strategy: str | None = None
     """How that answer is made."""
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
+    ungated_ci95: Interval | None = None
+    zeroed_ci95: Interval | None = None
+    calls: int = 0
+    """Distinct calls behind the intervals, where these are computed."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
@@ -115,6 +148,9 @@ class CriterionScore(msgspec.Struct, frozen=True):
     """The share of cases that pass by themselves (C-88)."""
     n: int = 0
     approximate: bool = False
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class BenchmarkScore(msgspec.Struct, frozen=True):
@@ -130,6 +166,9 @@ class BenchmarkScore(msgspec.Struct, frozen=True):
     ran: int = 0
     approximate: bool = False
     meets_recommended: bool | None = None
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class FinalScore(msgspec.Struct, frozen=True):
@@ -148,6 +187,12 @@ class FinalScore(msgspec.Struct, frozen=True):
     """The formula over official or zeroed task scores: never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
     """The tasks that `zeroed_final` is made of; weights are scaled up where some were not run."""
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
+    zeroed_ci95: Interval | None = None
+    calls: int = 0
+    """Distinct calls behind the intervals, where these are computed."""
 
 
 CostStatus = Literal["known", "zero", "unknown", "given"]
@@ -167,6 +212,9 @@ class Cost(msgspec.Struct, frozen=True):
     """By task."""
     workload: Mapping[str, float] = {}
     """The share of telephone calls that need a task."""
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -212,6 +260,11 @@ class Ranked(msgspec.Struct, frozen=True):
     pareto: bool
     estimate: bool
     reason: str | None
+    efficiency_ci95: Interval | None = None
+    rank_ci95: tuple[int, int] | None = None
+    """The ranks that at least 95 % of resamples give; how models compare is another question."""
+    quality_rank_ci95: tuple[int, int] | None = None
+    few_calls: bool = False
 
 
 class Zeroed(msgspec.Struct, frozen=True):
@@ -226,6 +279,7 @@ class Zeroed(msgspec.Struct, frozen=True):
     estimate: bool
     obstacles: Sequence[str]
     """What keeps the model from an official score."""
+    ci95: Interval | None = None
 
 
 RowKind = Literal[
@@ -284,6 +338,19 @@ class Judging(msgspec.Struct, frozen=True):
     """Under which other names than those asked for the judges answered (R-26)."""
 
 
+class IntervalMethod(msgspec.Struct, frozen=True):
+    """How the intervals of a card were made (STATS §1, §2)."""
+
+    level: float
+    about: str
+    """`future calls`: those scored are taken as a sample of them."""
+    calls: int
+    units: int
+    """What was resampled: the calls, or random groups of them where there are fewer units."""
+    resamples: int
+    seed: int
+
+
 SKIPPED = "skipped: "
 """What a note about an unusable case begins with (C-20)."""
 
@@ -301,6 +368,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+    intervals: IntervalMethod | None = None
+    """How `ci95` was computed; null where no interval was asked for."""
 
     @property
     def skipped_cases(self) -> int:
@@ -315,8 +384,9 @@ class Scorecard(msgspec.Struct, frozen=True):
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dict a model and value, for a table: `pandas.DataFrame(card.to_rows())`.
 
-        Keys: model, task, metric, value, unit, rating, meets_threshold, n, status, approximate,
-        why. A task's own score has the metric `score`, as have `benchmarks` and `final`.
+        Keys: model, task, metric, value, low, high, unit, rating, meets_threshold, n, status,
+        approximate, why; low and high are the 95 % interval. A task's own score has the metric
+        `score`, as have `benchmarks` and `final`.
         """
         return [row for model in self.models for row in _rows_of(model)]
 
@@ -336,31 +406,39 @@ def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
 def _rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
     for name, task in model.tasks.items():
         of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
-        yield _row(model, name, "score", value=task.score, **of_task)
+        yield _row(model, name, "score", value=task.score, ci95=task.ci95, **of_task)
         for part, sub in task.subscores.items():
-            yield _row(model, name, part, value=sub.score, n=sub.n, status=sub.status)
+            own = {"value": sub.score, "ci95": sub.ci95, "n": sub.n, "status": sub.status}
+            yield _row(model, name, part, **own)
         for slug, metric in task.metrics.items():
             own = {key: getattr(metric, key) for key in _OF_A_METRIC}
             yield _row(model, name, slug, **own)
     bench = model.benchmarks
     for slug, criterion in bench.criteria.items():
-        own = {key: getattr(criterion, key) for key in ("value", "unit", "n", "approximate", "why")}
+        own = {key: getattr(criterion, key) for key in _OF_A_CRITERION}
         yield _row(model, "benchmarks", slug, **own)
-    yield _row(model, "benchmarks", "score", value=bench.score, status=bench.status)
+    yield _row(
+        model, "benchmarks", "score", value=bench.score, ci95=bench.ci95, status=bench.status
+    )
     final, cost = model.final, model.cost
-    yield _row(model, "final", "score", value=final.score, status=final.status)
-    yield _row(model, "cost", "per_1000_calls", value=cost.per_1000_calls, unit=cost.currency)
+    yield _row(model, "final", "score", value=final.score, ci95=final.ci95, status=final.status)
+    of_cost = {"value": cost.per_1000_calls, "ci95": cost.ci95, "unit": cost.currency}
+    yield _row(model, "cost", "per_1000_calls", **of_cost)
 
 
-_OF_A_METRIC = ("value", "unit", "rating", "meets_threshold", "n", "approximate", "why")
+_OF_A_METRIC = ("value", "ci95", "unit", "rating", "meets_threshold", "n", "approximate", "why")
+_OF_A_CRITERION = ("value", "ci95", "unit", "n", "approximate", "why")
 _COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approximate", "why")
 
 
 def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
     """A row with every column, so that all rows have the same"""
+    low, high = own.get("ci95") or (None, None)
     return {
         "model": model.model,
         "task": task,
         "metric": metric,
+        "low": low,
+        "high": high,
         **{column: own.get(column) for column in _COLUMNS},
     }

@@ -12,6 +12,7 @@ from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import Tallied
+from callscore.stats.contributions import Contributions
 from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks.score import score_benchmarks
@@ -30,7 +31,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | Non
         _model_score(model, tallies, config, tallied.floors)
         for model, tallies in tallied.tallies.items()
     ]
-    return Scorecard(
+    card = Scorecard(
         framework=spec.load().framework,
         signature=_signature(config, tallied, settings, examiner),
         models=models,
@@ -45,6 +46,27 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | Non
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
+    return _with_intervals(card, tallied, settings) if config.intervals else card
+
+
+def _with_intervals(card: Scorecard, tallied: Tallied, settings: spec.Settings) -> Scorecard:
+    from callscore.evaluate.intervals import with_intervals  # numpy is needed from here on only
+
+    return with_intervals(
+        card,
+        {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
+        lambda task: catalog.formula_for(task, settings),
+        spec.load().benchmarks.criteria,
+    )
+
+
+def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
+    """What the calls of a model contributed, by task, where that was kept."""
+    return {
+        task: tally.contributions
+        for task, tally in tallies.items()
+        if tally.contributions is not None
+    }
 
 
 def _model_score(
