@@ -75,7 +75,7 @@ def test_the_differences_are_those_of_the_two_cards(files: Files) -> None:
     assert row.better is True
     assert (row.calls, row.discordant) == (CALLS, 16)
     assert row.ci95 is not None
-    assert row.ci95[0] < row.difference < row.ci95[1]
+    assert row.ci95[0] < after - before < row.ci95[1]
     assert found.row("final").difference == pytest.approx(
         (new.final.score or 0) - (old.final.score or 0)
     )

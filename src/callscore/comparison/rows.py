@@ -13,7 +13,8 @@ from callscore.stats.bca import Bounds, bca_interval
 from callscore.stats.contributions import Contributions, ModelShape, TaskShape
 from callscore.stats.matrix import MOST_UNITS, CallMatrix, call_matrix, units_of
 from callscore.stats.paired import CLOSE, MOST_EXACT, discordant, holm, mcnemar_p, sign_flip_p
-from callscore.stats.power import calls_for_difference, detectable_difference, upper_limit
+from callscore.stats.power import calls_for_difference, detectable_difference
+from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import Replicates, Values, replicates, summable
 from callscore.stats.weighted_scores import Key, scores
 
@@ -185,7 +186,7 @@ def _row(
     )
     bounds = _bounds(gap, pair.calls, name.unit)
     differing = discordant(_gaps(pair, _lines(key, pair)))
-    deviation = _deviation(gap.jackknife, pair.calls)
+    deviation = influence_deviation(gap.jackknife, pair.calls)
     sides = _yes_no(pair, key)
     p, test = flipped, "exact sign flip" if differing.sum() <= MOST_EXACT else "sign flip"
     if sides is not None and flipped is not None:
@@ -228,7 +229,7 @@ def _gaps(pair: Paired, lines: Sequence[int]) -> Floats:
     return gaps
 
 
-def _deviation(jackknife: Floats, calls: int) -> float:
+def influence_deviation(jackknife: Floats, calls: int) -> float:
     """√(calls / units) · (units − 1) · sd of the jackknife: how far one call moves the value"""
     import numpy as np
 

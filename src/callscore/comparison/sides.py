@@ -33,6 +33,16 @@ CARD_ONLY = (
 )
 
 
+class RateGate(NamedTuple):
+    """An official limit of a pooled rate."""
+
+    slug: str
+    label: str
+    limit: float
+    is_floor: bool
+    """Whether the rate must be at least this; else it is a percentage that must not exceed it."""
+
+
 class Competitor(NamedTuple):
     """A model that is compared with another."""
 
@@ -48,6 +58,7 @@ class Competitor(NamedTuple):
     """Whether the contributions hold the counts of pooled rows."""
     call_gates: frozenset[str]
     """Metrics that block a call by itself (C-03)."""
+    rate_gates: Sequence[RateGate] = ()
 
 
 class Loaded(NamedTuple):
@@ -185,4 +196,15 @@ def competitor(loaded: Loaded, model: str | None, other: str | None = None) -> C
             for gate in loaded.formula_of(task).gates
             if gate.rule.kind == "call"
         ),
+        [
+            RateGate(
+                gate.slug,
+                loaded.formula_of(task).specs[gate.slug].label,
+                gate.rule.limit,
+                gate.rule.comparison in ("<", "<="),
+            )
+            for task in score.tasks
+            for gate in loaded.formula_of(task).gates
+            if gate.rule.kind == "rate"
+        ],
     )

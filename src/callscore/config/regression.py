@@ -13,7 +13,7 @@ from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between
 from callscore.stats.bca import bca_interval
-from callscore.stats.power import upper_limit
+from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import RESAMPLES, SEED, Replicates, resample_weights
 
 LEVEL = 0.90
