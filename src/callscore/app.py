@@ -156,11 +156,13 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """The scorecard as JSON; whoever asks for it writes it."""
     open_items: Path | None = None
     """What awaits a verdict, for people to fill in: JSON Lines or CSV."""
+    html: Path | None = None
+    """The report as a page; whoever asks for it writes it."""
 
     @property
     def files(self) -> Sequence[Path | None]:
         """All of them."""
-        return (self.results, self.records, self.verdicts, self.card, self.open_items)
+        return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
 
     def check(self, inputs: Iterable[Path]) -> None:
         """Refuse what cannot be written, or would be written over something that is read."""

@@ -134,7 +134,7 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> L
 
     options = RunOptions(on_case=collect, on_tallied=tallies.append)
     found = rescore_stored(run_id, store, eval_file, options)
-    formula_of = formulas_of(found.config.scoring)
+    formula_of = formulas_of(found.prepared.config.scoring)
     contributions = contributions_in(tallies)
     return Loaded(label, found.card, formula_of, contributions, results, found.caveats)
 

@@ -15,13 +15,12 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
-from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamedEmotions
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
 from callscore.export.provenance import provenance_of_run, provenance_of_scoring
-from callscore.report.source import CaseView, ReportSource
-from callscore.runner.prepare import RunOptions, prepare
+from callscore.report.source import Cases, CaseView, ReportSource
+from callscore.runner.prepare import Prepared, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
@@ -113,25 +112,14 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
     """A stored run, scored again from its stored answers; nothing is sent."""
     with Spool(CaseView) as cases:
         found = rescore_stored(run_id, store, eval_file, RunOptions(on_case=cases.add))
-        scoring, record = found.config.scoring, found.record
-        yield ReportSource(
-            found.card,
-            template_of(found.card),
-            f"{record.header.name} · {title_of(found.card)}",
-            cases,
-            found.caveats,
-            provenance_of_run(scoring, record, found.config.path, found.models),
-            {name: score.document for name, score in found.ran.orchestration.items()},
-            TaskPrompts(scoring),
-        )
+        source = source_of_run(found.prepared, found.ran, cases)
+        yield msgspec.structs.replace(source, absent=found.caveats)
 
 
 class Rescored(NamedTuple):
     """A stored run, scored again."""
 
-    record: RunRecord
-    config: EvalConfig
-    models: Sequence[ModelSpec]
+    prepared: Prepared
     ran: RunResult
     card: Scorecard
     caveats: Sequence[str]
@@ -150,15 +138,34 @@ def rescore_stored(
         options = msgspec.structs.replace(options, limit=int(limit))
     with closing(prepare(config, options, sending=False)) as prepared:
         ran = rescore(prepared, run_id)
-        models = [model.spec for model in prepared.models]
     if ran.summary.status == "interrupted":
         raise KeyboardInterrupt
+    return Rescored(prepared, ran, _card_of(ran), caveats)
+
+
+def _card_of(ran: RunResult) -> Scorecard:
     if ran.card is None:
         raise UsageError(
-            f"run {run_id}: holds scenarios only; expected a run with cases (its results in "
+            f"run {ran.run_id}: holds scenarios only; expected a run with cases (its results in "
             "document 001 come from `callscore run --rescore`)"
         )
-    return Rescored(record, prepared.config, models, ran, ran.card, caveats)
+    return ran.card
+
+
+def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSource:
+    """A run that was scored just now; `cases` received its cases (`RunOptions.on_case`)."""
+    config, card = prepared.config, _card_of(ran)
+    record = _record(config.store, ran.run_id)
+    models = [model.spec for model in prepared.models]
+    return ReportSource(
+        card,
+        template_of(card),
+        f"{record.header.name} · {title_of(card)}",
+        cases,
+        provenance=provenance_of_run(config.scoring, record, config.path, models),
+        documents={name: score.document for name, score in ran.orchestration.items()},
+        prompts=TaskPrompts(config.scoring),
+    )
 
 
 _CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
