@@ -13,11 +13,10 @@ from callscore.core.case import Case, Malformed, Reply, Turn
 from callscore.core.judging import JudgeRequest
 from callscore.core.transcript import turns
 from callscore.evaluate.judging import dossier_of
-from callscore.suites.calls import catalog
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.sentences import sentences
-from callscore.suites.calls.spec import settings
+from callscore.suites.catalog import Catalog
 
 CALLS = 100
 MOST_HIGHLIGHTS, MOST_QUESTIONS = 6, 10
@@ -38,7 +37,7 @@ class Answered(NamedTuple):
 
     def dossiers(self, *, benchmarks: bool) -> Sequence[JudgeRequest]:
         """What a judge is shown: once for the answer and, with benchmarks, once for the case."""
-        task = catalog.tasks(settings())[self.case.task]
+        task = Catalog().tasks()[self.case.task]
         reference = task.reference(self.case)
         reply = Reply(json.dumps(self.answer))
         output = task.read(reference, reply)

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 import translation_cases as translation
+from calls_suite import tasks
 from callscore.core.case import Case, Reply, Turn
 from callscore.core.judging import Judged
 from callscore.core.measure import Measure
 from callscore.core.task import Task
-from callscore.suites.calls.catalog import tasks
 from callscore.suites.calls.spec import settings
 from judge_cases import by_item
 from text_cases import case_of_summary, outcome, summary

@@ -15,8 +15,7 @@ from callscore.core.framework import RECORD_KEYS, WHOLE, judge_prompt, judged_me
 from callscore.core.judging import Judged, JudgeRequest
 from callscore.judges.document import DocumentJudge, is_cited, metrics_asked, prompt_of
 from callscore.judges.llm import Sender
-from callscore.suites.calls.catalog import OFFERED
-from callscore.suites.calls.whole_scores import with_whole_scores
+from callscore.suites.calls.verdict_rules import RULES
 from judge_cases import TURNS, WritingModel, asked, by_item, dossier, dossier_of, judge
 from judge_examples import EXAMPLES, TASKS, measures_of
 
@@ -53,7 +52,7 @@ def test_the_prompt_and_every_definition_are_the_words_of_the_document() -> None
 
 
 def test_every_metric_that_is_judged_by_words_can_be_scored_as_a_whole() -> None:
-    words = {metric for metric, offered in OFFERED.items() if offered}
+    words = {metric for metric, offered in RULES.words.items() if offered}
     assert words - judged_metrics().keys() == {"text.hallucination_rate"}  # 1 − Fabrication-Free
     assert judged_metrics().keys() - words == {"bench.contextual_relevancy"}
 
@@ -202,6 +201,6 @@ def test_it_gives_the_worked_examples(
     )
     judged = scored(write, given=given)
     assert isinstance(judged, Judged), judged
-    measures = with_whole_scores(measures_of(case, answer, judged), by_item(judged.verdicts))
+    measures = RULES.with_whole_scores(measures_of(case, answer, judged), by_item(judged.verdicts))
     assert measures[metric].value == pytest.approx(value)
     assert set(RECORD_KEYS) == RECORD.keys()

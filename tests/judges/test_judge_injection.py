@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calls_suite import all_tasks
 from callscore.core.case import Case, Failed, Message, Turn
 from callscore.core.judging import Judged, JudgeRequest, Question
 from callscore.core.transcript import turns
@@ -25,8 +26,6 @@ from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, su
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import shipped
 from callscore.judges.scripted import GullibleModel, LiteralModel, ObedientModel
-from callscore.suites import catalog
-from callscore.suites.calls import spec
 from judge_cases import EXPECTED, asked, dossier, judge, request
 
 OWN = Path(__file__).with_name("attacks.jsonl")
@@ -157,8 +156,8 @@ def worth(answer: Judged | Failed) -> dict[str, float]:
 
 
 def test_every_task_is_attacked_and_has_something_to_gain() -> None:
-    tasks = {str(clean.task) for clean in CLEAN}
-    assert tasks == set(catalog.tasks(spec.settings()))
+    attacked = {str(clean.task) for clean in CLEAN}
+    assert attacked == set(all_tasks())
     for clean in CLEAN:
         assert 0.0 in worth(judge(clean)).values()
 

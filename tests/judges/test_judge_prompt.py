@@ -20,9 +20,9 @@ from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
 from callscore.judges.rubric import library_of, shipped, shipped_files
 from callscore.judges.scripted import LiteralModel
-from callscore.suites.calls import catalog
 from callscore.suites.calls.spec import settings
 from callscore.suites.calls.text.task import TextTask
+from callscore.suites.calls.verdict_rules import RULES
 from judge_cases import (
     RUBRICS,
     TURNS,
@@ -245,7 +245,7 @@ def test_a_text_that_says_something_is_not_vain(text: str) -> None:
 
 
 def test_every_judged_metric_has_a_rubric_with_words_it_offers() -> None:
-    for metric, offered in catalog.OFFERED.items():
+    for metric, offered in RULES.words.items():
         rubrics = [rubric for rubric in RUBRICS.values() if metric in rubric.asks]
         assert bool(rubrics) == bool(offered), metric
         assert all(rubric.words.keys() <= set(offered) for rubric in rubrics), metric

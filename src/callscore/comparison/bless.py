@@ -17,6 +17,6 @@ def bless(loaded: Loaded, models: Sequence[str] = ()) -> Baseline:
         raise UsageError(
             f"{loaded.label}: has no model {unknown[0]!r}; expected one of {', '.join(names)}"
         )
-    shapes = shapes_of(loaded.card, loaded.formula_of) if loaded.has_counts else {}
+    shapes = shapes_of(loaded.card, loaded.catalog) if loaded.has_counts else {}
     per_call = per_call_of_models(loaded.contributions, shapes)
     return baseline_of(loaded.card, models or names, per_call)

@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.errors import DataError
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
+from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import (
     BLOCKED,
     CALL_BLOCKED,
@@ -21,7 +22,6 @@ from callscore.stats.contributions import (
     call_key,
 )
 from callscore.store.files import lines_of
-from callscore.suites.calls.formula import TaskFormula
 
 NO_ANSWER = ("error", "not_run")
 _DECODER = msgspec.json.Decoder(CaseResult)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.comparison.per_call import per_call_of_models
-from callscore.comparison.sides import contributions_in, formulas_of, shapes_of
+from callscore.comparison.sides import contributions_in, shapes_of
 from callscore.config.baseline import Baseline, BlessedModel, read_baseline
 from callscore.config.config import EvalConfig, load_eval
 from callscore.config.file import GateEntry
@@ -37,7 +37,7 @@ def run_checks(config: EvalConfig, ran: RunResult, tallies: Sequence[Tallied] = 
     def per_call() -> dict[str, BlessedModel]:
         if ran.card is None:
             return {}
-        shapes = shapes_of(ran.card, formulas_of(config.scoring))
+        shapes = shapes_of(ran.card, config.scoring.catalog)
         return per_call_of_models(contributions_in(tallies), shapes)
 
     blessed = BlessedRuns(baselines_of(config), per_call)

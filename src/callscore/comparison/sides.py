@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,15 +14,14 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import CaseResult, ModelScore, Scorecard
 from callscore.core.signature import parts_of
+from callscore.evaluate.scorecards import contributions_of as contributions_of_tallies
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.evaluate.shape import model_shape
 from callscore.export.sources import card_source, newest_run, rescore_stored
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape
-from callscore.suites import catalog
-from callscore.suites.calls.formula import TaskFormula
-from callscore.suites.calls.spec import load as load_spec
+from callscore.suites.catalog import Catalog
 
 Results = Mapping[str, Sequence[CaseResult]]
 """Of one model, by case."""
@@ -66,7 +65,7 @@ class Loaded(NamedTuple):
 
     label: str
     card: Scorecard
-    formula_of: Callable[[str], TaskFormula]
+    catalog: Catalog
     contributions: Mapping[str, Contributions]
     results: Mapping[str, Results]
     notes: Sequence[str]
@@ -109,18 +108,18 @@ def load(target: str, places: Places, results: Path | None = None) -> Loaded:
 
 def load_card(card: Scorecard, label: str, results: Path | None = None) -> Loaded:
     """A scorecard, with a results file where there is one."""
-    formula_of = _formulas(parts_of(card.signature).get("settings", ""))
+    catalog = _catalog(parts_of(card.signature).get("settings", ""))
     if results is None:
-        return Loaded(label, card, formula_of, {}, {}, [CARD_ONLY.format(label)])
+        return Loaded(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])
     found = read_results(results)
     contributions = {
-        model: contributions_of(of_model, formula_of) for model, of_model in found.items()
+        model: contributions_of(of_model, catalog.formula) for model, of_model in found.items()
     }
     notes = [
         f"{results.name}: holds no ids of calls and no counts; every case counts as a call of its "
         "own, and pooled rows are means over cases"
     ]
-    return Loaded(label, card, formula_of, contributions, found, notes, has_counts=False)
+    return Loaded(label, card, catalog, contributions, found, notes, has_counts=False)
 
 
 def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> Loaded:
@@ -134,41 +133,35 @@ def _load_run(run_id: int, store: Path, eval_file: Path | None, label: str) -> L
 
     options = RunOptions(on_case=collect, on_tallied=tallies.append)
     found = rescore_stored(run_id, store, eval_file, options)
-    formula_of = formulas_of(found.prepared.config.scoring)
+    catalog = found.prepared.config.scoring.catalog
     contributions = contributions_in(tallies)
-    return Loaded(label, found.card, formula_of, contributions, results, found.caveats)
+    return Loaded(label, found.card, catalog, contributions, results, found.caveats)
 
 
 def contributions_in(tallies: Sequence[Tallied]) -> dict[str, Contributions]:
     """What the calls of every model contributed, from what a scoring pass has left."""
     return {
-        model: {
-            task: tally.contributions
-            for task, tally in of_model.items()
-            if tally.contributions is not None
-        }
+        model: contributions_of_tallies(of_model)
         for tallied in tallies
         for model, of_model in tallied.tallies.items()
     }
 
 
-def shapes_of(card: Scorecard, formula_of: Callable[[str], TaskFormula]) -> dict[str, ModelShape]:
+def shapes_of(card: Scorecard, catalog: Catalog) -> dict[str, ModelShape]:
     """The formulas behind every column of a card."""
-    criteria = load_spec().benchmarks.criteria
-    return {model.model: model_shape(model, formula_of, criteria) for model in card.models}
+    return {
+        model.model: model_shape(
+            model, catalog.formula, catalog.spec_with(model.tasks).benchmarks.criteria
+        )
+        for model in card.models
+    }
 
 
-def formulas_of(config: ScoreConfig) -> Callable[[str], TaskFormula]:
-    """The formulas of the tasks under the settings of a run."""
-    settings = config.checked_settings()
-    return lambda task: catalog.formula_for(task, settings)
-
-
-def _formulas(settings: str) -> Callable[[str], TaskFormula]:
+def _catalog(settings: str) -> Catalog:
     """The formulas behind a card, from the settings that its signature names."""
     pairs = [pair.partition("=") for pair in settings.split(",") if "=" in pair]
     named = {name: value for name, _, value in pairs if name == "gates"}
-    return formulas_of(ScoreConfig(cases=(), settings=named))
+    return ScoreConfig(cases=(), settings=named).catalog
 
 
 def competitor(loaded: Loaded, model: str | None, other: str | None = None) -> Competitor:
@@ -180,7 +173,7 @@ def competitor(loaded: Loaded, model: str | None, other: str | None = None) -> C
         asked = f"has no model {model!r}" if model else f"has {len(names)} models"
         raise UsageError(f"{loaded.label}: {asked}; expected NAME:MODEL with one of {known}")
     score = loaded.card.models[names.index(name)]
-    shape = model_shape(score, loaded.formula_of, load_spec().benchmarks.criteria)
+    shape = shapes_of(loaded.card, loaded.catalog)[name]
     return Competitor(
         f"{loaded.label}, {name}" if len(names) > 1 else loaded.label,
         loaded.card,
@@ -193,18 +186,18 @@ def competitor(loaded: Loaded, model: str | None, other: str | None = None) -> C
         frozenset(
             gate.slug
             for task in score.tasks
-            for gate in loaded.formula_of(task).gates
+            for gate in loaded.catalog.formula(task).gates
             if gate.rule.kind == "call"
         ),
         [
             RateGate(
                 gate.slug,
-                loaded.formula_of(task).specs[gate.slug].label,
+                loaded.catalog.formula(task).specs[gate.slug].label,
                 gate.rule.limit,
                 gate.rule.comparison in ("<", "<="),
             )
             for task in score.tasks
-            for gate in loaded.formula_of(task).gates
+            for gate in loaded.catalog.formula(task).gates
             if gate.rule.kind == "rate"
         ],
     )

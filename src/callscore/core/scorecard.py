@@ -41,6 +41,7 @@ class GateClaim(msgspec.Struct, frozen=True):
     """The limit that the rate keeps with 95 % confidence, in the unit of the row."""
     n: int
     """Independent items it rests on; calls, where none is in error."""
+    errors: int
     needed: int
     """How many would show it with as many errors."""
 
@@ -368,6 +369,10 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+    suite: str = ""
+    """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
+    title: str = ""
+    """What heads a report: `Call Intelligence`."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null where no interval was asked for."""
 

@@ -16,13 +16,13 @@ from callscore.core.scorecard import (
     Ranked,
     TaskScore,
 )
+from callscore.core.spec import MetricSpec
 from callscore.stats.bca import Bounds, bca_interval, rank_interval
 from callscore.stats.call_counts import calls_in, calls_with_value, rate_counts
 from callscore.stats.contributions import Contributions, ModelShape, Row
 from callscore.stats.rates import claim, equal_interval, rate_interval
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
-from callscore.suites.calls.spec import MetricSpec
 
 FEW_CALLS = 15
 """An interval from fewer calls is given, and marked."""
@@ -161,7 +161,7 @@ def _claim(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Gate
     share = gate.limit / scale
     found = claim(counts, 1 - share if is_floor else share)
     bound = 1 - found.upper if is_floor else found.upper
-    return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.needed)
+    return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.errors, found.needed)
 
 
 def _benchmarks(benchmarks: BenchmarkScore, evidence: Evidence) -> BenchmarkScore:
@@ -185,7 +185,7 @@ def _final(final: FinalScore, evidence: Evidence, calls: int) -> FinalScore:
         cell = _cell(_interval(evidence, ("final",), calls), calls)
     if final.zeroed_final is not None:
         zeroed = _limits(_interval(evidence, ("zeroed",), calls or calls_of(evidence)))
-        cell = {**cell, "zeroed_ci95": zeroed}
+        cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
     return msgspec.structs.replace(final, calls=calls, **cell)
 
 

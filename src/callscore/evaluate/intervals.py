@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.scorecard import IntervalMethod, ModelScore, Ranked, Scorecard
+from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.interval_cells import Evidence, filled_model, filled_rank
 from callscore.evaluate.shape import model_shape
+from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import Contributions
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import call_matrix, units_of
 from callscore.stats.resampling import RESAMPLES, SEED, Values, replicates
 from callscore.stats.weighted_scores import rank_scores, scores
-from callscore.suites.calls.formula import TaskFormula
-from callscore.suites.calls.spec import Criterion, MetricSpec
 
 if TYPE_CHECKING:
     from callscore.stats.matrix import Floats

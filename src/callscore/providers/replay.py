@@ -11,7 +11,7 @@ from callscore.core.case import Case, Failed, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
 from callscore.core.recorded_calls import with_calls_of_object
-from callscore.providers.simulated_errors import SCENARIO
+from callscore.core.task import SCENARIO
 
 LABEL = "replay"
 KEY_BYTES = 32

@@ -119,6 +119,8 @@ class Claim(NamedTuple):
     """The rate that is not exceeded with 95 % confidence, as a share."""
     n: int
     """Independent items that the limit rests on: calls where there is no event."""
+    errors: int
+    """Events among them, rounded up."""
     needed: int
     """How many would show it with as many events as there are."""
 
@@ -132,9 +134,8 @@ def claim(counts: Counts, limit: float, level: float = LEVEL) -> Claim:
     """May "at most `limit` events among all items" be claimed        STATS §2"""
     effective = counts.calls if counts.events <= 0 else math.floor(counts.effective_items)
     events = min(math.ceil(counts.events / counts.items * effective - 1e-9), effective)
-    return Claim(
-        upper_limit(events, effective, level), effective, items_needed(events, limit, level)
-    )
+    needed = items_needed(events, limit, level)
+    return Claim(upper_limit(events, effective, level), effective, events, needed)
 
 
 def equal_interval(value: float, calls: int, reach: tuple[float, float]) -> Bounds:

@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from callscore.core.measure import Measure
-from callscore.suites.calls.benchmarks import measures as formulas
-from callscore.suites.calls.benchmarks.words import CONSISTENCY, Benchmarked
-from callscore.suites.calls.spec import Criterion, load
+from callscore.core.measure import Measure, not_run, ratio, undefined
+from callscore.core.spec import Criterion
+from callscore.metrics.spread import steadiness
+
+CONSISTENCY = "bench.consistency"
+"""The criterion that compares the runs of a case: one answer has no value of it."""
+FEWEST_RUNS = 2
+Benchmarked = Mapping[str, Measure]
+"""The criteria of one answer; consistency needs several and is not among them."""
 
 
 class CriterionTally(msgspec.Struct):
@@ -60,16 +65,14 @@ Criteria = dict[str, CriterionTally]
 
 
 def add_case(
-    tallies: Criteria, runs: Sequence[Benchmarked], scores: Sequence[Measure], ddof: int
+    tallies: Criteria, runs: Sequence[Benchmarked], steady: Measure, limits: Mapping[str, Criterion]
 ) -> Mapping[str, Measure]:
-    """Take in the runs of one case, with the task score of each; says what the case adds."""
-    criteria, found = (
-        load().benchmarks.criteria,
-        {slug: [run[slug] for run in runs] for slug in runs[0]},
-    )
-    found[CONSISTENCY] = [consistency_of(scores, ddof)]
+    """Add the runs of one case, and how consistent they are; returns what the case adds."""
+    found = {slug: [run[slug] for run in runs] for slug in runs[0]}
+    if CONSISTENCY in limits:
+        found[CONSISTENCY] = [steady]
     return {
-        slug: Measure(tallies.setdefault(slug, CriterionTally()).add(measures, criteria[slug]))
+        slug: Measure(tallies.setdefault(slug, CriterionTally()).add(measures, limits[slug]))
         for slug, measures in found.items()
     }
 
@@ -79,13 +82,23 @@ def consistency_of(scores: Sequence[Measure], ddof: int) -> Measure:
     for score in scores:
         if score.value is None:
             return score
-    steady = formulas.consistency(
-        [score.value for score in scores if score.value is not None], ddof
-    )
+    steady = consistency([score.value for score in scores if score.value is not None], ddof)
     if steady.absence == "undefined":
         steady = Measure(0.0, 0.0, 1.0)
     approximate = any(score.approximate for score in scores)
     return msgspec.structs.replace(steady, approximate=approximate)
+
+
+def consistency(scores: Sequence[float], ddof: int) -> Measure:
+    """1 − std_dev(scores across N runs) / mean(scores)        003 Consistency, C-98
+
+    Runs that are all 0 are not consistent in the sense of the criterion: no value, which the
+    mean over cases counts as 0.
+    """
+    if len(scores) < FEWEST_RUNS:
+        return not_run(f"{len(scores)} scored runs of a case; two are needed")
+    value = steadiness(scores, ddof)
+    return undefined("every run scores 0") if value is None else ratio(value, 1)
 
 
 def joined(one: Mapping[str, CriterionTally], other: Mapping[str, CriterionTally]) -> Criteria:

@@ -3,84 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from callscore.core.case import Case, Malformed, Reply
+from callscore.core.case import Case, Reply
 from callscore.core.framework import WHOLE
 from callscore.core.judging import Verdict, Verdicts
 from callscore.core.measure import Measure
-from callscore.suites.calls.approximation import RELIES_ON
-from callscore.suites.calls.entity.explain import faults as entity_faults
-from callscore.suites.calls.explain import Faults, named, of_shape
-from callscore.suites.calls.items import item_id
-from callscore.suites.calls.parse import Parsed, read_object
-from callscore.suites.calls.qa.explain import faults as qa_faults
-from callscore.suites.calls.spec import load
-from callscore.suites.calls.text.explain import faults as text_faults
-from callscore.suites.calls.translation.explain import faults as translation_faults
+from callscore.core.reply_json import Parsed, read_object
+from callscore.core.spec import Spec
+from callscore.core.suite import RecordPart, Suite
+from callscore.core.task import Faults
+from callscore.metrics.item_ids import item_id
+from callscore.scorecard.explain import named
 
 LONGEST_SHOWN = 1000
 VERDICTS_SHOWN = 3
 
 
-class Part(NamedTuple):
-    """What a metric looks at: a field, and of the entries of a list their id and these keys."""
-
-    path: str
-    keys: tuple[str, ...] = ()
-
-
-_SCORES = Part("questions", ("question_id", "score"))
-_REASONS = Part("questions", ("question_id", "score", "reason"))
-_LABELS = Part("sentiment", ("sentence_id", "label"))
-_SENTENCES = Part("sentence_translations", ("source_id", "translated_text"))
-_SUMMARY, _HIGHLIGHTS = Part("summary"), Part("summary.highlights")
-_KEYWORDS, _TOPICS = Part("detected_keywords"), Part("detected_topics")
-_ALL = Part("")
-PARTS: Mapping[str, Part] = {
-    "qa.question_score_accuracy": _SCORES,
-    "qa.score_gap_accuracy": _SCORES,
-    "qa.false_pass_rate": _SCORES,
-    "qa.evidence_backed_reasoning": Part("questions", ("question_id", "reason")),
-    "entity.keyword_precision": _KEYWORDS,
-    "entity.keyword_recall": _KEYWORDS,
-    "entity.keyword_f1": _KEYWORDS,
-    "entity.topic_precision": _TOPICS,
-    "entity.topic_recall": _TOPICS,
-    "entity.topic_f1": _TOPICS,
-    "text.sentiment_accuracy": _LABELS,
-    "text.sentiment_macro_f1": _LABELS,
-    "text.missing_labels": _LABELS,
-    "text.call_intent": Part("summary.call_purpose"),
-    "text.highlight_recall": _HIGHLIGHTS,
-    "text.highlight_correctness": _HIGHLIGHTS,
-    "text.field_presence": Part("summary.call_extracted_info"),
-    "text.fabrication_free": _SUMMARY,
-    "text.hallucination_rate": _SUMMARY,
-    "text.dominant_emotion": Part("emotion"),
-    "translation.completeness": _SENTENCES,
-    "translation.meaning": _SENTENCES,
-    "translation.fluency": _SENTENCES,
-    "translation.domain_terms": Part("domain_terms_handled"),
-    "translation.proper_nouns": Part("named_entities_handled"),
-    "translation.critical_facts": _SENTENCES,
-    "translation.drift": _SENTENCES,
-}
-"""The part that a metric is about; all of it where none is named."""
-BENCHMARKED: Mapping[str, Part] = {"qa": _REASONS, "text": _SUMMARY, "translation": _SENTENCES}
-"""The part that the benchmarks look at, by task."""
 STRUCTURE = ".structure"
 _LEADING_ID = re.compile(r'"(?:[^"\\]|\\.)*"')
-
-FAULTS: Mapping[str, Callable[[Any, Any, Verdicts], Faults]] = {
-    "qa": qa_faults,
-    "entity": entity_faults,
-    "text": text_faults,
-    "translation": translation_faults,
-}
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -96,6 +40,13 @@ class Record(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Grounds(NamedTuple):
+    """What a measure rests on: verdicts, and what counted against the answer."""
+
+    verdicts: Sequence[Verdict]
+    faults: Sequence[str]
+
+
 class Author(msgspec.Struct, frozen=True):
     """Whose answer it is, and the answer as it came."""
 
@@ -104,16 +55,8 @@ class Author(msgspec.Struct, frozen=True):
     reply: Reply
 
 
-def faults_of(task: str, reference: Any, output: Any, verdicts: Verdicts) -> Faults:
-    """What counted against an answer, by metric; nothing for tasks of another suite."""
-    if task not in FAULTS:
-        return {}
-    if isinstance(output, Malformed):
-        return of_shape(task, output)
-    return FAULTS[task](reference, output, verdicts)
-
-
 def records_of(
+    suite: Suite,
     case: Case,
     author: Author,
     measures: Mapping[str, Measure],
@@ -124,35 +67,28 @@ def records_of(
     observed = _observed(author.reply)
     for slug, measure in measures.items():
         against = faults.get(slug, ())
-        told = list(_verdicts_on(slug, verdicts))
-        whole = next((v for v in told if v.item == WHOLE), None)
-        fields = [] if whole is not None else _telling(told)
+        given = list(_verdicts_on(suite.verdict_rules.sources_of(slug), verdicts))
+        whole = next((v for v in given if v.item == WHOLE), None)
+        fields = [] if whole is not None else _telling(given)
         expected = _cited(case.expected_outcome, [v.expected_outcome_field for v in fields])
-        given = _cited(observed, [v.model_output_field for v in fields])
-        part = _part(slug, case.task)
+        found = _cited(observed, [v.model_output_field for v in fields])
+        part = suite.record_part(slug, case.task)
         if whole is not None:
-            expected, given = whole.text, whole.quote
+            expected, found = whole.text, whole.quote
         yield Record(
             case_id=case.id,
             model=author.model,
             run=author.run,
             metric=slug,
-            score=_score(slug, measure),
+            score=_score(suite.spec, slug, measure),
             expected_outcome_reference=expected
             or _relevant(case.expected_outcome, slug, part, against),
-            model_output_observed=given or _relevant(observed, slug, part, against),
-            reason=_reason(slug, measure, told, against),
+            model_output_observed=found or _relevant(observed, slug, part, against),
+            reason=_reason(suite.spec, slug, measure, Grounds(given, against)),
         )
 
 
-def _part(slug: str, task: str) -> Part:
-    if slug.startswith("bench."):
-        return BENCHMARKED.get(task, _ALL)
-    return PARTS.get(slug, _ALL)
-
-
-def _verdicts_on(slug: str, verdicts: Verdicts) -> Iterator[Verdict]:
-    wanted = RELIES_ON.get(slug, {slug})
+def _verdicts_on(wanted: frozenset[str], verdicts: Verdicts) -> Iterator[Verdict]:
     return (v for item, given in verdicts.items() if item.metric in wanted for v in given)
 
 
@@ -162,7 +98,7 @@ def _cited(value: Any, fields: Sequence[str]) -> str:
     return _cut("; ".join(f"{path}: {_as_text(held)}" for path, held in found.items()))
 
 
-def _relevant(value: Any, slug: str, part: Part, faults: Sequence[str]) -> str:
+def _relevant(value: Any, slug: str, part: RecordPart, faults: Sequence[str]) -> str:
     """The part of an outcome that a metric is about; of a list only what counted against it."""
     if slug.endswith(STRUCTURE):
         return _cut(", ".join(dict.fromkeys(_keys(value))) if _is_tree(value) else value)
@@ -190,9 +126,9 @@ def _keys(value: Any, path: str = "") -> Iterator[str]:
             yield from _keys(inner, f"{path.removesuffix('.')}[].")
 
 
-def _score(slug: str, measure: Measure) -> float | None:
+def _score(spec: Spec, slug: str, measure: Measure) -> float | None:
     """Continuous for task metrics, 0 or 1 for benchmarks, as the framework's judge prompt asks."""
-    criterion = load().benchmarks.criteria.get(slug)
+    criterion = spec.benchmarks.criteria.get(slug)
     if criterion is None or measure.value is None:
         return measure.value
     return int(criterion.passes(measure.value))
@@ -236,13 +172,14 @@ def _cut(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 
-def _reason(slug: str, measure: Measure, verdicts: Sequence[Verdict], faults: Sequence[str]) -> str:
+def _reason(spec: Spec, slug: str, measure: Measure, grounds: Grounds) -> str:
+    verdicts, faults = grounds
     if measure.value is None:
         return measure.reason() or ""
     if whole := [verdict.note for verdict in verdicts if verdict.item == WHOLE]:
         return whole[0]
     parts = []
-    if _is_count(slug):
+    if _is_count(spec, slug):
         parts.append(f"{measure.value:g}")
     elif measure.denominator:
         parts.append(f"{measure.numerator:g} of {measure.denominator:g}")
@@ -252,12 +189,12 @@ def _reason(slug: str, measure: Measure, verdicts: Sequence[Verdict], faults: Se
         parts.append("nothing to measure, by convention")
     if measure.approximate:
         parts.append("approximate")
-    parts += [_told(verdict) for verdict in _telling(verdicts)]
+    parts += [_in_words(verdict) for verdict in _telling(verdicts)]
     return "; ".join(parts) or "by code"
 
 
-def _is_count(slug: str) -> bool:
-    metric = load().metrics.get(slug)
+def _is_count(spec: Spec, slug: str) -> bool:
+    metric = spec.metrics.get(slug)
     return metric is not None and metric.unit == "count"
 
 
@@ -266,7 +203,7 @@ def _telling(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
     return sorted(verdicts, key=lambda verdict: not verdict.quote)[:VERDICTS_SHOWN]
 
 
-def _told(verdict: Verdict) -> str:
+def _in_words(verdict: Verdict) -> str:
     answer = verdict.verdict if verdict.verdict is not None else f"{verdict.value:.3f}"
     quote = f' "{verdict.quote}"' if verdict.quote else ""
     source = f" ({verdict.source})" if verdict.source else ""

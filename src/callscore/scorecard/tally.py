@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from callscore.core.measure import Measure
+from callscore.core.spec import Criterion
 from callscore.core.task import Measured
+from callscore.scorecard import criteria
+from callscore.scorecard.case_score import CaseScore, gate_flags
+from callscore.scorecard.criteria import Benchmarked, CriterionTally
+from callscore.scorecard.formula import STRUCTURE, TaskFormula
 from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, joined
-from callscore.suites.calls.benchmarks import tally as benchmarks
-from callscore.suites.calls.benchmarks.tally import CriterionTally
-from callscore.suites.calls.benchmarks.words import Benchmarked
-from callscore.suites.calls.case_score import CaseScore, gate_flags
-from callscore.suites.calls.formula import STRUCTURE, TaskFormula
 
 UNDECIDED = ("failed", "not_run")
 """Why a case has no value although it has an answer: something about it was not decided."""
@@ -203,13 +203,15 @@ class TaskTally(msgspec.Struct):
             for cost in costs:
                 self.spend += cost or 0.0
 
-    def add_benchmarks(self, cases: Sequence[Sequence[ScoredReply]], ddof: int) -> None:
-        """Take in the second layer of the cases that were added last, where it is run."""
+    def add_benchmarks(
+        self, cases: Sequence[Sequence[ScoredReply]], limits: Mapping[str, Criterion], ddof: int
+    ) -> None:
+        """Add the second layer of the cases that were added last, where it is run."""
         found: list[Mapping[str, Measure]] = []
         for answers in cases:
             layers = [answer.benchmarks for answer in answers]
-            scores = [_run_score(answer) for answer in answers]
-            found.append(benchmarks.add_case(self.benchmarks, layers, scores, ddof))
+            steady = criteria.consistency_of([_run_score(answer) for answer in answers], ddof)
+            found.append(criteria.add_case(self.benchmarks, layers, steady, limits))
         if self.contributions is not None:
             for slug in dict.fromkeys(slug for case in found for slug in case):
                 measures = [case.get(slug, NO_VALUE) for case in found]
@@ -333,7 +335,7 @@ class TaskTally(msgspec.Struct):
             call_blocked=self.call_blocked | other.call_blocked,
             breaching_runs=_added(self.breaching_runs, other.breaching_runs),
             malformed=_added(self.malformed, other.malformed),
-            benchmarks=benchmarks.joined(self.benchmarks, other.benchmarks),
+            benchmarks=criteria.joined(self.benchmarks, other.benchmarks),
             spend=self.spend + other.spend,
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,

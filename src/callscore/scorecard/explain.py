@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from callscore.core.case import Malformed
-
-Faults = Mapping[str, Sequence[str]]
-"""By metric, what counted against the answer, the gravest first where one is graver."""
+from callscore.core.task import Faults
 
 MOST_NAMED = 5
 LONGEST_NAMED = 100

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from math import fsum, inf
 from operator import itemgetter
 
@@ -11,15 +10,7 @@ import msgspec
 
 from callscore.core.measure import Measure
 from callscore.core.rating import TOLERANCE
-from callscore.suites.calls.spec import (
-    Gate,
-    MetricSpec,
-    Part,
-    ScoreSpec,
-    Settings,
-    load,
-    names,
-)
+from callscore.core.spec import Gate, MetricSpec, Part, ScoreSettings, ScoreSpec, Spec
 
 Values = Mapping[str, float | None]
 STRUCTURE = ".structure"
@@ -100,11 +91,8 @@ class TaskFormula(msgspec.Struct, frozen=True):
     """Metrics of which the worst call is shown: counts, and those with a call gate."""
 
 
-@cache
-def formula_of(task: str, gates: str) -> TaskFormula:
-    """The formula of a task under `gates: all | formula_only` (C-05)."""
-    spec = load()
-    slugs = names().of_task[task]
+def _formula(spec: Spec, task: str, gates: str) -> TaskFormula:
+    slugs = spec.slugs_of(task)
     score = spec.scores[task]
     weighted = frozenset(slug for part in score.formula.values() for slug in part.weights)
     found = [
@@ -116,7 +104,7 @@ def formula_of(task: str, gates: str) -> TaskFormula:
     return TaskFormula(
         task=task,
         slugs=slugs,
-        row=itemgetter(*slugs),
+        row=_picker(slugs),
         score=score,
         weighted=weighted,
         scored=[slug for slug in slugs if slug in weighted],
@@ -131,6 +119,20 @@ def _has_worst_call(metric: MetricSpec) -> bool:
     return metric.unit == "count" or (metric.gate is not None and metric.gate.kind == "call")
 
 
-def formula_for(task: str, settings: Settings) -> TaskFormula:
-    """The formula of a task under these settings."""
-    return formula_of(task, settings.gates)
+def _picker(slugs: Sequence[str]) -> Callable[[Mapping[str, Measure]], Sequence[Measure]]:
+    if len(slugs) > 1:
+        return itemgetter(*slugs)
+    (slug,) = slugs
+    return lambda measures: (measures[slug],)
+
+
+_known: dict[tuple[str, str, str], TaskFormula] = {}
+
+
+def formula_for(spec: Spec, task: str, settings: ScoreSettings) -> TaskFormula:
+    """The formula of a task under `gates: all | formula_only` (C-05); made once a specification."""
+    key = (spec.digest, task, settings.gates)
+    formula = _known.get(key)
+    if formula is None:
+        formula = _known[key] = _formula(spec, task, settings.gates)
+    return formula

@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import Blocker, Cost, CostStatus, ModelScore, Ranked, Zeroed
-from callscore.suites.calls.spec import load
-from callscore.suites.calls.tally import TaskTally
+from callscore.core.spec import Spec
+from callscore.scorecard.tally import TaskTally
 
 
 def cost_of(
@@ -58,7 +58,7 @@ class _Entry(msgspec.Struct):
     pareto: bool = False
 
 
-def rank(models: Sequence[ModelScore]) -> list[Ranked]:
+def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
     """Cost Efficiency = Final Score / normalised cost, descending        003, C-84 … C-86
 
     Official results are ranked first, estimates among themselves after them (C-125), models
@@ -69,7 +69,7 @@ def rank(models: Sequence[ModelScore]) -> list[Ranked]:
     unranked: list[Ranked] = []
     for model in models:
         if model.final.score is None:
-            unranked.append(_unranked(model))
+            unranked.append(_unranked(model, spec))
         else:
             entry = _entry(model)
             (estimates if entry.estimate else official).append(entry)
@@ -170,7 +170,7 @@ def _ranked(entry: _Entry) -> Ranked:
     )
 
 
-def _unranked(model: ModelScore) -> Ranked:
+def _unranked(model: ModelScore, spec: Spec) -> Ranked:
     return Ranked(
         model=model.model,
         rank=None,
@@ -182,31 +182,31 @@ def _unranked(model: ModelScore) -> Ranked:
         quality_rank=None,
         pareto=False,
         estimate=False,
-        reason=_why_no_final(model),
+        reason=_why_no_final(model, spec),
     )
 
 
-def _why_no_final(model: ModelScore) -> str:
+def _why_no_final(model: ModelScore, spec: Spec) -> str:
     """Why there is no Final Score, and how to get one where only tasks are missing        C-82"""
     final = model.final
     missing = [
         name
         for name in final.reasons
-        if name in load().tasks and (name not in model.tasks or model.tasks[name].n == 0)
+        if name in spec.tasks and (name not in model.tasks or model.tasks[name].n == 0)
     ]
-    ran = [name for name in load().tasks if name in model.tasks and name not in missing]
+    ran = [name for name in spec.tasks if name in model.tasks and name not in missing]
     if final.status != "incomplete" or missing != list(final.reasons) or not ran:
-        return f"Final Score {final.status}: {_labelled(final.reasons)}"
+        return f"Final Score {final.status}: {_labelled(spec, final.reasons)}"
     verb = "was" if len(missing) == 1 else "were"
     weights = ",".join(f"{task}={share:g}" for task, share in _scaled(ran, final.weights).items())
     return (
-        f"Final Score incomplete: {_labelled(missing)} {verb} not run; "
-        f"--weights {weights} gives one over {_labelled(ran)}"
+        f"Final Score incomplete: {_labelled(spec, missing)} {verb} not run; "
+        f"--weights {weights} gives one over {_labelled(spec, ran)}"
     )
 
 
-def _labelled(tasks: Sequence[str]) -> str:
-    labels = {task: score.label for task, score in load().scores.items()}
+def _labelled(spec: Spec, tasks: Sequence[str]) -> str:
+    labels = {task: score.label for task, score in spec.scores.items()}
     return ", ".join(labels.get(name, name) for name in tasks)
 
 
@@ -218,7 +218,7 @@ def _scaled(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, flo
     return {task: share / 100 for task, share in shares.items()}
 
 
-def rank_zeroed(models: Sequence[ModelScore]) -> list[Zeroed]:
+def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[Zeroed]:
     """By `zeroed_final`, descending; empty where no model is invalid        C-129
 
     It answers who is closest and why it fails. No gate, official rank or exit code rests on it.
@@ -226,14 +226,14 @@ def rank_zeroed(models: Sequence[ModelScore]) -> list[Zeroed]:
     if not any(model.final.status == "invalid" for model in models):
         return []
     ordered = sorted(models, key=lambda model: (-_zeroed_of(model), model.model))
-    return [_zeroed(model, ordered) for model in ordered]
+    return [_zeroed(model, ordered, spec) for model in ordered]
 
 
 def _zeroed_of(model: ModelScore) -> float:
     return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
 
 
-def _zeroed(model: ModelScore, models: Sequence[ModelScore]) -> Zeroed:
+def _zeroed(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zeroed:
     score = model.final.zeroed_final
     better = sum(_zeroed_of(other) - _zeroed_of(model) > TOLERANCE for other in models)
     return Zeroed(
@@ -248,27 +248,27 @@ def _zeroed(model: ModelScore, models: Sequence[ModelScore]) -> Zeroed:
             if task in model.tasks
             for metric in model.tasks[task].metrics.values()
         ),
-        obstacles=_obstacles(model),
+        obstacles=_obstacles(model, spec),
     )
 
 
-def _obstacles(model: ModelScore) -> list[str]:
+def _obstacles(model: ModelScore, spec: Spec) -> list[str]:
     """What keeps a model from an official score: its blockers, then what is not finished."""
-    found = [_obstacle(blocker, model) for blocker in model.blockers if blocker.gating]
+    found = [_obstacle(blocker, model, spec) for blocker in model.blockers if blocker.gating]
     return found + [
-        f"{_labelled([name])} is {score.status}"
+        f"{_labelled(spec, [name])} is {score.status}"
         for name, score in model.tasks.items()
         if score.status not in ("valid", "invalid")
     ]
 
 
-def _obstacle(blocker: Blocker, model: ModelScore) -> str:
+def _obstacle(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
     """One blocker in words: calls in breach of a call gate, or a rate and its limit."""
-    spec, score = load().metrics[blocker.metric], load().scores[blocker.task]
-    assert spec.gate is not None  # only gates block
-    if spec.gate.kind == "call":
+    metric, score = spec.metrics[blocker.metric], spec.scores[blocker.task]
+    assert metric.gate is not None  # only gates block
+    if metric.gate.kind == "call":
         calls = model.tasks[blocker.task].n
-        return f"{score.label}: {spec.label}, {len(blocker.cases)} of {calls} calls"
-    percent = " %" if spec.unit == "percent" else ""
-    word = "above" if spec.gate.comparison == ">" else "below"
-    return f"{score.label}: {spec.label} {blocker.value:.4g}{percent}, {word} {blocker.limit:g}"
+        return f"{score.label}: {metric.label}, {len(blocker.cases)} of {calls} calls"
+    percent = " %" if metric.unit == "percent" else ""
+    word = "above" if metric.gate.comparison == ">" else "below"
+    return f"{score.label}: {metric.label} {blocker.value:.4g}{percent}, {word} {blocker.limit:g}"

@@ -10,8 +10,8 @@ import msgspec
 from callscore.core.measure import Measure
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
+from callscore.scorecard.formula import ActiveGate, TaskFormula, task_score
 from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED
-from callscore.suites.calls.formula import ActiveGate, TaskFormula, task_score
 
 
 class CaseScore(msgspec.Struct, frozen=True, gc=False):

@@ -7,28 +7,30 @@ from collections.abc import Mapping
 
 from callscore.core.errors import ConfigError
 from callscore.core.scorecard import BenchmarkScore, FinalScore, Status, TaskScore
-from callscore.suites.calls.formula import weighted_sum
-from callscore.suites.calls.spec import Settings, load
+from callscore.core.spec import ScoreSettings, Spec
+from callscore.scorecard.formula import weighted_sum
 
 SUM_TOLERANCE = 1e-9
 
 Weights = Mapping[str, float]
 
 
-def option_weights(option: str, settings: Settings, custom: Weights | None) -> Weights:
+def option_weights(
+    spec: Spec, option: str, settings: ScoreSettings, custom: Weights | None
+) -> Weights:
     """The weights of option A or B: the document's, exactly proportional, or the user's own."""
-    spec = load()
     if custom:
-        return _checked(custom)
-    if option == "b" and settings.weights == "proportional":
+        return check_weights(spec, custom)
+    if option == "b" and settings.weights == "proportional" and "a" in spec.final:
         tasks = {task: weight for task, weight in spec.final["a"].items() if task in spec.tasks}
         whole = math.fsum(tasks.values())
         return {task: weight / whole for task, weight in tasks.items()}
     return spec.final[option]
 
 
-def _checked(custom: Weights) -> Weights:
-    known = load().final["a"]
+def check_weights(spec: Spec, custom: Weights) -> Weights:
+    """The user's own weights; raises ConfigError where a task or a number cannot be."""
+    known = dict.fromkeys((*spec.final.get("a", ()), *spec.tasks))
     for name, weight in custom.items():
         if name not in known:
             raise ConfigError(f"weights: unknown task {name!r}; expected one of {', '.join(known)}")
@@ -41,9 +43,10 @@ def _checked(custom: Weights) -> Weights:
 
 
 def final_score(
+    spec: Spec,
     tasks: Mapping[str, TaskScore],
     benchmarks: BenchmarkScore,
-    settings: Settings,
+    settings: ScoreSettings,
     custom: Weights | None = None,
 ) -> FinalScore:
     """Σ weight × task score; official is A where the benchmarks are complete, else B (C-79).
@@ -51,11 +54,11 @@ def final_score(
     The user's own weights are those of one option: of A where they weigh the benchmarks (C-82).
     """
     scores = {
-        option: _weighted(option_weights(option, settings, custom), tasks, benchmarks)
-        for option in _options(custom)
+        option: _weighted(option_weights(spec, option, settings, custom), tasks, benchmarks)
+        for option in _options(spec, custom)
     }
     option = "a" if "a" in scores and (custom or benchmarks.status == "valid") else "b"
-    weights = option_weights(option, settings, custom)
+    weights = option_weights(spec, option, settings, custom)
     status, reasons = _status(weights, tasks, benchmarks)
     zeroed, zeroed_tasks = _zeroed(weights, tasks, benchmarks)
     return FinalScore(
@@ -73,9 +76,9 @@ def final_score(
     )
 
 
-def _options(custom: Weights | None) -> tuple[str, ...]:
+def _options(spec: Spec, custom: Weights | None) -> tuple[str, ...]:
     if not custom:
-        return ("a", "b")
+        return tuple(spec.final)
     return ("a",) if custom.get("benchmarks") else ("b",)
 
 

@@ -8,16 +8,16 @@ import msgspec
 
 from callscore.core.rating import Rating, holds, rate
 from callscore.core.scorecard import Blocker, MetricScore, Status, SubScore, TaskScore
-from callscore.stats.intervals import clopper_pearson
-from callscore.suites.calls.formula import (
+from callscore.core.spec import Gate, MetricSpec, ScoreSettings
+from callscore.scorecard.formula import (
     STRUCTURE,
     TaskFormula,
     Values,
     part_score,
     task_score,
 )
-from callscore.suites.calls.spec import Gate, MetricSpec, Settings
-from callscore.suites.calls.tally import MetricTally, TaskTally
+from callscore.scorecard.tally import MetricTally, TaskTally
+from callscore.stats.intervals import clopper_pearson
 
 WAITING_FOR = {
     "judge": "await a verdict",
@@ -33,7 +33,7 @@ class ScoredTask(msgspec.Struct, frozen=True):
     blockers: Sequence[Blocker]
 
 
-def score_task(formula: TaskFormula, tally: TaskTally, settings: Settings) -> ScoredTask:
+def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -> ScoredTask:
     """The task score of one model, recomputable from the rows beside it (C-02, C-03)."""
     blockers = _blockers(formula, tally, settings)
     gating = [blocker.metric for blocker in blockers if blocker.gating]
@@ -99,7 +99,7 @@ def _blocked_interval(tally: TaskTally, status: Status) -> tuple[float, float] |
 
 
 def _status(
-    tally: TaskTally, settings: Settings, of_rows: float | None, *, blocked: bool
+    tally: TaskTally, settings: ScoreSettings, of_rows: float | None, *, blocked: bool
 ) -> Status:
     """What the task is: a proven breach outranks what could not be run (C-01, C-124)."""
     if blocked:
@@ -144,7 +144,7 @@ def _has_failures(tally: TaskTally) -> bool:
     return any(metric.failed for metric in tally.metrics.values())
 
 
-def _blockers(formula: TaskFormula, tally: TaskTally, settings: Settings) -> list[Blocker]:
+def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -> list[Blocker]:
     """The `[!]` rows in breach at model level; those that gate nothing are marked   C-03, C-87"""
     if not tally.evaluated:
         return []
@@ -216,7 +216,7 @@ def _metric_score(
         approximate=tally.approximate > 0,
         vacuous=value is not None and tally.vacuous >= tally.n,
         gate_value=_gate_value(spec, tally) if is_rate else None,
-        max_per_call=_whole(tally.highest) if spec.unit == "count" and tally.n else None,
+        max_per_call=_as_count(tally.highest) if spec.unit == "count" and tally.n else None,
         bands=_bands(slug, tally, task) if spec.unit == "count" else None,
         severity=_severity(spec, value, rating),
         secondary=_secondary(slug, spec, task),
@@ -246,7 +246,7 @@ def _value(
 def _over_calls(spec: MetricSpec, tally: MetricTally) -> float:
     """The value over the calls that have one: total of a count, pooled share, or mean      C-06"""
     if spec.unit == "count":
-        return _whole(tally.total)
+        return _as_count(tally.total)
     return _pooled(spec, tally) if spec.pooled else tally.total / tally.n
 
 
@@ -279,7 +279,7 @@ def _provisional(spec: MetricSpec, tally: MetricTally) -> float | None:
     return _over_calls(spec, decided)
 
 
-def _whole(count: float) -> float:
+def _as_count(count: float) -> float:
     """A count as a whole number; the mean of several runs may not be one."""
     return int(count) if count.is_integer() else count
 
@@ -354,7 +354,7 @@ def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, flo
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()
         if unit == "count":
-            found[name] = _whole(tally.total)
+            found[name] = _as_count(tally.total)
         else:
             found[name] = 100 * tally.numerator / tally.denominator if tally.n else None
     return found or None

@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 
 from callscore.core.rating import holds
 from callscore.core.scorecard import BenchmarkScore, CriterionScore, Status
-from callscore.suites.calls.benchmarks.tally import CriterionTally
-from callscore.suites.calls.spec import Criterion, Settings, load
+from callscore.core.spec import Benchmarks, Criterion, ScoreSettings
+from callscore.scorecard.criteria import CriterionTally
 
 OfTasks = Mapping[str, Mapping[str, CriterionTally]]
 """Tallies by task, then by criterion."""
 
 
-def score_benchmarks(tasks: OfTasks, settings: Settings, *, is_covered: bool) -> BenchmarkScore:
+def score_benchmarks(
+    spec: Benchmarks, tasks: OfTasks, settings: ScoreSettings, *, is_covered: bool
+) -> BenchmarkScore:
     """sum(binary scores) / 11; official only with all eleven        003 Benchmark Score, C-89"""
     criteria = {
-        slug: _criterion(slug, criterion, tasks)
-        for slug, criterion in load().benchmarks.criteria.items()
+        slug: _criterion(slug, criterion, tasks) for slug, criterion in spec.criteria.items()
     }
     ran = [entry.binary for entry in criteria.values() if entry.binary is not None]
     if not any(tasks.values()):
@@ -31,12 +32,12 @@ def score_benchmarks(tasks: OfTasks, settings: Settings, *, is_covered: bool) ->
         provisional=math.fsum(ran) / len(ran) if ran else None,
         ran=len(ran),
         approximate=any(entry.approximate for entry in criteria.values()),
-        meets_recommended=None if score is None else _meets(score),
+        meets_recommended=None if score is None else holds(score, ">=", spec.recommended_minimum),
     )
 
 
 def _partial(
-    ran: Sequence[int], all_of_them: int, settings: Settings, is_covered: bool
+    ran: Sequence[int], all_of_them: int, settings: ScoreSettings, is_covered: bool
 ) -> tuple[Status, float | None]:
     """The score, or why it is none: with criteria missing, the setting decides        C-89"""
     if not is_covered or not ran:
@@ -46,11 +47,6 @@ def _partial(
     if settings.benchmarks_partial == "mean":
         return "valid", math.fsum(ran) / len(ran)
     return "incomplete", None
-
-
-def _meets(score: float) -> bool:
-    """The recommended minimum is advice, never a gate        C-99"""
-    return holds(score, ">=", load().benchmarks.recommended_minimum)
 
 
 def _criterion(slug: str, criterion: Criterion, tasks: OfTasks) -> CriterionScore:
