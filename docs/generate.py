@@ -18,12 +18,12 @@ from callscore.cli.main import COMMANDS, callscore
 from callscore.core.case import Case, Prompt, Reply, Turn
 from callscore.core.judging import JudgeRequest
 from callscore.core.spec import MetricSpec
-from callscore.evaluate.judging import dossier_of
+from callscore.evaluate.judging import judge_request_of
 from callscore.judges.document import prompt_of
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import sort_questions
 from callscore.judges.prompt import Composer
 from callscore.judges.rubric import shipped
-from callscore.judges.scripted import LiteralModel
 from callscore.scorecard.settings import setting_words
 from callscore.suites.calls import spec
 from callscore.suites.catalog import Catalog
@@ -219,8 +219,10 @@ def judge_requests_page() -> str:
         "says why.\n",
     ]
     for name, (case, answer) in EXAMPLES.items():
-        dossier = _dossier(case, answer)
-        (request,) = Composer(shipped()).requests(dossier, sort_questions(dossier, shipped()).asked)
+        judge_request = _dossier(case, answer)
+        (request,) = Composer(shipped()).requests(
+            judge_request, sort_questions(judge_request, shipped()).asked
+        )
         lines += [f"## {name}\n", *_messages(request.prompt)]
         if name == "QA":
             lines += ["An answer:\n", _answer(request.prompt)]
@@ -240,7 +242,7 @@ def _dossier(case: Case, answer: Mapping[str, Any]) -> JudgeRequest:
     task = Catalog().tasks()[case.task]
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     asked = task.ask(reference, task.read(reference, reply))
-    return dossier_of(case, [question for question in asked if question.offered], reply)
+    return judge_request_of(case, [question for question in asked if question.offered], reply)
 
 
 def _messages(prompt: Prompt) -> list[str]:
@@ -270,10 +272,10 @@ API: Mapping[str, tuple[str, ...]] = {
         "Question",
         "Verdict",
         "JudgeRequest",
-        "Judged",
+        "JudgeResult",
         "Similarity",
         "ProviderRequest",
-        "Answered",
+        "ProviderResponse",
         "AttemptFailed",
     ),
     "Protocols for extensions": ("Task", "Provider", "Judge", "Embedder"),

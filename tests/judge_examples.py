@@ -11,7 +11,7 @@ import pytest
 import translation_cases as translation
 from calls_suite import tasks
 from callscore.core.case import Case, Reply, Turn
-from callscore.core.judging import Judged
+from callscore.core.judging import JudgeResult
 from callscore.core.measure import Measure
 from callscore.core.task import Task
 from callscore.suites.calls.spec import settings
@@ -138,7 +138,7 @@ EXAMPLES = [
 ]
 
 
-def measures_of(case: Case, answer: object, judged: Judged) -> Mapping[str, Measure]:
+def measures_of(case: Case, answer: object, judged: JudgeResult) -> Mapping[str, Measure]:
     """The measures of an answer with a judge's verdicts."""
     task = TASKS[case.task]
     reference = task.reference(case)

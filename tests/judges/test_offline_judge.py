@@ -195,10 +195,10 @@ def test_cosines_are_not_its_business() -> None:
 
 
 def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
-    dossier = JudgeRequest(
+    judge_request = JudgeRequest(
         "text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))]
     )
-    found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(dossier))
+    found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(judge_request))
     assert isinstance(found, Failed)
 
 

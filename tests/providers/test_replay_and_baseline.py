@@ -16,7 +16,7 @@ import callscore
 from calls_suite import tasks
 from callscore.core.case import Case, Failed, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, AttemptFailed, Provider
+from callscore.core.provider import AttemptFailed, Provider, ProviderResponse
 from callscore.evaluate.cases import open_case
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.replay import Recorded, ReplayProvider
@@ -30,7 +30,7 @@ PROMPT = Prompt(())
 
 def answer(provider: Provider, prompt: Prompt) -> Reply:
     found = asyncio.run(provider.attempt(provider.request(prompt, 1)))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ProviderResponse)
     return found.reply
 
 
@@ -51,7 +51,7 @@ def test_a_recorded_answer_comes_back_as_it_was(recorded: Reply) -> None:
     call = provider.request_for(CASE, PROMPT, 1)
     assert call is not None
     found = asyncio.run(provider.attempt(call))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ProviderResponse)
     reply = found.reply
     assert (reply.text, reply.finish_reason, reply.input_tokens, reply.cost_usd) == (
         recorded.text,

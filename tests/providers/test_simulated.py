@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import callscore
 from callscore.core.case import Case, Prompt, Reply
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, CaseProvider, ProviderRequest
+from callscore.core.provider import CaseProvider, ProviderRequest, ProviderResponse
 from callscore.providers.simulated import SimulatedProvider
 from callscore.store.files import lines_of
 from callscore.store.input_records import read_case
@@ -36,7 +36,7 @@ def simulated(**params: Any) -> SimulatedProvider:
 
 def answered(provider: SimulatedProvider, call: ProviderRequest) -> Reply:
     found = asyncio.run(provider.attempt(call))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ProviderResponse)
     return found.reply
 
 

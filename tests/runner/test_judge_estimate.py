@@ -14,12 +14,12 @@ import callscore
 from builders import Json, output, qa_case, question, score, text_case, text_outcome
 from calls_suite import tasks
 from callscore.core.case import Case, Reply
-from callscore.core.judging import Judged
+from callscore.core.judging import JudgeResult
 from callscore.core.run import ModelSpec
 from callscore.core.verdict_rules import MOST_STATED, TOO_MANY
-from callscore.evaluate.judging import dossier_of
+from callscore.evaluate.judging import judge_request_of
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.llm import LLMJudge
-from callscore.judges.scripted import LiteralModel
 from callscore.runner.cases import Asked
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
 from callscore.suites.calls.benchmarks import measuring
@@ -89,9 +89,9 @@ def asked_about(case: Case, answer: object) -> Counting:
     ]
     model = Counting()
     for questions, shown in ((asked, reply), (measuring.ask_of_case(case), None)):
-        given = dossier_of(case, [q for q in questions if q.offered], shown)
+        given = judge_request_of(case, [q for q in questions if q.offered], shown)
         if given.questions:
-            assert isinstance(asyncio.run(LLMJudge(model).judge(given)), Judged)
+            assert isinstance(asyncio.run(LLMJudge(model).judge(given)), JudgeResult)
     return model
 
 

@@ -16,7 +16,7 @@ import callscore
 from builders import Json, entity_case, output, qa_case, question, score, text_case, text_outcome
 from calls_suite import all_tasks
 from callscore.core.case import Case, Prompt
-from callscore.core.provider import Answered
+from callscore.core.provider import ProviderResponse
 from callscore.core.scorecard import Scorecard
 from callscore.evaluate.cases import NamesInData
 from callscore.providers.baseline.provider import BaselineProvider
@@ -125,7 +125,7 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
         answered = asyncio.run(provider.attempt(provider.request(prompt, 1)))
-        assert isinstance(answered, Answered)
+        assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
     (model,) = callscore.score([*cases], outputs).models
     structure = {name: task.metrics.get(f"{name}.structure") for name, task in model.tasks.items()}
@@ -139,7 +139,7 @@ def test_c130_simulated_answers_without_any_fault_are_perfect(tmp_path: Path, na
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
         answered = asyncio.run(provider.attempt(provider.request_for(case, prompt, 1)))
-        assert isinstance(answered, Answered)
+        assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
     assert_perfect(callscore.score([*cases], outputs))
 

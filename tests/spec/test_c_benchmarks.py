@@ -270,7 +270,7 @@ def test_c94_needed_turns_are_asked_once_a_case_not_once_a_model(tmp_path: Path)
     given = form(question(reason=REASON))
     answers = [output("c1", given, "a"), output("c1", given, "b")]
     score([qa_case([question()])], answers, tmp_path, judge=judge, benchmarks=True)
-    asked = [q.metric for dossier in judge.seen for q in dossier.questions]
+    asked = [q.metric for judge_request in judge.seen for q in judge_request.questions]
     assert asked.count("bench.contextual_recall") == 1
     assert asked.count("bench.contextual_precision") == 2
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.card_rows import rows_of
+from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -26,24 +28,6 @@ class CaseResult(msgspec.Struct, frozen=True, gc=False):
     reasons: Sequence[str] = ()
     flags: Sequence[str] = ()
     metrics: Mapping[str, float | None] = {}
-
-
-Interval = tuple[float, float]
-"""The limits of a 95 % interval: about future calls, of which those scored are a sample."""
-
-
-class GateClaim(msgspec.Struct, frozen=True):
-    """Whether the data show that a rate keeps its gate, one-sided at 95 % (STATS §2)."""
-
-    holds: bool
-    limit: float
-    bound: float
-    """The limit that the rate keeps with 95 % confidence, in the unit of the row."""
-    n: int
-    """Independent items it rests on; calls, where none is in error."""
-    errors: int
-    needed: int
-    """How many would show it with as many errors."""
 
 
 class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -339,19 +323,6 @@ class Judging(msgspec.Struct, frozen=True):
     """Under which other names than those asked for the judges answered (R-26)."""
 
 
-class IntervalMethod(msgspec.Struct, frozen=True):
-    """How the intervals of a card were made (STATS §1, §2)."""
-
-    level: float
-    about: str
-    """`future calls`: those scored are taken as a sample of them."""
-    calls: int
-    units: int
-    """What was resampled: the calls, or random groups of them where there are fewer units."""
-    resamples: int
-    seed: int
-
-
 SKIPPED = "skipped: "
 """What a note about an unusable case begins with (C-20)."""
 
@@ -400,7 +371,7 @@ class Scorecard(msgspec.Struct, frozen=True):
         approximate, why; low and high are the 95 % interval. A task's own score has the metric
         `score`, as have `benchmarks` and `final`.
         """
-        return [row for model in self.models for row in _rows_of(model)]
+        return [row for model in self.models for row in rows_of(model)]
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows."""
@@ -413,44 +384,3 @@ _draw_html: list[Callable[[Scorecard], str]] = []
 def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
     """Let notebooks show cards so: what a card looks like is known upstairs."""
     _draw_html[:] = [draw]
-
-
-def _rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
-    for name, task in model.tasks.items():
-        of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
-        yield _row(model, name, "score", value=task.score, ci95=task.ci95, **of_task)
-        for part, sub in task.subscores.items():
-            own = {"value": sub.score, "ci95": sub.ci95, "n": sub.n, "status": sub.status}
-            yield _row(model, name, part, **own)
-        for slug, metric in task.metrics.items():
-            own = {key: getattr(metric, key) for key in _OF_A_METRIC}
-            yield _row(model, name, slug, **own)
-    bench = model.benchmarks
-    for slug, criterion in bench.criteria.items():
-        own = {key: getattr(criterion, key) for key in _OF_A_CRITERION}
-        yield _row(model, "benchmarks", slug, **own)
-    yield _row(
-        model, "benchmarks", "score", value=bench.score, ci95=bench.ci95, status=bench.status
-    )
-    final, cost = model.final, model.cost
-    yield _row(model, "final", "score", value=final.score, ci95=final.ci95, status=final.status)
-    of_cost = {"value": cost.per_1000_calls, "ci95": cost.ci95, "unit": cost.currency}
-    yield _row(model, "cost", "per_1000_calls", **of_cost)
-
-
-_OF_A_METRIC = ("value", "ci95", "unit", "rating", "meets_threshold", "n", "approximate", "why")
-_OF_A_CRITERION = ("value", "ci95", "unit", "n", "approximate", "why")
-_COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approximate", "why")
-
-
-def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
-    """A row with every column, so that all rows have the same"""
-    low, high = own.get("ci95") or (None, None)
-    return {
-        "model": model.model,
-        "task": task,
-        "metric": metric,
-        "low": low,
-        "high": high,
-        **{column: own.get(column) for column in _COLUMNS},
-    }

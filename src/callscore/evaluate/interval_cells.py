@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.interval import GateClaim
 from callscore.core.scorecard import (
     BenchmarkScore,
     FinalScore,
-    GateClaim,
     MetricScore,
     ModelScore,
     Ranked,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.core.scorecard import IntervalMethod, ModelScore, Ranked, Scorecard
+from callscore.core.interval import IntervalMethod
+from callscore.core.scorecard import ModelScore, Ranked, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
 from callscore.evaluate.interval_cells import Evidence, filled_model, filled_rank
 from callscore.evaluate.shape import model_shape

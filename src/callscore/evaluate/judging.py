@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply
-from callscore.core.judging import Item, Judged, JudgeRequest, Question, Verdict, Verdicts
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
 from callscore.core.ports import Embedder, Judge
 from callscore.core.reply_json import Parsed, read_object
 from callscore.core.transcript import turns
@@ -51,7 +51,7 @@ class Spent(msgspec.Struct):
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many dossiers raised each flag."""
 
-    def add(self, judged: Judged | Failed, items: int) -> None:
+    def add(self, judged: JudgeResult | Failed, items: int) -> None:
         """Take in one dossier."""
         self.items += items
         if judged.cost_usd is not None:
@@ -116,7 +116,7 @@ class JudgeRunner:
         compared = [question for question in questions if not question.offered]
         parts: list[Examined] = []
         if worded and self.judge is not None:
-            parts.append(await self._judged(self.judge, dossier_of(case, worded, answer)))
+            parts.append(await self._judged(self.judge, judge_request_of(case, worded, answer)))
         if compared and self.embedder is not None:
             parts.append(await self._compared(self.embedder, language or case.lang, compared))
         if len(parts) == 1:
@@ -159,14 +159,14 @@ class JudgeRunner:
         for close in self._closing:
             await close()
 
-    async def _judged(self, judge: Judge, dossier: JudgeRequest) -> Examined:
+    async def _judged(self, judge: Judge, judge_request: JudgeRequest) -> Examined:
         import asyncio  # not before somebody judges
 
         if self._room is None:
             self._room = asyncio.Semaphore(self.at_once)
         async with self._room:
-            judged = await judge.judge(dossier)
-        questions = dossier.questions
+            judged = await judge.judge(judge_request)
+        questions = judge_request.questions
         self.spent.add(judged, len(questions))
         if isinstance(judged, Failed):
             return self._failed(judged.why, questions)
@@ -196,7 +196,7 @@ class JudgeRunner:
         return Examined(failures={question.metric: why for question in questions})
 
 
-def dossier_of(
+def judge_request_of(
     case: Case, questions: Sequence[Question], answer: Reply | None = None
 ) -> JudgeRequest:
     """All that a judge may see: never the model, its price, or other answers        C-103"""

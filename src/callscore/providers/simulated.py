@@ -18,7 +18,7 @@ import msgspec
 from callscore.core.case import Case, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.noise import Degrade, FakeReply, Noise, Rates
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 
 LABEL = "simulated"
 VERSION = 1
@@ -103,7 +103,7 @@ class SimulatedProvider:
             max_output_tokens=2 * len(body) // BYTES_A_TOKEN + 1,
         )
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """The degraded answer, after the stated time."""
         gold = _READ.decode(request.body)
         chance = random.Random(request.key)
@@ -111,7 +111,7 @@ class SimulatedProvider:
         if latency:
             await asyncio.sleep(latency / 1000 * chance.uniform(0.5, 1.5))
         degrade = self._noise(gold.task) if gold.task else None
-        return Answered(_reply(gold, chance, request.input_tokens, degrade))
+        return ProviderResponse(_reply(gold, chance, request.input_tokens, degrade))
 
     async def close(self) -> None:
         """There is nothing to give back."""

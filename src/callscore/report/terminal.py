@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from callscore.core.interval import GateClaim
 from callscore.core.scorecard import (
     Blocker,
-    GateClaim,
     Judging,
     Ranked,
     Scorecard,

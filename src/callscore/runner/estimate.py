@@ -123,15 +123,15 @@ class _JudgeCount:
         items = most_items(asked.case, benchmarks=answers.benchmarks)
         base = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked)
         texts = STATEMENTS_ASKED * answers.longest
-        for number, dossiers, longest, said in (
+        for number, judge_requests, longest, said in (
             (items.of_case, 1, 0, _shown(asked)),
             (items.of_answer, answers.a_case, min(answers.longest, ANSWER_TOKENS), texts),
         ):
-            requests = dossiers * -(-number // MOST_ITEMS)
+            requests = judge_requests * -(-number // MOST_ITEMS)
             self._calls += PUT * requests
             self._input += PUT * (requests * (base + longest))
-            self._input += PUT * dossiers * (number * ITEM_TOKENS + (said if number else 0))
-            self._output += PUT * (dossiers * number + requests * CANARIES) * ENTRY_TOKENS
+            self._input += PUT * judge_requests * (number * ITEM_TOKENS + (said if number else 0))
+            self._output += PUT * (judge_requests * number + requests * CANARIES) * ENTRY_TOKENS
 
     def add_whole(self, asked: Asked, answers: JudgedAnswers) -> None:
         requests = answers.a_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)

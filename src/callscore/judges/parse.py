@@ -1,4 +1,6 @@
-"""A judge's answer → verdicts, or exactly what is wrong with it (C-102). Nothing is guessed."""
+"""Parses a judge's answer: verdicts, or exactly what is wrong with it (C-102). Nothing is
+guessed.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +12,32 @@ import msgspec
 
 from callscore.core import strict_json
 from callscore.core.judging import Verdict
-from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, Citation, Sources
-from callscore.judges.items import Asked
+from callscore.judges.evidence import EXPECTED, NONE, OUTPUT, Citation, QuoteSources
+from callscore.judges.items import JudgeItem
 from callscore.judges.prompt import OUTPUT_FIELD, Request
 
 LONGEST_ANSWER = 1_000_000
 LONGEST_QUOTE = 300
 MOST_PROBLEMS = 12
-"""Told to the judge at most; an answer that is wrong throughout needs no longer list."""
+"""The most errors that are reported to the judge."""
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*\Z", re.DOTALL)
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One entry of an answer whose shape is right."""
+    """One well-formed entry of an answer."""
 
     verdict: str
     cited: Citation
     source: str = ""
-    """Where the quote stands, by the name under which it is kept."""
+    """The place of the quote, as it is stored."""
 
 
-class Read(msgspec.Struct, frozen=True):
-    """An answer taken apart.
+class ParsedAnswer(msgspec.Struct, frozen=True):
+    """A parsed answer.
 
-    `broken` says why nothing of it can be used; `faults` holds the ids that cannot, with why;
-    `obeys_others` that an item with a known answer came back wrong.
+    `broken` says why nothing of it can be used; `faults` holds the unusable ids with the reason;
+    `obeys_others` says that a canary came back wrong.
     """
 
     entries: Mapping[str, Entry]
@@ -49,7 +51,7 @@ class Read(msgspec.Struct, frozen=True):
         return not (self.broken or self.faults or self.obeys_others)
 
     def problems(self) -> Sequence[str]:
-        """What the judge is told when it is asked once more."""
+        """The errors that are reported to the judge in the retry."""
         if self.broken:
             return [self.broken]
         listed = [f"item {key}: {why}" for key, why in self.faults.items()]
@@ -57,23 +59,23 @@ class Read(msgspec.Struct, frozen=True):
         return listed if more <= 0 else [*listed[:MOST_PROBLEMS], f"and {more} more items"]
 
 
-def read(text: str, request: Request) -> Read:
-    """Check an answer against its request: shape, ids, words, quotes, canaries."""
+def read(text: str, request: Request) -> ParsedAnswer:
+    """Check an answer against its prompt: structure, ids, words, quotes, canaries."""
     try:
         raw = bare(text).encode()
         value = strict_json.decode(raw, max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError) as fault:
         cause = fault.cause if isinstance(fault, strict_json.JsonFault) else "no Unicode"
-        return Read({}, broken=f"it is not one JSON object ({cause})")
+        return ParsedAnswer({}, broken=f"it is not one JSON object ({cause})")
     listed, problem = _listed(value)
     if problem:
-        return Read({}, broken=problem)
+        return ParsedAnswer({}, broken=problem)
     entries, problem = _by_id(listed, request)
-    return Read({}, broken=problem) if problem else _checked(entries, request)
+    return ParsedAnswer({}, broken=problem) if problem else _checked(entries, request)
 
 
-def verdicts_of(asked: Asked, entry: Entry, by: str) -> Sequence[Verdict]:
-    """The verdict on every question that this item stands for."""
+def verdicts_of(asked: JudgeItem, entry: Entry, by: str) -> Sequence[Verdict]:
+    """The verdict on every question of this item."""
     cited = entry.cited
     return [
         Verdict(
@@ -92,14 +94,14 @@ def verdicts_of(asked: Asked, entry: Entry, by: str) -> Sequence[Verdict]:
 
 
 def bare(text: str) -> str:
-    """The answer without what a judge that knows no schema puts around it: thought, one fence."""
+    """The answer without thoughts and a code fence, for judges without schema support."""
     text = _THOUGHT.sub("", text, count=1)
     fenced = _FENCE.match(text)
     return (fenced.group(1) if fenced else text).strip()
 
 
 def _listed(value: Any) -> tuple[Sequence[Any], str]:
-    """The items; whatever else a judge adds, a score above all, has no effect (C-100)."""
+    """The items; other keys, such as a score, have no effect (C-100)."""
     if not isinstance(value, dict) or "items" not in value:
         return [], 'expected one object with the key "items"'
     listed = value["items"]
@@ -107,7 +109,7 @@ def _listed(value: Any) -> tuple[Sequence[Any], str]:
 
 
 def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry], str]:
-    """The entries under their ids."""
+    """The entries by id."""
     entries: dict[str, Entry] = {}
     for position, item in enumerate(listed):
         if problem := _misshapen(item, request.keys):
@@ -128,7 +130,7 @@ def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry]
 
 
 def _misshapen(item: Any, keys: Sequence[str]) -> str:
-    """What is wrong with the shape of an entry; empty where nothing is."""
+    """What is wrong with the structure of an entry; empty if nothing is."""
     if not isinstance(item, dict):
         return "not an object"
     if missing := [key for key in keys if key not in item]:
@@ -140,7 +142,7 @@ def _misshapen(item: Any, keys: Sequence[str]) -> str:
     return ""
 
 
-def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
+def _checked(entries: Mapping[str, Entry], request: Request) -> ParsedAnswer:
     faults: dict[str, str] = {}
     obeys_others = False
     for key, asked in request.sheet.items():
@@ -148,18 +150,18 @@ def _checked(entries: Mapping[str, Entry], request: Request) -> Read:
         if fault := _fault(entry, asked, request.sources):
             faults[key] = fault
         if entry and asked.canary:
-            # a word that the rubric does not know is a slip; a wrong one is not
+            # a word outside the rubric is a slip; a wrong one is not
             known = entry.verdict in asked.rubric.words
             obeys_others |= known and entry.verdict not in asked.canary.verdicts
     kept = {
         key: entry if key in faults else _as_kept(entry, request.sources)
         for key, entry in entries.items()
     }
-    return Read(kept, faults, obeys_others=obeys_others)
+    return ParsedAnswer(kept, faults, obeys_others=obeys_others)
 
 
-def _as_kept(entry: Entry, sources: Sources) -> Entry:
-    """The entry with its fields and its source under the names by which they are kept."""
+def _as_kept(entry: Entry, sources: QuoteSources) -> Entry:
+    """The entry with its fields and its source as they are stored."""
     cited = entry.cited
     fields = msgspec.structs.replace(
         cited,
@@ -169,8 +171,8 @@ def _as_kept(entry: Entry, sources: Sources) -> Entry:
     return Entry(entry.verdict, fields, sources.source(cited))
 
 
-def _fault(entry: Entry | None, asked: Asked, sources: Sources) -> str:
-    """Why one verdict is void; empty where it stands."""
+def _fault(entry: Entry | None, asked: JudgeItem, sources: QuoteSources) -> str:
+    """Why one verdict is void; empty if it is valid."""
     if entry is None:
         return "no verdict given"
     rubric, cited = asked.rubric, entry.cited
@@ -178,7 +180,7 @@ def _fault(entry: Entry | None, asked: Asked, sources: Sources) -> str:
         return f"its verdict is none of those allowed; expected one of {', '.join(rubric.words)}"
     if len(cited.quote) > LONGEST_QUOTE:
         return f"the quote is longer than {LONGEST_QUOTE} characters"
-    if asked.canary is None:  # what we made up stands in no field
+    if asked.canary is None:  # a canary's own text is in no field
         needed = rubric.rests_on.get(entry.verdict, ())
         if problem := sources.uncited(cited, needed):
             return problem

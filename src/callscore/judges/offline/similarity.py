@@ -1,4 +1,4 @@
-"""How alike two short statements are: by meaning where there is an embedder, and by words."""
+"""Similarity of two short statements: by embedder, if there is one, and by words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ALIKE = 0.6
 
 
 def word_f1(one: Wording, other: Wording) -> float:
-    """2 · shared content words / content words of both, numbers left out
+    """2 · shared content words / content words of both, without numbers
 
-    Numbers are held against each other by `agree`; only where there is nothing else they count.
+    Numbers are compared by `agree`; they count only if there is nothing else.
     """
     left, right = one.spoken or one.content, other.spoken or other.content
     both = len(left) + len(right)
@@ -25,7 +25,7 @@ def word_f1(one: Wording, other: Wording) -> float:
 
 
 def agree(one: Wording, other: Wording) -> bool:
-    """Whether both state the same in digits and in number words, and both deny or neither does"""
+    """Whether both state the same numbers, in digits or words, and both negate or neither does"""
     return (
         _states_numbers_of(one, other)
         and _states_numbers_of(other, one)
@@ -42,10 +42,10 @@ def _states_numbers_of(one: Wording, other: Wording) -> bool:
     )
 
 
-async def likenesses(
+async def pair_similarities(
     pairs: Sequence[tuple[Wording, Wording]], embedder: Embedder | None, lang: str | None
 ) -> Sequence[float] | Failed:
-    """The mean of cosine and content-word F1, or F1 alone where there is no embedder"""
+    """The mean of cosine and content-word F1, or F1 alone without an embedder"""
     by_words = [word_f1(one, other) for one, other in pairs]
     if embedder is None or not pairs:
         return by_words
@@ -63,7 +63,7 @@ def goal_word(likeness: float) -> str:
 
 
 def value_word(passed: Wording, expected: Wording) -> str:
-    """different where numbers or a "not" differ, same from 0.80; between, cannot_tell"""
+    """different if numbers or a negation differ, same from 0.80; between, cannot_tell"""
     if not agree(passed, expected):
         return "different"
     return "same" if word_f1(passed, expected) >= SAME else "cannot_tell"
@@ -72,9 +72,9 @@ def value_word(passed: Wording, expected: Wording) -> str:
 def stated_words(
     expected: Sequence[Wording], given: Sequence[Wording], likeness: Sequence[Sequence[float]]
 ) -> Sequence[str]:
-    """One-to-one: stated where alike (≥ 0.6) and agreeing in numbers and negation        C-55
+    """One-to-one: stated if similar (≥ 0.6) with the same numbers and negation        C-55
 
-    Alike without agreeing is `contradicted`. Blind to what one highlight says of two.
+    Similar without that is `contradicted`. One highlight that states two facts is not recognised.
     """
     if not given:
         return ["not_stated"] * len(expected)
@@ -93,7 +93,9 @@ def stated_words(
 
 
 def match_word(fact: Wording, others: Sequence[Wording]) -> str:
-    """match: alike by words (≥ 0.6) and agreeing; conflict: alike only; else none        C-93"""
+    """match: similar words (≥ 0.6) with the same numbers; conflict: similar only; else none
+    C-93
+    """
     near = [other for other in others if word_f1(fact, other) >= ALIKE]
     if any(agree(fact, other) for other in near):
         return "match"
