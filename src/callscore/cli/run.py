@@ -144,10 +144,7 @@ def run(
             _show_estimate(prepared)
             return
         ran = _ran(prepared, rescore)
-        if ran.summary.status == "interrupted":
-            _say_what_is_kept(ran)
-            _say_how_to_go_on(prepared.config, options, store)
-            raise KeyboardInterrupt
+        _stop_if_interrupted(prepared, ran, store)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
@@ -194,6 +191,13 @@ class _Report:
 
         write_html(source_of_run(prepared, ran, self._cases), self._html)
         say(f"report: {self._html}", err=True)
+
+
+def _stop_if_interrupted(prepared: Prepared, ran: RunResult, store: Path | None) -> None:
+    if ran.summary.status == "interrupted":
+        _say_what_is_kept(ran)
+        _say_how_to_go_on(prepared.config, prepared.options, store)
+        raise KeyboardInterrupt
 
 
 def _checked_budget(budget: float | None) -> float | None:
