@@ -134,8 +134,7 @@ def run(
         on_tallied=tallies.append,
     )
     sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
-    if no_intervals:
-        config = config.without_intervals()
+    config = config.without_intervals() if no_intervals else config
     with (
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
