@@ -300,7 +300,7 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
         sys.stdout.buffer.write(run_document(ran))
         return
     if ran.card is not None:
-        title = f"{prepared.config.name} · {ran.card.framework}"
+        title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
     for score in ran.orchestration.values():
         say(render(score.document))
