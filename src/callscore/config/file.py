@@ -106,3 +106,5 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
+    prompts: dict[str, Any] = {}
+    """Prompt files by task, and `variants`: prompt files by name and task."""
