@@ -38,7 +38,8 @@ def test_keys_in_the_environment_are_named_and_never_written(tmp_path: Path) -> 
 
 def test_answers_at_the_terminal_are_written(tmp_path: Path) -> None:
     case = {
-        "id": "c1", "task": "entity", "transcript": "Agent: refund", "config": {"keywords": ["refund"]},
+        "id": "c1", "task": "entity", "transcript": "Agent: refund",
+        "config": {"keywords": ["refund"]},
         "expected_outcome": {
             "detected_keywords": ["refund"], "detected_topics": [], "valid_entity_set": ["refund"],
         },
