@@ -53,6 +53,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     judge: str | os.PathLike[str] | Judge | tuple[ModelSpec, ...] = "none",
     embedder: str | os.PathLike[str] | Embedder | ModelSpec | None = None,
     benchmarks: bool = False,
+    intervals: bool = True,
     store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
@@ -82,6 +83,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         embedder: Compares sentences: a name, a YAML file, or an Embedder; by default `auto` with a
             judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
+        intervals: Give every number its 95 % interval.
         store: Store the replies of judges here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
         weights: Task weights.
@@ -103,6 +105,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         judge=who,
         embedder=_embedder(embedder, who),
         benchmarks=benchmarks,
+        intervals=intervals,
         store=as_path(store) or DEFAULT_STORE,
         settings=settings or {},
         weights=weights or {},

@@ -92,6 +92,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and report them.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
@@ -115,6 +116,7 @@ def score(
     metrics: tuple[str, ...],
     allow_bad_cases: bool,
     all_rows: bool,
+    no_intervals: bool,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
@@ -148,6 +150,7 @@ def score(
         workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
+        intervals=not no_intervals,
     )
     targets = OutputPaths(
         results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html

@@ -103,4 +103,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weights: dict[str, float] = {}
     workload: dict[str, float] = {}
     """The share of telephone calls that need a task, by task (C-83)."""
+    intervals: bool = True
+    """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
+    prompts: dict[str, Any] = {}
+    """Prompt files by task, and `variants`: prompt files by name and task."""

@@ -49,6 +49,8 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """Only so many cases, from the first."""
     repeats: int | None = None
     """How often every case was to be asked; None where the outputs say how often it was."""
+    intervals: bool = True
+    """Whether every number gets its 95 % interval."""
     elsewhere: Collection[str] = ()
     """Metrics of which verdicts may be about what is no case here, but scored beside."""
 

@@ -185,6 +185,6 @@ class Metric(Protocol):
     version: str
     """Part of the signature: raised whenever the metric measures otherwise than before."""
 
-    def measure(self, case: Case, output: Any, verdicts: Verdicts) -> Measure:
-        """The metric on one answer as its task has read it; never called for a malformed one."""
+    def measure(self, case: Case, answer: Any, verdicts: Verdicts) -> Measure:
+        """The metric on the JSON of one answer; never called for a malformed one."""
         ...

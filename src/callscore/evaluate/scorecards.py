@@ -20,6 +20,7 @@ from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
 from callscore.scorecard.settings import changed_settings
 from callscore.scorecard.tally import TaskTally
+from callscore.stats.contributions import Contributions
 
 
 def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | None) -> Scorecard:
@@ -31,7 +32,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | Non
         _model_score(model, tallies, config, Frame(spec, suites[0], tallied.floors))
         for model, tallies in tallied.tallies.items()
     ]
-    return Scorecard(
+    card = Scorecard(
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
@@ -49,6 +50,29 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | Non
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
+    return _with_intervals(card, config, tallied, spec) if config.intervals else card
+
+
+def _with_intervals(
+    card: Scorecard, config: ScoreConfig, tallied: Tallied, spec: Spec
+) -> Scorecard:
+    from callscore.evaluate.intervals import with_intervals  # numpy is needed from here on only
+
+    return with_intervals(
+        card,
+        {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
+        config.catalog.formula,
+        spec.benchmarks.criteria,
+    )
+
+
+def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
+    """What the calls of a model contributed, by task, where that was kept."""
+    return {
+        task: tally.contributions
+        for task, tally in tallies.items()
+        if tally.contributions is not None
+    }
 
 
 class Frame(NamedTuple):

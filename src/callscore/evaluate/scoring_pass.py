@@ -135,6 +135,7 @@ class ScoringPass:
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=sinks.examiner is not None,
                 on_open=sinks.on_open,
+                intervals=config.intervals,
                 on_case=sinks.on_case,
                 whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
             ),

@@ -19,6 +19,7 @@ from callscore.core.run import ModelSpec, Price
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
+from callscore.providers.prompted import PromptedProvider
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
 from callscore.runner.replay_files import Recordings
@@ -156,7 +157,11 @@ class Prepared(msgspec.Struct, frozen=True):
             for model in self.models
             if not model.online
         ]
-        return [*offline, *map(str, self.departures)]
+        own = [
+            f"{name}: asked with own prompts ({', '.join(templates)})"
+            for name, templates in self.config.prompts.items()
+        ]
+        return [*offline, *own, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:
@@ -226,6 +231,8 @@ def open_models(
             reached.append(ModelHandle(priced, provider, recordings))
         else:
             provider = _offline(spec) or online.provider(spec, sending=sending)
+            if spec.name in config.prompts:
+                provider = PromptedProvider(provider, config.prompts[spec.name])
             reached.append(ModelHandle(priced, provider))
     return reached
 
