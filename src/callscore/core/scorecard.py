@@ -352,6 +352,13 @@ class Scorecard(msgspec.Struct, frozen=True):
         """How many cases were unusable and left out        C-20"""
         return sum(note.startswith(SKIPPED) for note in self.notes)
 
+    def model(self, name: str) -> ModelScore:
+        """The column of a model; KeyError where the card has none of this name."""
+        for model in self.models:
+            if model.model == name:
+                return model
+        raise KeyError(name)
+
     def to_dict(self) -> dict[str, Any]:
         """The card as dicts, lists, texts and numbers: what `--json` writes."""
         found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
