@@ -78,8 +78,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         cases: The calls with their expected outcomes.
         outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
-        judge: Decides what code cannot: `none`, `offline`, an installed judge, a YAML file, or a
-            Judge.
+        judge: Decides what code cannot: `none`, `offline`, a name, a YAML file, or a Judge.
         embedder: Compares sentences: a name, a YAML file, or an Embedder; by default `auto` with a
             judge, else `none`.
         benchmarks: Also run the eleven optional benchmarks.
