@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from callscore.config.config import EvalConfig
     from callscore.core.run import Event
+    from callscore.core.scenarios import Mode
     from callscore.evaluate.scoring_pass import Tallied
     from callscore.report.source import CaseView
     from callscore.runner.prepare import Prepared, RunOptions
     from callscore.runner.run import RunResult
     from callscore.store.spool import Spool
-    from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
 
@@ -318,8 +318,8 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
     """Write one file per model and language, unless the run's own file is just that."""
     if not ran.orchestration:
         return
-    from callscore.app_orchestration import result_files
     from callscore.cli.orchestration import write
+    from callscore.runner.document import result_files
 
     parts = result_files(joint, [score.document for score in ran.orchestration.values()])
     if len(parts) > 1 or ran.card is not None:
