@@ -21,18 +21,24 @@ if TYPE_CHECKING:
     from callscore.app import score
     from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
-    from callscore.core.judging import Judged, JudgeRequest, Question, Similarity, Verdict
+    from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
     from callscore.core.measure import Measure
+    from callscore.core.noise import Noise
     from callscore.core.ports import Embedder, Judge
-    from callscore.core.provider import Answered, AttemptFailed, Provider, ProviderRequest
+    from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
+    from callscore.core.rating import Band, Rating
+    from callscore.core.reply_json import read_object
     from callscore.core.run import ModelSpec
     from callscore.core.scorecard import Scorecard
+    from callscore.core.spec import MetricSpec
+    from callscore.core.suite import Metric, StandaloneTask, Suite
     from callscore.core.task import Measured, Task
     from callscore.runner.api import run
+    from callscore.scorecard.suite import SpecSuite
 
 __all__ = [
-    "Answered",
     "AttemptFailed",
+    "Band",
     "CallscoreError",
     "Case",
     "ConfigError",
@@ -41,24 +47,33 @@ __all__ = [
     "Failed",
     "Judge",
     "JudgeRequest",
-    "Judged",
+    "JudgeResult",
     "Malformed",
     "Measure",
     "Measured",
     "Message",
+    "Metric",
+    "MetricSpec",
     "ModelSpec",
+    "Noise",
     "Prompt",
     "Provider",
     "ProviderRequest",
+    "ProviderResponse",
     "Question",
+    "Rating",
     "Reply",
     "Scorecard",
     "Similarity",
+    "SpecSuite",
+    "StandaloneTask",
+    "Suite",
     "Task",
     "Turn",
     "UsageError",
     "Verdict",
     "__version__",
+    "read_object",
     "run",
     "score",
 ]
@@ -67,14 +82,20 @@ _MODULES = {
     "app": ("score",),
     "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
-    "core.judging": ("JudgeRequest", "Judged", "Question", "Similarity", "Verdict"),
+    "core.judging": ("JudgeRequest", "JudgeResult", "Question", "Similarity", "Verdict"),
     "core.measure": ("Measure",),
+    "core.noise": ("Noise",),
     "core.ports": ("Embedder", "Judge"),
-    "core.provider": ("Answered", "AttemptFailed", "Provider", "ProviderRequest"),
+    "core.provider": ("AttemptFailed", "Provider", "ProviderRequest", "ProviderResponse"),
+    "core.rating": ("Band", "Rating"),
+    "core.reply_json": ("read_object",),
     "core.run": ("ModelSpec",),
     "core.scorecard": ("Scorecard",),
+    "core.spec": ("MetricSpec",),
+    "core.suite": ("Metric", "StandaloneTask", "Suite"),
     "core.task": ("Measured", "Task"),
     "runner.api": ("run",),
+    "scorecard.suite": ("SpecSuite",),
 }
 
 

@@ -64,6 +64,7 @@ FILE = click.Path(path_type=Path)
     help="Write every step of scenarios: JSON lines, or Markdown (.md).",
 )
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
@@ -89,6 +90,7 @@ def run(
     export: Path | None,
     trajectories: Path | None,
     all_rows: bool,
+    no_intervals: bool,
     junit: Path | None,
     store: Path | None,
     log: Path | None,
@@ -127,6 +129,8 @@ def run(
         trajectories=trajectories,
     )
     sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
+    if no_intervals:
+        config = config.without_intervals()
     with (
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
@@ -286,7 +290,7 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
         sys.stdout.buffer.write(run_document(ran))
         return
     if ran.card is not None:
-        title = f"{prepared.config.name} · {ran.card.framework}"
+        title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
     for score in ran.orchestration.values():
         say(render(score.document))

@@ -89,8 +89,10 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 )
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
+@click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
@@ -111,8 +113,10 @@ def score(
     workload: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
+    metrics: tuple[str, ...],
     allow_bad_cases: bool,
     all_rows: bool,
+    no_intervals: bool,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
@@ -141,10 +145,12 @@ def score(
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
         settings=pairs("--set", settings),
+        metrics=metrics,
         weights=_numbers("--weights", weights),
         workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
+        intervals=not no_intervals,
     )
     targets = OutputPaths(
         results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html
@@ -155,7 +161,7 @@ def score(
     finally:
         progress.close()
     with ignore_broken_pipe():
-        title = f"Call Intelligence scorecard · {card.framework}"
+        title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:
         output.require_complete(card)

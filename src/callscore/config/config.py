@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import msgspec
 
 from callscore.config.file import (
     SAMPLE,
-    TASKS,
     AttemptsEntry,
     DataEntry,
     EvalFile,
@@ -24,6 +23,7 @@ from callscore.config.file import (
 from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
 from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
+from callscore.config.prompts import Templates, own_prompts
 from callscore.config.reading import converted
 from callscore.config.scenarios import (
     ScenarioData,
@@ -35,9 +35,11 @@ from callscore.config.scenarios import (
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
+from callscore.core.spec import MOST_RUNS
+from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
-from callscore.suites.calls.spec import MOST_RUNS
+from callscore.suites import registry
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 from callscore.suites.orchestration.spec import spec
 
@@ -62,6 +64,8 @@ class EvalConfig(msgspec.Struct, frozen=True):
     gates: Sequence[GateEntry]
     scoring: ScoreConfig
     attempts: AttemptsEntry
+    prompts: Mapping[str, Templates] = {}
+    """Own prompts by model, then by task."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -70,6 +74,11 @@ class EvalConfig(msgspec.Struct, frozen=True):
         prompts = self.scenario_settings.prompts
         named = () if prompts is None else (prompts,)
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
+
+    def without_intervals(self) -> EvalConfig:
+        """The same, scored without intervals."""
+        scoring = msgspec.structs.replace(self.scoring, intervals=False)
+        return msgspec.structs.replace(self, scoring=scoring)
 
 
 def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
@@ -93,7 +102,8 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     file = converted(document, EvalFile, "", document.value)
     models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
     _check_names(document, models)
-    _check_values(document, file)
+    own = own_prompts(document, file.prompts, models)
+    _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
     cases = _case_files(document, calls)
@@ -108,10 +118,12 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         weights=file.weights,
         workload=file.workload,
         tasks=tuple(file.tasks),
+        metrics=tuple(file.metrics),
         judge=(judge := judge_of(document, "judge", file.judge)),
         embedder=embedder_of(document, "embedder", file.embedder, judge),
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
+        intervals=file.intervals,
         elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
@@ -119,12 +131,12 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
-        fingerprint=_fingerprint(document.value),
+        fingerprint=_fingerprint(document.value, own.digest),
         cases=cases,
         scenarios=scenarios,
         scenario_settings=settings,
         tasks=tuple(file.tasks),
-        models=[as_the_protocol_asks(model, settings) for model in models],
+        models=[as_the_protocol_asks(model, settings) for model in own.models],
         recordings=_recordings(document, file.models),
         repeats=repeats,
         budget_usd=file.budget_usd,
@@ -132,6 +144,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         gates=file.gates,
         scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
+        prompts=own.templates,
     )
 
 
@@ -147,14 +160,15 @@ def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
         seen.add(model.name)
 
 
-def _check_values(document: Document, file: EvalFile) -> None:
+def _check_values(document: Document, file: EvalFile, models: Collection[str]) -> None:
     for number, task in enumerate(file.tasks):
-        if task not in TASKS:
-            near = difflib.get_close_matches(task, TASKS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(TASKS)}"
+        if registry.suite_of(task) is None or task == SCENARIO:
+            names = registry.task_names()
+            near = difflib.get_close_matches(task, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
             raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
     for number, gate in enumerate(file.gates):
-        _check_gate(document, f"gates[{number}]", gate, file)
+        _check_gate(document, f"gates[{number}]", gate, models)
     attempts = file.attempts
     for part, value, lowest, highest in (
         ("repeats", 1 if file.repeats is None else file.repeats, 1, MOST_RUNS),
@@ -167,14 +181,14 @@ def _check_values(document: Document, file: EvalFile) -> None:
             raise document.error(part, f"{value}; expected a number from {lowest:g} to {highest:g}")
 
 
-def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) -> None:
+def _check_gate(document: Document, part: str, gate: GateEntry, models: Collection[str]) -> None:
     if gate.of not in known_gates():
         near = difflib.get_close_matches(gate.of, known_gates(), n=1)
         hint = f"did you mean {near[0]}?" if near else "expected final, a task or a metric"
         raise document.error(f"{part}.of", f"{gate.of!r} cannot be gated; {hint}")
     if problem := entry_problem(gate):
         raise document.error(part, problem)
-    if gate.model is not None and gate.model not in {model.name for model in file.models}:
+    if gate.model is not None and gate.model not in models:
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
 
 
@@ -295,11 +309,13 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
     return found
 
 
-def _fingerprint(value: Mapping[str, Any]) -> str:
+def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Mapping[str, str]]) -> str:
     """Hash of the file's content; how fast, how patiently and where it runs is left out."""
     kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
     kept["models"] = [
         {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
     ]
+    if prompts:
+        kept["prompts"] = prompts
     raw = msgspec.json.encode(kept, order="deterministic")
     return hashlib.blake2b(raw, digest_size=16).hexdigest()

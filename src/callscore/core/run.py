@@ -86,7 +86,7 @@ class CachedReply(msgspec.Struct, frozen=True):
         return self.reply.cost_usd
 
 
-class Item(msgspec.Struct, frozen=True):
+class RunItem(msgspec.Struct, frozen=True):
     """How one piece of work of a run ended: answered (`error` is None) or failed."""
 
     case_id: str
@@ -237,11 +237,11 @@ class Ledger(Protocol):
         """Unlock the request."""
         ...
 
-    async def keep(self, item: Item, stored: CachedReply) -> None:
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
         ...
 
-    async def note(self, item: Item) -> None:
+    async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
         ...
 

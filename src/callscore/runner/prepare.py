@@ -19,12 +19,14 @@ from callscore.core.run import ModelSpec, Price
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
+from callscore.providers.prompted import PromptedProvider
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
 from callscore.suites.orchestration.settings import Mode
+from callscore.suites.registry import noise_of
 
 if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioSet
@@ -155,7 +157,11 @@ class Prepared(msgspec.Struct, frozen=True):
             for model in self.models
             if not model.online
         ]
-        return [*offline, *map(str, self.departures)]
+        own = [
+            f"{name}: asked with own prompts ({', '.join(templates)})"
+            for name, templates in self.config.prompts.items()
+        ]
+        return [*offline, *own, *map(str, self.departures)]
 
     @property
     def departures(self) -> list[Departure]:
@@ -225,6 +231,8 @@ def open_models(
             reached.append(ModelHandle(priced, provider, recordings))
         else:
             provider = _offline(spec) or online.provider(spec, sending=sending)
+            if spec.name in config.prompts:
+                provider = PromptedProvider(provider, config.prompts[spec.name])
             reached.append(ModelHandle(priced, provider))
     return reached
 
@@ -253,7 +261,7 @@ def _offline(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 
-        return SimulatedProvider(spec.name, spec.model, spec.params)
+        return SimulatedProvider(spec.name, spec.model, spec.params, noise_of)
     if spec.provider == "baseline":
         from callscore.providers.baseline.provider import BaselineProvider
 

@@ -16,7 +16,7 @@ from callscore.core.scorecard import CaseResult, Scorecard
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
 from callscore.evaluate.judge_client import JudgeCalls
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnResult
@@ -59,7 +59,7 @@ class RunScoring:
         self._judged: Judged = {}
         self.exported: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
-        self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
+        self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
         self._defer_embedder()
         if files is not None:
             config.scoring.check()
