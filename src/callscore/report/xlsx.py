@@ -15,7 +15,7 @@ from callscore.core.scorecard import ModelScore, TemplateRow
 from callscore.report.cells import Cell, Tone, rows
 from callscore.report.details.answers import read_case
 from callscore.report.details.questions import Questions
-from callscore.report.safe_text import harmless_lines, is_acting
+from callscore.report.safe_text import harmless_lines, is_acting, plain
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 from callscore.report.values import blocked_calls, plain_value, setting_rows
 
@@ -123,7 +123,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
                 "strings_to_numbers": False,
             },
         ) as workbook:
-            workbook.set_properties({"title": source.title, "created": MADE})
+            workbook.set_properties({"title": plain(source.title), "created": MADE})
             book = _Book(workbook)
             _write_scorecard(book, source)
             _write_ranking(book, source)
