@@ -254,8 +254,8 @@ def _messages(prompt: Prompt) -> list[str]:
 
 
 API: Mapping[str, tuple[str, ...]] = {
-    "Functions": ("score", "run"),
-    "Results": ("Scorecard",),
+    "Functions": ("score", "run", "compare"),
+    "Results": ("Scorecard", "Comparison"),
     "Cases, prompts and replies": (
         "Case",
         "Turn",

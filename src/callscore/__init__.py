@@ -19,7 +19,9 @@ from callscore.core.version import __version__
 
 if TYPE_CHECKING:
     from callscore.app import score
+    from callscore.comparison.compare import compare
     from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
+    from callscore.core.comparison import Comparison
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
     from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
     from callscore.core.measure import Measure
@@ -41,6 +43,7 @@ __all__ = [
     "Band",
     "CallscoreError",
     "Case",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Embedder",
@@ -73,6 +76,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "compare",
     "read_object",
     "run",
     "score",
@@ -80,7 +84,9 @@ __all__ = [
 
 _MODULES = {
     "app": ("score",),
+    "comparison.compare": ("compare",),
     "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
+    "core.comparison": ("Comparison",),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
     "core.judging": ("JudgeRequest", "JudgeResult", "Question", "Similarity", "Verdict"),
     "core.measure": ("Measure",),
