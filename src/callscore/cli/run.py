@@ -336,7 +336,7 @@ def _check_gates(
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
-        raise Inconclusive("nothing was answered: every call failed; the causes stand above")
+        raise Inconclusive("nothing was answered: every call failed; see the causes above")
     checks = run_checks(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)

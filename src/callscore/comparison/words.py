@@ -13,7 +13,7 @@ LONGEST_NAME = 40
 def verdict_of(
     final: RowDifference | None, first: Side, second: Side, has_calls: bool
 ) -> tuple[bool | None, str]:
-    """Whether the Final Scores are told apart, and the sentence that says so."""
+    """Whether the Final Scores differ significantly, and the sentence that says so."""
     names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
     if names[0] == names[1]:
         names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
@@ -48,7 +48,7 @@ def is_told_apart(row: RowDifference) -> bool:
 
 def cannot_be_told_apart(calls: int, needed: int | None) -> str:
     """Cannot be told apart with these 48 calls; about 310 would do        STATS §7"""
-    with_these = f"cannot be told apart with {_these(calls)}"
+    with_these = f"cannot be distinguished with {_these(calls)}"
     if needed is None or needed <= calls:
         return with_these
     return f"{with_these}; about {rounded(needed)} would do"
@@ -68,4 +68,4 @@ def rounded(calls: int) -> str:
 def _smallest(row: RowDifference) -> str:
     if row.detectable is None:
         return ""
-    return f"; so many calls show differences from {row.detectable:.3f} on"
+    return f"; this many calls show differences from {row.detectable:.3f} on"

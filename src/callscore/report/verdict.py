@@ -61,7 +61,7 @@ def _decision(card: Scorecard) -> Iterator[Statement]:
 def _why_unofficial(card: Scorecard) -> str:
     judge = card.judging.judge if card.judging is not None else None
     if judge is not None and judge.startswith("offline"):
-        return "Not official: built-in rules stand in for a judge."
+        return "Not official: built-in rules replace a judge."
     return "Not official: rows marked approximate are estimates."
 
 
@@ -73,17 +73,17 @@ def _choice(
     quality = [entry for entry in entries if entry.quality_rank == 1]
     if not value:
         price = "its cost is unknown, so it has no cost-adjusted rank"
-        told = f"{_names(quality)}: best quality, Final {_final(quality)}; {price}."
-        yield Statement(head, told + _weak_rows(models[quality[0].model]), "good")
+        sentence = f"{_names(quality)}: best quality, Final {_final(quality)}; {price}."
+        yield Statement(head, sentence + _weak_rows(models[quality[0].model]), "good")
         return
     both = {entry.model for entry in value} & {entry.model for entry in quality}
     why = "best quality and best value" if both else "best value"
-    told = f"{_names(value)}: {why}. Final {_final(value)}, {_price(value[0])}."
-    yield Statement(head, told + _weak_rows(models[value[0].model]), "good")
+    sentence = f"{_names(value)}: {why}. Final {_final(value)}, {_price(value[0])}."
+    yield Statement(head, sentence + _weak_rows(models[value[0].model]), "good")
     if not both:
         dearer = _times_the_cost(quality[0], value[0])
-        told = f"{_names(quality)}: best quality. Final {_final(quality)}, {dearer}."
-        yield Statement("OR", told + _weak_rows(models[quality[0].model]), "good")
+        sentence = f"{_names(quality)}: best quality. Final {_final(quality)}, {dearer}."
+        yield Statement("OR", sentence + _weak_rows(models[quality[0].model]), "good")
 
 
 def _weak_rows(model: ModelScore) -> str:

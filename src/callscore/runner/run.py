@@ -117,7 +117,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     plan, scoring = job.plan, job.scoring
     following: asyncio.Task[bool] | None = None
     try:
-        # 1. One small request each: nothing is spent on cases where somebody does not answer.
+        # 1. One small request each: nothing is spent on cases if a model does not answer.
         preflights = await preflight(plan, job.trials, stop)
         if cost := cost_of(preflights):
             job.ledger.charge_preflight(cost)
@@ -128,7 +128,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         # 2. Each case is judged and scored when every model has answered it, on the same budget.
         limits = _shared_limits(plan, scoring)
         following = asyncio.create_task(scoring.follow(stop, limits))
-        # 3. The models are asked; a reply is durable before anybody uses it.
+        # 3. The models are asked; a reply is durable before it is used.
         for_models = limits
         if limits is not None and plan.options.budget_usd is None:
             for_models = limits.without_budget()
@@ -151,7 +151,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
 
 
 def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
-    """One budget and the same pauses for models and judges; None where nobody judges."""
+    """One budget and the same pauses for models and judges; None without a judge."""
     if not scoring.judges:
         return None
     spent = plan.options.already_spent_usd

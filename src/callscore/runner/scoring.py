@@ -126,7 +126,9 @@ class RunScoring:
             await self.replies.all_in.wait()
 
     async def _unless_stopped(self, judging: Coroutine[Any, Any, None], stop: Shutdown) -> bool:
-        """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
+        """Judge to the end; after an interrupt, wait for the requests in flight and keep
+        their replies.
+        """
         work = asyncio.create_task(judging)
         others = [asyncio.create_task(stop.wait())]
         calls = self.calls

@@ -13,7 +13,7 @@ ALPHA = 0.05
 MOST_CALLS = 100_000_000
 """More than this is said to be out of reach."""
 NORMAL_FROM = 1_000
-"""With so many calls Student's t and the normal distribution agree to three digits of power."""
+"""With this many calls Student's t and the normal distribution agree to three digits of power."""
 
 
 def paired_power(
