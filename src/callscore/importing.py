@@ -23,6 +23,8 @@ from callscore.importers.forms.form import Evaluation, Form, expected_questions,
 from callscore.importers.forms.readers import read_form
 from callscore.importers.records import case_record, output_records, transcript_record
 from callscore.importers.source import Source
+from callscore.privacy.redaction import Placeholders
+from callscore.redacting import RedactOptions
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escaped
 from callscore.store.files import atomic_write, check_targets
@@ -42,6 +44,7 @@ class ImportJob(msgspec.Struct, frozen=True):
     config: Path | None = None
     outputs: Path | None = None
     account: Path | None = None
+    redact: RedactOptions | None = None
 
     def check(self) -> None:
         """Refuse options that do not go together, and targets that are read."""
@@ -147,23 +150,30 @@ def run_import(job: ImportJob) -> ImportResult:
     account = ImportAccount()
     options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
     maker = _maker(job)
+    redactor = job.redact.redactor() if job.redact is not None else None
     written = 0
     with ExitStack() as stack:
         write = stack.enter_context(line_file(job.out))
         write_output = stack.enter_context(line_file(job.outputs))
         for call in import_files(job.paths, options, account):
             record = maker.record(call)
-            if record is not None:
-                written += 1
-                write(record)
-                for output in output_records(call, record["id"]):
-                    write_output(output)
+            if record is None:
+                continue
+            written += 1
+            lines = [record, *output_records(call, record["id"])]
+            if redactor is not None:
+                held = Placeholders()
+                lines = [redactor.redact_record(line, held) for line in lines]
+            write(lines[0])
+            for line in lines[1:]:
+                write_output(line)
         _refuse_nothing(account, written)
     if job.account is not None:
         with atomic_write(job.account) as file:
             file.write(escaped(msgspec.json.format(msgspec.json.encode(account))))
     kind = "call" if job.form is None and job.task is None else "case"
-    return ImportResult(account, show_count(written, kind), maker.notes())
+    notes = maker.notes() + (redactor.report.lines() if redactor is not None else [])
+    return ImportResult(account, show_count(written, kind), notes)
 
 
 def _refuse_nothing(account: ImportAccount, written: int) -> None:

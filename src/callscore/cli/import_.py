@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ SHOWN = 5
     type=click.Path(path_type=Path),
     help="Write the answers of models that the files hold.",
 )
+@redact_options
 @click.option("--account", type=click.Path(path_type=Path), help="Write the whole account as JSON.")
 @click.option("--allow-problems", is_flag=True, help="Exit with 0 although a file was not read.")
 def import_(
@@ -63,6 +65,8 @@ def import_(
     outputs: Path | None,
     account: Path | None,
     allow_problems: bool,
+    redact: bool,
+    names: Path | None,
 ) -> None:
     """Read calls from files and folders of other systems, whatever their format.
 
@@ -84,6 +88,7 @@ def import_(
         config=config,
         outputs=outputs,
         account=account,
+        redact=chosen_redaction(redact, names),
     )
     found = run_import(job)
     _print(found.account)

@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "judge": "Try a judge, and hold it against people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "import": "Read transcripts, forms and data sets of other systems.",
+    "redact": "Replace personal data in files by stable placeholders.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
 CRASHED = 70

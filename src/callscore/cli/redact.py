@@ -1,0 +1,55 @@
+"""`callscore redact`: files without personal data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from callscore.cli.safe_echo import say
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), required=True, help="Write into this folder."
+)
+@click.option("--kinds", default="", help="Only these, separated by commas: email,phone,card …")
+@click.option(
+    "--names", type=click.Path(path_type=Path), help="A file of names to replace, one a line."
+)
+@click.option("--regions", default="", help="Where telephone numbers may be from: US,GB,IN …")
+@click.option("--report", type=click.Path(path_type=Path), help="Write the counts as JSON.")
+def redact(
+    files: tuple[Path, ...],
+    out: Path,
+    kinds: str,
+    names: Path | None,
+    regions: str,
+    report: Path | None,
+) -> None:
+    """Replace personal data in case, output and verdict files by stable placeholders.
+
+    Name the case files first: outputs and verdicts then get the placeholders of their call. The
+    same number is the same placeholder, however it is written. What was replaced is counted, and
+    never printed.
+    """
+    import msgspec
+
+    from callscore.privacy.kinds import REGIONS
+    from callscore.redacting import RedactOptions, checked_kinds, read_names, redact_files
+    from callscore.store.files import atomic_write
+
+    options = RedactOptions(
+        checked_kinds([kind for kind in kinds.split(",") if kind]),
+        read_names(names) if names is not None else (),
+        [region.strip().upper() for region in regions.split(",") if region] or REGIONS,
+    )
+    written, found = redact_files(files, out, options)
+    for line in found.lines():
+        say(line)
+    for path in written:
+        say(str(path))
+    if report is not None:
+        with atomic_write(report) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(found)) + b"\n")

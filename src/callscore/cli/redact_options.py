@@ -1,0 +1,41 @@
+"""`--redact` and `--names`, for every command that reads calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from callscore.redacting import RedactOptions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def redact_options(command: Command) -> Command:
+    """Add the options of redaction to a command."""
+    redact = click.option(
+        "--redact",
+        is_flag=True,
+        help="Replace emails, telephone, card, bank and identity numbers by placeholders first.",
+    )
+    names = click.option(
+        "--names",
+        type=click.Path(path_type=Path),
+        help="With --redact: a file of names to replace, one a line.",
+    )
+    return redact(names(command))
+
+
+def chosen_redaction(redact: bool, names: Path | None) -> RedactOptions | None:
+    """The options of redaction; None where it was not asked for."""
+    from callscore.core.errors import UsageError
+    from callscore.redacting import RedactOptions, read_names
+
+    if not redact:
+        if names is not None:
+            raise UsageError("--names needs --redact")
+        return None
+    return RedactOptions(names=read_names(names) if names is not None else ())

@@ -1,0 +1,1 @@
+"""Personal data in texts: found, replaced by stable placeholders, and reported."""

@@ -1,0 +1,126 @@
+"""Files with personal data in, the same files with placeholders out, and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from callscore.core import strict_json
+from callscore.core.errors import DataError, UsageError
+from callscore.privacy.kinds import KINDS, REGIONS, Finder, Kind
+from callscore.privacy.redaction import Placeholders, RedactionReport, Redactor
+from callscore.report.safe_text import escaped
+from callscore.store.files import Line, atomic_write, check_targets, lines_of
+
+
+class RedactOptions(msgspec.Struct, frozen=True):
+    """What to replace: which kinds, which names, and where telephone numbers may be from."""
+
+    kinds: Sequence[Kind] = KINDS
+    names: Sequence[str] = ()
+    regions: Sequence[str] = REGIONS
+
+    def redactor(self) -> Redactor:
+        """A redactor with these options; raises MissingExtra without its packages."""
+        return Redactor(Finder(self.kinds, self.names, self.regions))
+
+
+def checked_kinds(names: Sequence[str]) -> Sequence[Kind]:
+    """The kinds of these names; all of them where none is named."""
+    unknown = [name for name in names if name not in KINDS]
+    if unknown:
+        raise UsageError(f"{unknown[0]!r} is no kind; expected some of {', '.join(KINDS)}")
+    return [kind for kind in KINDS if kind in names] or KINDS
+
+
+def read_names(path: Path) -> list[str]:
+    """Names to replace, one a line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+class FileRedactor:
+    """Redacts case files, then the outputs and verdicts on them with the same placeholders."""
+
+    def __init__(self, options: RedactOptions) -> None:
+        self._redactor = options.redactor()
+        self._by_call: dict[str, Placeholders] = {}
+        self._call_of: dict[str, str] = {}
+
+    @property
+    def report(self) -> RedactionReport:
+        """What was replaced so far."""
+        return self._redactor.report
+
+    def redact(self, path: Path, target: Path) -> None:
+        """Write the file with its texts redacted; it appears whole or not at all."""
+        with atomic_write(target) as file:
+            for line in lines_of([path]):
+                file.write(self._line(line))
+
+    def _line(self, line: Line) -> bytes:
+        record = _decoded(line)
+        done = self._redactor.redact_record(record, self._placeholders(record))
+        return escaped(msgspec.json.encode(done)) + b"\n"
+
+    def _placeholders(self, record: Mapping[str, Any]) -> Placeholders:
+        """Those of the record's call: by its call id, its own id, or the case that it is about."""
+        about = record.get("case_id")
+        if about is not None:
+            call = self._call_of.get(str(about), str(about))
+        else:
+            call = str(record.get("call_id") or record.get("id") or "")
+            self._call_of[str(record.get("id"))] = call
+        return self._by_call.setdefault(call, Placeholders())
+
+
+def _decoded(line: Line) -> dict[str, Any]:
+    try:
+        value = strict_json.decode(line.raw).value
+    except strict_json.JsonFault as fault:
+        raise DataError(f"is no JSON object: {fault.detail}", place=line.place) from None
+    if not isinstance(value, dict):
+        raise DataError("expected a JSON object", place=line.place)
+    return value
+
+
+def redact_files(
+    paths: Sequence[Path], folder: Path, options: RedactOptions
+) -> tuple[list[Path], RedactionReport]:
+    """Write every file, redacted, into a folder under its own name."""
+    targets = [folder / path.name for path in paths]
+    if len(set(targets)) < len(targets):
+        raise UsageError("two of the files have the same name; expected a folder for each")
+    folder.mkdir(parents=True, exist_ok=True)
+    check_targets(targets, paths)
+    redactor = FileRedactor(options)
+    for path, target in zip(paths, targets, strict=True):
+        redactor.redact(path, target)
+    return targets, redactor.report
+
+
+@contextmanager
+def redacted_copies(
+    groups: Mapping[str, Sequence[Path]], options: RedactOptions
+) -> Iterator[tuple[dict[str, list[Path]], RedactionReport]]:
+    """Copies of groups of files without personal data, for as long as they are needed."""
+    redactor = FileRedactor(options)
+    with TemporaryDirectory(prefix="callscore-redacted-") as folder:
+        copies: dict[str, list[Path]] = {}
+        for name, paths in groups.items():
+            inside = Path(folder) / name
+            inside.mkdir()
+            copies[name] = []
+            for number, path in enumerate(paths):
+                copy = inside / f"{number}-{path.name}"
+                redactor.redact(path, copy)
+                copies[name].append(copy)
+        yield copies, redactor.report
