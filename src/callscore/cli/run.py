@@ -36,6 +36,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
+@click.option("--race", is_flag=True, help="Ask only until it is certain which model is best.")
+@click.option(
+    "--finish-invalid", is_flag=True, help="In a race, ask invalid models everything all the same."
+)
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
@@ -74,6 +78,8 @@ def run(
     limit: int | None,
     budget: float | None,
     yes: bool,
+    race: bool,
+    finish_invalid: bool,
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
@@ -112,6 +118,8 @@ def run(
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
+        race=race,
+        finish_invalid=finish_invalid,
         results=results,
         records=records,
         save_verdicts=save_verdicts,
@@ -201,6 +209,8 @@ def _say_what_is_kept(ran: RunResult) -> None:
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
+    words += ["--race"] if options.race else []
+    words += ["--finish-invalid"] if options.finish_invalid else []
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []

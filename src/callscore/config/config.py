@@ -19,6 +19,7 @@ from callscore.config.file import (
     EvalFile,
     GateEntry,
     ModelEntry,
+    RaceEntry,
     ScenarioEntry,
 )
 from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
@@ -41,6 +42,9 @@ from callscore.suites.calls.spec import MOST_RUNS
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 from callscore.suites.orchestration.spec import spec
 
+ABOUT = ("pool", "future")
+"""What a race decides about: this data set, or future calls."""
+
 
 class EvalConfig(msgspec.Struct, frozen=True):
     """What is to be run and how it is scored."""
@@ -62,6 +66,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     gates: Sequence[GateEntry]
     scoring: ScoreConfig
     attempts: AttemptsEntry
+    race: RaceEntry = RaceEntry()
 
     @property
     def files(self) -> Sequence[Path]:
@@ -132,6 +137,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         gates=file.gates,
         scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
+        race=file.race,
     )
 
 
@@ -162,9 +168,14 @@ def _check_values(document: Document, file: EvalFile) -> None:
         ("attempts.most", attempts.most, 1, 100),
         ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
         ("attempts.case_timeout_s", attempts.case_timeout_s, 0.01, 604_800),
+        ("race.alpha", file.race.alpha, 1e-6, 0.5),
+        ("race.margin", file.race.margin, 0, 0.5),
     ):
         if not lowest <= value <= highest:
             raise document.error(part, f"{value}; expected a number from {lowest:g} to {highest:g}")
+
+    if file.race.about not in ABOUT:
+        raise document.error("race.about", f"{file.race.about!r}; expected {' or '.join(ABOUT)}")
 
 
 def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) -> None:

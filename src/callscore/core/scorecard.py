@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -301,6 +302,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+    race: RaceCard | msgspec.UnsetType = msgspec.UNSET
+    """How the models were told apart early; not in the JSON of a run that was no race."""
 
     @property
     def skipped_cases(self) -> int:
