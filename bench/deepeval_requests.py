@@ -25,7 +25,7 @@ from deepeval.metrics import (
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-from bench.judge_calls import Answered
+from bench.judge_calls import ProviderResponse
 from callscore.core.transcript import turns
 from callscore.suites.calls.sentences import sentences
 from callscore.suites.calls.text.claims import claims
@@ -102,7 +102,7 @@ def g_eval(criteria: str, case: LLMTestCase, *params: SingleTurnParams) -> Seque
     return model.sent
 
 
-def text(answered: Answered) -> Iterator[Sent]:
+def text(answered: ProviderResponse) -> Iterator[Sent]:
     """Intent, highlight recall, highlight correctness, fabrication: as the framework counts."""
     given, wanted = answered.answer["summary"], answered.case.expected_outcome["summary"]
     yield from _intent(given, wanted)
@@ -112,7 +112,7 @@ def text(answered: Answered) -> Iterator[Sent]:
     yield from _faithfulness(grounds, [claim.text for claim in claims(given)])
 
 
-def text_by_g_eval(answered: Answered) -> Iterator[Sent]:
+def text_by_g_eval(answered: ProviderResponse) -> Iterator[Sent]:
     """The same four measures, one G-Eval each: the leanest, a number without items."""
     given, wanted = answered.answer["summary"], answered.case.expected_outcome["summary"]
     yield from _intent(given, wanted)
@@ -123,7 +123,7 @@ def text_by_g_eval(answered: Answered) -> Iterator[Sent]:
         yield from g_eval(CORRECTNESS, case, OUTPUT, EXPECTED, CONTEXT)
 
 
-def text_benchmarks(answered: Answered) -> Iterator[Sent]:
+def text_benchmarks(answered: ProviderResponse) -> Iterator[Sent]:
     """The benchmarks but faithfulness, which is above."""
     given, wanted = answered.answer["summary"], answered.case.expected_outcome["summary"]
     case = _case(_compact(given), _compact(wanted), answered)
@@ -132,7 +132,7 @@ def text_benchmarks(answered: Answered) -> Iterator[Sent]:
     yield from _of_context(answered, case, len(claims(wanted)))
 
 
-def text_benchmarks_lean(answered: Answered) -> Iterator[Sent]:
+def text_benchmarks_lean(answered: ProviderResponse) -> Iterator[Sent]:
     """The same five, one G-Eval each."""
     given, wanted = answered.answer["summary"], answered.case.expected_outcome["summary"]
     case = _case(_compact(given), _compact(wanted), answered)
@@ -142,20 +142,20 @@ def text_benchmarks_lean(answered: Answered) -> Iterator[Sent]:
         yield from g_eval(steps, case, OUTPUT, EXPECTED, CONTEXT)
 
 
-def qa(answered: Answered) -> Iterator[Sent]:
+def qa(answered: ProviderResponse) -> Iterator[Sent]:
     """Evidence of each question's reason: one G-Eval a question, as each has points of its own."""
     for given, wanted in _questions(answered):
         yield from g_eval(EVIDENCE, _case(given, wanted, answered), OUTPUT, EXPECTED, CONTEXT)
 
 
-def qa_by_g_eval(answered: Answered) -> Iterator[Sent]:
+def qa_by_g_eval(answered: ProviderResponse) -> Iterator[Sent]:
     """One G-Eval for the whole form: the leanest, no points of a question."""
     pairs = list(_questions(answered))
     case = _case(_lines([g for g, _ in pairs]), _lines([w for _, w in pairs]), answered)
     yield from g_eval(EVIDENCE, case, OUTPUT, EXPECTED, CONTEXT)
 
 
-def qa_benchmarks(answered: Answered) -> Iterator[Sent]:
+def qa_benchmarks(answered: ProviderResponse) -> Iterator[Sent]:
     """Argument correctness of each question, faithfulness, and the other benchmarks."""
     pairs = list(_questions(answered))
     for given, wanted in pairs:
@@ -163,7 +163,7 @@ def qa_benchmarks(answered: Answered) -> Iterator[Sent]:
     yield from _qa_of_context(answered, pairs)
 
 
-def qa_benchmarks_lean(answered: Answered) -> Iterator[Sent]:
+def qa_benchmarks_lean(answered: ProviderResponse) -> Iterator[Sent]:
     """The same six, one G-Eval each."""
     pairs = list(_questions(answered))
     case = _case(_lines([g for g, _ in pairs]), _lines([w for _, w in pairs]), answered)
@@ -172,7 +172,7 @@ def qa_benchmarks_lean(answered: Answered) -> Iterator[Sent]:
         yield from g_eval(steps, case, OUTPUT, EXPECTED, CONTEXT)
 
 
-def translation(answered: Answered) -> Iterator[Sent]:
+def translation(answered: ProviderResponse) -> Iterator[Sent]:
     """Fluency of each sentence; names and facts once."""
     given = answered.answer["sentence_translations"]
     wanted = answered.case.expected_outcome["sentence_translations"]
@@ -182,7 +182,7 @@ def translation(answered: Answered) -> Iterator[Sent]:
     yield from _names_and_facts(answered)
 
 
-def translation_by_g_eval(answered: Answered) -> Iterator[Sent]:
+def translation_by_g_eval(answered: ProviderResponse) -> Iterator[Sent]:
     """Fluency, names and facts of the whole translation, one G-Eval each."""
     texts = (
         answered.answer["full_translation"],
@@ -276,7 +276,7 @@ def _recall(given: Sequence[str], wanted: Sequence[str]) -> Sequence[Sent]:
 class _Grounds(NamedTuple):
     """What a statement may rest on: the call, and the reference with its facts."""
 
-    answered: Answered
+    answered: ProviderResponse
     reference: str
     facts: Sequence[str]
 
@@ -295,7 +295,7 @@ def _relevancy(case: LLMTestCase, stated: Sequence[str]) -> Sequence[Sent]:
     return _measured(AnswerRelevancyMetric, Scripted((), stated, len(stated)), case)
 
 
-def _of_context(answered: Answered, case: LLMTestCase, expected: int) -> Iterator[Sent]:
+def _of_context(answered: ProviderResponse, case: LLMTestCase, expected: int) -> Iterator[Sent]:
     """Hallucination with call and reference as contexts; the others with a node a turn."""
     both = [answered.transcript, case.expected_output]
     with_both = case.model_copy(update={"context": both})
@@ -306,7 +306,7 @@ def _of_context(answered: Answered, case: LLMTestCase, expected: int) -> Iterato
     yield from _measured(ContextualRecallMetric, Scripted((), (), expected), case)
 
 
-def _qa_of_context(answered: Answered, pairs: Sequence[tuple[str, str]]) -> Iterator[Sent]:
+def _qa_of_context(answered: ProviderResponse, pairs: Sequence[tuple[str, str]]) -> Iterator[Sent]:
     given, wanted = [reason for reason, _ in pairs], [mark for _, mark in pairs]
     yield from _faithfulness(_Grounds(answered, _lines(wanted), wanted), given)
     case = _case(_lines(given), _lines(wanted), answered)
@@ -314,7 +314,7 @@ def _qa_of_context(answered: Answered, pairs: Sequence[tuple[str, str]]) -> Iter
     yield from _of_context(answered, case, len(pairs))
 
 
-def _questions(answered: Answered) -> Iterator[tuple[str, str]]:
+def _questions(answered: ProviderResponse) -> Iterator[tuple[str, str]]:
     """Question and reason of the answer, mark and reason of the human."""
     asked = {q["question_id"]: q.get("question", "") for q in answered.case.config["questions"]}
     wanted = answered.case.expected_outcome["questions"]
@@ -324,7 +324,7 @@ def _questions(answered: Answered) -> Iterator[tuple[str, str]]:
         yield f"{question} {ours['reason']}", f"{mark}: {theirs['reason']}"
 
 
-def _names_and_facts(answered: Answered) -> Iterator[Sent]:
+def _names_and_facts(answered: ProviderResponse) -> Iterator[Sent]:
     expected = answered.case.expected_outcome
     names = [entry.get("expected", str(entry)) for entry in expected["named_entities_handled"]]
     facts = [fact["expected"] for fact in answered.case.config.get("critical_facts", ())]
@@ -334,7 +334,7 @@ def _names_and_facts(answered: Answered) -> Iterator[Sent]:
             yield from g_eval(steps, case, OUTPUT, EXPECTED)
 
 
-def _case(given: str, wanted: str, answered: Answered) -> LLMTestCase:
+def _case(given: str, wanted: str, answered: ProviderResponse) -> LLMTestCase:
     context = [answered.transcript]
     return LLMTestCase(
         input=INPUT,

@@ -12,7 +12,7 @@ from typing import Any
 
 from callscore.core.case import Reply
 from callscore.core.provider import ProviderRequest
-from callscore.core.run import CachedReply, Item, Ledger, Limits, ModelSpec, Price, Work
+from callscore.core.run import CachedReply, Ledger, Limits, ModelSpec, Price, RunItem, Work
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import PlannedModel, Workload
@@ -36,10 +36,10 @@ class NoLedger:
     def release(self, key: bytes) -> None:
         return
 
-    async def keep(self, item: Item, stored: CachedReply) -> None:
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
         return
 
-    async def note(self, item: Item) -> None:
+    async def note(self, item: RunItem) -> None:
         return
 
     async def settle(self) -> None:
@@ -65,7 +65,7 @@ async def keep_all(run: OpenRun) -> None:
 
     async def worker() -> None:
         for work in wanted:
-            item = Item(work.case_id, work.model, 1, work.task, work.request.key, None, True)
+            item = RunItem(work.case_id, work.model, 1, work.task, work.request.key, None, True)
             await run.keep(item, CachedReply(work.request.key, reply))
 
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))

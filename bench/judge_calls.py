@@ -12,19 +12,18 @@ from bench.labelled import labelled
 from callscore.core.case import Case, Malformed, Reply, Turn
 from callscore.core.judging import JudgeRequest
 from callscore.core.transcript import turns
-from callscore.evaluate.judging import dossier_of
-from callscore.suites.calls import catalog
+from callscore.evaluate.judging import judge_request_of
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
 from callscore.suites.calls.sentences import sentences
-from callscore.suites.calls.spec import settings
+from callscore.suites.catalog import Catalog
 
 CALLS = 100
 MOST_HIGHLIGHTS, MOST_QUESTIONS = 6, 10
 SHORTEST_SENTENCE = 40
 
 
-class Answered(NamedTuple):
+class ProviderResponse(NamedTuple):
     """A call, and an answer in other words than the human's."""
 
     case: Case
@@ -36,9 +35,9 @@ class Answered(NamedTuple):
         spoken = turns(self.case.transcript)
         return "\n".join(f"{turn.speaker}: {turn.text}" for turn in spoken)
 
-    def dossiers(self, *, benchmarks: bool) -> Sequence[JudgeRequest]:
+    def judge_requests(self, *, benchmarks: bool) -> Sequence[JudgeRequest]:
         """What a judge is shown: once for the answer and, with benchmarks, once for the case."""
-        task = catalog.tasks(settings())[self.case.task]
+        task = Catalog().tasks()[self.case.task]
         reference = task.reference(self.case)
         reply = Reply(json.dumps(self.answer))
         output = task.read(reference, reply)
@@ -49,13 +48,13 @@ class Answered(NamedTuple):
             asked += measuring.ask(Subject(self.case, reference, output, self.answer))
             frozen = measuring.ask_of_case(self.case)
         return [
-            dossier_of(self.case, worded, reply if questions is asked else None)
+            judge_request_of(self.case, worded, reply if questions is asked else None)
             for questions in (asked, frozen)
             if (worded := [question for question in questions if question.offered])
         ]
 
 
-def short_summaries() -> Iterator[Answered]:
+def short_summaries() -> Iterator[ProviderResponse]:
     """Bank calls of about a minute, with the summaries of their data set."""
     for case in _cases("text_harper"):
         answer = json.loads(json.dumps(case.expected_outcome))
@@ -64,10 +63,10 @@ def short_summaries() -> Iterator[Answered]:
         summary["highlights"] = [_reworded(text) for text in summary["highlights"]]
         fields = summary["call_extracted_info"]
         summary["call_extracted_info"] = {name: _reworded(text) for name, text in fields.items()}
-        yield Answered(case, answer)
+        yield ProviderResponse(case, answer)
 
 
-def sales_summaries() -> Iterator[Answered]:
+def sales_summaries() -> Iterator[ProviderResponse]:
     """Sales calls; purpose and highlights are the sentences of the summaries."""
     for case in _cases("summary_judge_summedits_salescall"):
         (reference,) = case.expected_outcome["reference_summaries"]
@@ -75,42 +74,42 @@ def sales_summaries() -> Iterator[Answered]:
         yield _summarised(case, list(sentences(reference)), given)
 
 
-def talk_summaries() -> Iterator[Answered]:
+def talk_summaries() -> Iterator[ProviderResponse]:
     """Airline contacts, what was said alone; highlights are sentences of the agent."""
     return map(_recounted, _talks())
 
 
-def long_summaries() -> Iterator[Answered]:
+def long_summaries() -> Iterator[ProviderResponse]:
     """The same contacts with all that the agent looked up and did."""
     return map(_recounted, _cases("qa_tau_airline"))
 
 
-def _recounted(case: Case) -> Answered:
+def _recounted(case: Case) -> ProviderResponse:
     spoken = [*_said(case, "customer")[:1], *_said(case, "agent")[: MOST_HIGHLIGHTS - 1]]
     return _summarised(case, spoken, [_reworded(text) for text in spoken])
 
 
-def short_forms() -> Iterator[Answered]:
+def short_forms() -> Iterator[ProviderResponse]:
     """Bank calls of about a minute, forms of two or three questions."""
     return _forms("qa_harper_record")
 
 
-def step_forms() -> Iterator[Answered]:
+def step_forms() -> Iterator[ProviderResponse]:
     """Written service dialogues with forms of about eight questions."""
     return _forms("qa_star_flow")
 
 
-def talk_forms() -> Iterator[Answered]:
+def talk_forms() -> Iterator[ProviderResponse]:
     """Airline contacts, what was said alone, with a form of up to ten questions."""
     return map(_examined, _talks())
 
 
-def long_forms() -> Iterator[Answered]:
+def long_forms() -> Iterator[ProviderResponse]:
     """The same contacts with all that the agent looked up and did."""
     return map(_examined, _cases("qa_tau_airline"))
 
 
-def _examined(case: Case) -> Answered:
+def _examined(case: Case) -> ProviderResponse:
     said = _all_said(case, "agent")[:MOST_QUESTIONS]
     form = [
         {
@@ -130,7 +129,7 @@ def _examined(case: Case) -> Answered:
     return _marked(msgspec.structs.replace(case, expected_parts=None, **changed))
 
 
-def translations() -> Iterator[Answered]:
+def translations() -> Iterator[ProviderResponse]:
     """Dialogues with travellers, in four languages."""
     for case in _cases("translation_xrisawoz"):
         answer = json.loads(json.dumps(case.expected_outcome))
@@ -139,10 +138,10 @@ def translations() -> Iterator[Answered]:
         answer["full_translation"] = "\n".join(
             sentence["translated_text"] for sentence in answer["sentence_translations"]
         )
-        yield Answered(case, answer)
+        yield ProviderResponse(case, answer)
 
 
-SAMPLES: Mapping[str, Callable[[], Iterator[Answered]]] = {
+SAMPLES: Mapping[str, Callable[[], Iterator[ProviderResponse]]] = {
     "text, bank": short_summaries,
     "text, sales": sales_summaries,
     "text, talk": talk_summaries,
@@ -183,17 +182,17 @@ def _telling(turn: Turn) -> list[str]:
     return [text for text in sentences(turn.text) if len(text) >= SHORTEST_SENTENCE]
 
 
-def _forms(name: str) -> Iterator[Answered]:
+def _forms(name: str) -> Iterator[ProviderResponse]:
     return map(_marked, _cases(name))
 
 
-def _marked(case: Case) -> Answered:
+def _marked(case: Case) -> ProviderResponse:
     questions = case.expected_outcome["questions"]
     given = [{**question, "reason": _reworded(question["reason"])} for question in questions]
-    return Answered(case, {"questions": given})
+    return ProviderResponse(case, {"questions": given})
 
 
-def _summarised(case: Case, expected: Sequence[str], given: Sequence[str]) -> Answered:
+def _summarised(case: Case, expected: Sequence[str], given: Sequence[str]) -> ProviderResponse:
     def summary(texts: Sequence[str]) -> dict[str, Any]:
         told = {"call_purpose": texts[0], "highlights": list(texts[1:] or texts)}
         return {"summary": {**told, "call_extracted_info": {}}}
@@ -205,7 +204,7 @@ def _summarised(case: Case, expected: Sequence[str], given: Sequence[str]) -> An
         expected_outcome=summary(expected),
         expected_parts={"sentiment": "absent", "emotion": "absent"},
     )
-    return Answered(changed, summary(given))
+    return ProviderResponse(changed, summary(given))
 
 
 def _reworded(text: str) -> str:

@@ -15,11 +15,11 @@ from pathlib import Path
 from statistics import fmean, quantiles
 from typing import NamedTuple
 
-from bench.judge_calls import SAMPLES, Answered
-from callscore.judges.evidence import Sources, leaves_of, text_of
-from callscore.judges.items import Asked, sort_questions
+from bench.judge_calls import SAMPLES, ProviderResponse
+from callscore.judges.evidence import QuoteSources, leaves_of, text_of
+from callscore.judges.items import JudgeItem, sort_questions
+from callscore.judges.parse import read
 from callscore.judges.prompt import Composer, Request
-from callscore.judges.reading import read
 from callscore.judges.rubric import CANNOT_TELL, Place, shipped
 from callscore.metrics.text import is_word_char
 
@@ -111,7 +111,7 @@ class Measured(NamedTuple):
     beside: Sequence[Cost]
 
 
-def _measured(row: Row, calls: Sequence[Answered]) -> Measured:
+def _measured(row: Row, calls: Sequence[ProviderResponse]) -> Measured:
     asks = row.benchmarks
     return Measured(
         row,
@@ -132,13 +132,17 @@ def _report_full(rows: Sequence[Measured]) -> None:
     _line(f"each of {MODELS} models' answers", _sum(each), beside)
 
 
-def ours(answered: Answered, *, benchmarks: bool, of_case: bool = True) -> Cost:
+def ours(answered: ProviderResponse, *, benchmarks: bool, of_case: bool = True) -> Cost:
     """What judging one answer takes; with benchmarks, what its case takes once for all answers."""
     composer = Composer(shipped())
     made = [
         request
-        for dossier in answered.dossiers(benchmarks=benchmarks)[: None if of_case else 1]
-        for request in composer.requests(dossier, sort_questions(dossier, shipped()).asked)
+        for judge_request in answered.judge_requests(benchmarks=benchmarks)[
+            : None if of_case else 1
+        ]
+        for request in composer.requests(
+            judge_request, sort_questions(judge_request, shipped()).asked
+        )
     ]
     sent = (tokens(message.content) for request in made for message in request.prompt.messages)
     schemas = (tokens(_compact(request.prompt.schema)) for request in made)
@@ -157,7 +161,7 @@ def answer(request: Request) -> str:
     return text
 
 
-def _entry(asked: Asked, number: int, request: Request) -> Mapping[str, str]:
+def _entry(asked: JudgeItem, number: int, request: Request) -> Mapping[str, str]:
     word, sources = _word(asked, number), request.sources
     places = asked.rubric.evidence.get(word)
     told = {
@@ -184,7 +188,7 @@ def _field(fields: Mapping[str, object], number: int) -> str:
     return longest[number % len(longest)] if longest else "none"
 
 
-def _word(asked: Asked, number: int) -> str:
+def _word(asked: JudgeItem, number: int) -> str:
     if asked.canary is not None:
         return asked.canary.verdicts[0]
     words = [word for word in asked.rubric.words if word != CANNOT_TELL]
@@ -192,7 +196,7 @@ def _word(asked: Asked, number: int) -> str:
     return words[0 if number % every else -1]
 
 
-def _passage(place: Place, asked: Asked, number: int, sources: Sources) -> tuple[str, str]:
+def _passage(place: Place, asked: JudgeItem, number: int, sources: QuoteSources) -> tuple[str, str]:
     """One of the texts that may be quoted, another for every item."""
     if place == "answer":
         lines = [("model_output", line) for line in asked.own_texts.answer.split("\n")]
@@ -216,7 +220,7 @@ def _quoted(text: str) -> str:
     return text[:end] or text
 
 
-def theirs(answered: Answered, measures: Iterable[str]) -> Cost:
+def theirs(answered: ProviderResponse, measures: Iterable[str]) -> Cost:
     """What DeepEval's code sends and is answered."""
     from bench import deepeval_requests
 
@@ -261,7 +265,7 @@ def _line(name: str, us: Cost, them: Sequence[Cost]) -> None:
     print(f"{name:28}{_shown(us)}{beside}")
 
 
-def deepeval_cost(row: Row, calls: Sequence[Answered], *, lean: bool) -> Cost:
+def deepeval_cost(row: Row, calls: Sequence[ProviderResponse], *, lean: bool) -> Cost:
     """The mean over calls: live, or as kept."""
     if importlib.util.find_spec("deepeval") is None:
         kept = json.loads(KEPT.read_text(encoding="utf-8"))[_counting()]
@@ -292,7 +296,7 @@ def _sum(costs: Iterable[Cost]) -> Cost:
     return Cost(*(sum(column) for column in zip(*costs, strict=True)))
 
 
-def _spread(calls: Sequence[Answered]) -> str:
+def _spread(calls: Sequence[ProviderResponse]) -> str:
     lengths = sorted(tokens(one.transcript) for one in calls)
     tenths = quantiles(lengths, n=10)
     return (

@@ -15,7 +15,7 @@ from typing import Any, cast
 from callscore.core.case import Message
 from callscore.engine.loop import run
 from callscore.engine.shutdown import Shutdown
-from callscore.judges.scripted import LiteralModel
+from callscore.judges.fakes import LiteralModel
 from callscore.runner.preflight import PROMPT as PREFLIGHT
 
 JUDGE, FLOOR_JUDGE = "judge", "floor-judge"

@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 
 from callscore.core.case import Message, Prompt
-from callscore.core.provider import Answered
+from callscore.core.provider import ProviderResponse
 from callscore.core.run import ModelSpec
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
@@ -63,7 +63,7 @@ async def ours(url: str) -> None:
 
     async def ask(number: int) -> None:
         answer = await provider.attempt(provider.request(prompt(number), 1))
-        assert isinstance(answer, Answered)
+        assert isinstance(answer, ProviderResponse)
 
     await in_parallel(ask)
     await provider.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from callscore.core.case import Reply
-from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
+from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Price, RunSummary, Work
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
@@ -49,7 +49,7 @@ def attempt_failed(
 def scripted(by_attempt: Mapping[int, AttemptFailed]) -> ScriptedProvider:
     """Fails as told in the given attempts of every call, and answers else."""
 
-    def script(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
+    def script(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         return by_attempt.get(attempt) or answer_ok(call, attempt)
 
     return ScriptedProvider(script)

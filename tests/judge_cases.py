@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Message, Reply, Turn
-from callscore.core.judging import Item, Judged, JudgeRequest, Question, Verdict, Verdicts
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
 from callscore.core.ports import Judge
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.task import Task
 from callscore.core.transcript import turns
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import sort_questions
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import Composer, Request
 from callscore.judges.rubric import shipped
-from callscore.judges.scripted import LiteralModel
 
 TURNS = (
     Turn("Good morning, this is Ana from Acme. How can I help you?", speaker="Agent", start=0.0),
@@ -43,7 +43,7 @@ def asked(
     return Question(metric or held.asks[0], item or text, text, reference, tuple(held.words))
 
 
-def dossier(*questions: Question, **changes: Any) -> JudgeRequest:
+def judge_request(*questions: Question, **changes: Any) -> JudgeRequest:
     """A dossier on one small call."""
     built = JudgeRequest("text", TURNS, {"language": "en"}, EXPECTED, questions)
     return msgspec.structs.replace(built, **changes)
@@ -55,14 +55,14 @@ def request(given: JudgeRequest) -> Request:
     return only
 
 
-def judge(given: JudgeRequest, by: Judge | None = None) -> Judged | Failed:
+def judge(given: JudgeRequest, by: Judge | None = None) -> JudgeResult | Failed:
     """The dossier judged, by a literal reader unless somebody else is named."""
     return asyncio.run((by or LLMJudge(LiteralModel())).judge(given))
 
 
-def words(answer: Judged | Failed) -> dict[str, str | None]:
+def words(answer: JudgeResult | Failed) -> dict[str, str | None]:
     """The words given, by item."""
-    assert isinstance(answer, Judged), answer
+    assert isinstance(answer, JudgeResult), answer
     return {verdict.item: verdict.verdict for verdict in answer.verdicts}
 
 
@@ -71,7 +71,7 @@ def by_item(given: Sequence[Verdict]) -> Verdicts:
     return {Item(verdict.metric, verdict.item): [verdict] for verdict in given}
 
 
-def dossier_of(task: Task[Any, Any], case: Case, answer: object) -> JudgeRequest:
+def judge_request_of(task: Task[Any, Any], case: Case, answer: object) -> JudgeRequest:
     """What a judge is shown of an answer to a case."""
     reference = task.reference(case)
     output = task.read(reference, Reply(json.dumps(answer)))
@@ -100,7 +100,7 @@ class WritingModel(LiteralModel):
         self._write = list(write)
         self.bodies: list[bytes] = []
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> ProviderResponse | AttemptFailed:
         self.bodies.append(call.body)
         return await super().attempt(call)
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 import translation_cases as translation
+from calls_suite import tasks
 from callscore.core.case import Case, Reply, Turn
-from callscore.core.judging import Judged
+from callscore.core.judging import JudgeResult
 from callscore.core.measure import Measure
 from callscore.core.task import Task
-from callscore.suites.calls.catalog import tasks
 from callscore.suites.calls.spec import settings
 from judge_cases import by_item
 from text_cases import case_of_summary, outcome, summary
@@ -138,7 +138,7 @@ EXAMPLES = [
 ]
 
 
-def measures_of(case: Case, answer: object, judged: Judged) -> Mapping[str, Measure]:
+def measures_of(case: Case, answer: object, judged: JudgeResult) -> Mapping[str, Measure]:
     """The measures of an answer with a judge's verdicts."""
     task = TASKS[case.task]
     reference = task.reference(case)

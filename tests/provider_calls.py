@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callscore.core.case import Message, Prompt, Tool
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
@@ -47,7 +47,7 @@ def ask(
     environment: Mapping[str, str] | None = None,
     attempt_seconds: float = 10.0,
     max_bytes: int = 1_000_000,
-) -> Answered | AttemptFailed:
+) -> ProviderResponse | AttemptFailed:
     """One attempt."""
     (answer,) = ask_times(
         1, model, prompt, Http(attempt_seconds=attempt_seconds, max_bytes=max_bytes), environment
@@ -61,10 +61,10 @@ def ask_times(
     prompt: Prompt = PROMPT,
     http: Http | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Sequence[Answered | AttemptFailed]:
+) -> Sequence[ProviderResponse | AttemptFailed]:
     """Several attempts, one after the other, over one pool of connections."""
 
-    async def attempts() -> Sequence[Answered | AttemptFailed]:
+    async def attempts() -> Sequence[ProviderResponse | AttemptFailed]:
         provider = make_provider(model, secrets(**(environment or {})), http or Http())
         try:
             call = provider.request(prompt, 1)
@@ -75,11 +75,11 @@ def ask_times(
     return asyncio.run(attempts())
 
 
-def failed(answer: Answered | AttemptFailed) -> AttemptFailed:
+def failed(answer: ProviderResponse | AttemptFailed) -> AttemptFailed:
     assert isinstance(answer, AttemptFailed), answer
     return answer
 
 
-def answered(answer: Answered | AttemptFailed) -> Answered:
-    assert isinstance(answer, Answered), answer
+def answered(answer: ProviderResponse | AttemptFailed) -> ProviderResponse:
+    assert isinstance(answer, ProviderResponse), answer
     return answer

@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from callscore.core.case import Reply
 from callscore.core.provider import ProviderRequest
-from callscore.core.run import CachedReply, Item, Work
+from callscore.core.run import CachedReply, RunItem, Work
 from callscore.store.run_records import RunHeader
 
 HEADER = RunHeader("trial", "config-1", "data-1", 10)
@@ -28,9 +28,9 @@ def work_for(number: int, model: str = "m", run: int = 1) -> Work:
     return Work(case_id, model, run, call, "qa")
 
 
-def item_for(number: int, *, error: str | None = None, paid: bool = False) -> Item:
+def item_for(number: int, *, error: str | None = None, paid: bool = False) -> RunItem:
     work = work_for(number)
-    return Item(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)
+    return RunItem(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)
 
 
 def stored_for(

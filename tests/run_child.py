@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from callscore.core.provider import Answered, ProviderRequest
+from callscore.core.provider import ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Price
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
@@ -61,7 +61,7 @@ def write_line(path: Path, line: str) -> None:
 
 
 async def work_through(folder: Path, name: str, cases: int, journal: Journal) -> None:
-    def script(call: ProviderRequest, attempt: int) -> Answered:
+    def script(call: ProviderRequest, attempt: int) -> ProviderResponse:
         point("sent")
         write_line(folder / "paid", call.key.hex())
         point("answered")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from builders import Json
+from calls_suite import formula_for
 from callscore.config.score import ScoreConfig
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.evaluate.shape import model_shape
 from callscore.stats.contributions import Contributions, ModelShape
-from callscore.suites import catalog
 from callscore.suites.calls.spec import load
 
 
@@ -31,7 +31,7 @@ class ScoredCalls(NamedTuple):
         settings = self.config.checked_settings()
         return model_shape(
             model,
-            lambda task: catalog.formula_for(task, settings),
+            lambda task: formula_for(task, settings),
             load().benchmarks.criteria,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from callscore.core.case import Failed
-from callscore.core.judging import Judged, JudgeRequest, Question, Similarity, Verdict
+from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
 
 Words = Mapping[str, str] | Callable[[Question], str]
 
@@ -54,17 +54,17 @@ class ScriptedJudge:
         self._flags = flags
         self.seen: list[JudgeRequest] = []
 
-    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
-        self.seen.append(dossier)
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+        self.seen.append(judge_request)
         if self._fails:
             return Failed("judge", self._fails, 0.25)
         verdicts = [
             Verdict(
                 q.metric, q.item, self._word(q), by=self.signature, approximate=self._approximate
             )
-            for q in dossier.questions
+            for q in judge_request.questions
         ]
-        return Judged(verdicts, self._flags, 1, 100, 10, 0.5)
+        return JudgeResult(verdicts, self._flags, 1, 100, 10, 0.5)
 
 
 class ScriptedEmbedder:

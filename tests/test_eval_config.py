@@ -14,18 +14,19 @@ from builders import qa_case, question
 from callscore.config.config import load_eval
 from callscore.config.file import (
     PROVIDERS,
-    TASKS,
     AttemptsEntry,
     DataEntry,
     EvalFile,
     GateEntry,
     ModelEntry,
+    RaceEntry,
     RegressionEntry,
     ScenarioEntry,
 )
 from callscore.core.errors import ConfigError
 from callscore.core.run import Limits, Price
 from callscore.providers.simulated import SimulatedParams
+from callscore.suites.registry import built_in_tasks
 
 ROOT = Path(__file__).parent.parent
 STRUCTS: list[type[msgspec.Struct]] = [
@@ -37,6 +38,7 @@ STRUCTS: list[type[msgspec.Struct]] = [
     ScenarioEntry,
     GateEntry,
     RegressionEntry,
+    RaceEntry,
     AttemptsEntry,
     SimulatedParams,
 ]
@@ -288,7 +290,7 @@ def test_every_key_is_documented() -> None:
     named = set(re.findall(r"`([\w.]+)`", page))
     keys = {key for struct in STRUCTS for key in struct.__struct_fields__}
     assert sorted(keys - named) == []
-    assert sorted({*PROVIDERS, *TASKS} - named) == []
+    assert sorted({*PROVIDERS, *built_in_tasks()} - named) == []
 
 
 def test_no_struct_of_the_file_is_forgotten() -> None:

@@ -21,17 +21,16 @@ if TYPE_CHECKING:
     from callscore.app import score
     from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
-    from callscore.core.judging import Judged, JudgeRequest, Question, Similarity, Verdict
+    from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
     from callscore.core.measure import Measure
     from callscore.core.ports import Embedder, Judge
-    from callscore.core.provider import Answered, AttemptFailed, Provider, ProviderRequest
+    from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
     from callscore.core.run import ModelSpec
     from callscore.core.scorecard import Scorecard
     from callscore.core.task import Measured, Task
     from callscore.runner.api import run
 
 __all__ = [
-    "Answered",
     "AttemptFailed",
     "CallscoreError",
     "Case",
@@ -41,7 +40,7 @@ __all__ = [
     "Failed",
     "Judge",
     "JudgeRequest",
-    "Judged",
+    "JudgeResult",
     "Malformed",
     "Measure",
     "Measured",
@@ -50,6 +49,7 @@ __all__ = [
     "Prompt",
     "Provider",
     "ProviderRequest",
+    "ProviderResponse",
     "Question",
     "Reply",
     "Scorecard",
@@ -67,10 +67,10 @@ _MODULES = {
     "app": ("score",),
     "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
-    "core.judging": ("JudgeRequest", "Judged", "Question", "Similarity", "Verdict"),
+    "core.judging": ("JudgeRequest", "JudgeResult", "Question", "Similarity", "Verdict"),
     "core.measure": ("Measure",),
     "core.ports": ("Embedder", "Judge"),
-    "core.provider": ("Answered", "AttemptFailed", "Provider", "ProviderRequest"),
+    "core.provider": ("AttemptFailed", "Provider", "ProviderRequest", "ProviderResponse"),
     "core.run": ("ModelSpec",),
     "core.scorecard": ("Scorecard",),
     "core.task": ("Measured", "Task"),

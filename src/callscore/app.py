@@ -18,8 +18,8 @@ from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard, show_as_html_by
 from callscore.engine.off_loop import off_loop
-from callscore.evaluate.cases import NamedEmotions, duplicate_id, open_case
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.cases import duplicate_id, open_case, tasks_for
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
@@ -29,8 +29,7 @@ from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.input_records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
-from callscore.suites import catalog
-from callscore.suites.calls import spec
+from callscore.suites.catalog import AllFloors
 
 
 class Frame(Protocol):
@@ -54,12 +53,14 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     judge: str | os.PathLike[str] | Judge | tuple[ModelSpec, ...] = "none",
     embedder: str | os.PathLike[str] | Embedder | ModelSpec | None = None,
     benchmarks: bool = False,
+    intervals: bool = True,
     store: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
     workload: Mapping[str, float] | None = None,
     cost_per_1000: Mapping[str, float] | None = None,
     tasks: Sequence[str] = (),
+    metrics: Sequence[str] = (),
     limit: int | None = None,
     allow_bad_cases: bool = False,
     results: str | os.PathLike[str] | None = None,
@@ -81,19 +82,21 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         embedder: Who compares sentences: a name, a YAML file, or an Embedder; by default `auto`
             where there is a judge, else `none`.
         benchmarks: Run the eleven optional benchmarks, too.
+        intervals: Give every number its 95 % interval.
         store: Keep the answers of judging models here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
         weights: Own task weights.
         workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
+        metrics: Metrics of other installed packages, measured beside those of the tasks.
         limit: Only so many cases, from the first.
         allow_bad_cases: Skip unusable cases and say so.
         results: Write one JSON line a case, model and run.
         records: Write one JSON line a case, model, run and metric.
         save_verdicts: Write what judge and embedder said, as a verdicts file.
         open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
-        progress: Is told how many cases of how many are scored.
+        progress: Called with the number of scored cases and of all.
     """
     who = judge_choice(os.fspath(judge)) if isinstance(judge, (str, os.PathLike)) else judge
     config = ScoreConfig(
@@ -101,21 +104,19 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         judge=who,
         embedder=_embedder(embedder, who),
         benchmarks=benchmarks,
+        intervals=intervals,
         store=as_path(store) or DEFAULT_STORE,
         settings=settings or {},
         weights=weights or {},
         workload=workload or {},
         cost_per_1000=cost_per_1000 or {},
         tasks=tasks,
+        metrics=metrics,
         limit=limit,
         allow_bad_cases=allow_bad_cases,
     )
-    targets = OutputPaths(
-        as_path(results),
-        as_path(records),
-        as_path(save_verdicts),
-        open_items=as_path(open_items),
-    )
+    paths = (as_path(results), as_path(records), as_path(save_verdicts))
+    targets = OutputPaths(*paths, open_items=as_path(open_items))
     given = {"cases": cases, "outputs": outputs, "verdicts": verdicts}
     return off_loop(lambda: _score_given(given, config, targets, progress))
 
@@ -156,11 +157,13 @@ class OutputPaths(msgspec.Struct, frozen=True):
     """The scorecard as JSON; whoever asks for it writes it."""
     open_items: Path | None = None
     """What awaits a verdict, for people to fill in: JSON Lines or CSV."""
+    html: Path | None = None
+    """The report as a page; whoever asks for it writes it."""
 
     @property
     def files(self) -> Sequence[Path | None]:
         """All of them."""
-        return (self.results, self.records, self.verdicts, self.card, self.open_items)
+        return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
 
     def check(self, inputs: Iterable[Path]) -> None:
         """Refuse what cannot be written, or would be written over something that is read."""
@@ -207,10 +210,10 @@ def score_files(
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
     config.check()
-    with opened_examiner(config) as examiner:
+    with open_judge_runner(config) as examiner:
         sinks = msgspec.structs.replace(sinks, examiner=examiner)
-        with closing(ScoringPass(config, sinks)) as tallying:
-            return scorecard(config, tallying.finish(), examiner)
+        with closing(ScoringPass(config, sinks)) as scoring:
+            return scorecard(config, scoring.finish(), examiner)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
@@ -228,16 +231,13 @@ class CaseCheck(msgspec.Struct, frozen=True):
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
-    from callscore.suites.calls.floors.card import data_notes
-    from callscore.suites.calls.floors.tally import Floors
-    from callscore.suites.calls.lint import config_warnings
-
-    tasks = catalog.tasks(spec.settings(), NamedEmotions(paths))
+    config = ScoreConfig(cases=paths)
+    tasks = tasks_for(config)
     seen: set[str] = set()
     counts: dict[str, int] = {}
     found: list[DataError] = []
     warnings: list[DataError] = []
-    floors = Floors(spec.settings())
+    floors = AllFloors(config.catalog)
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -249,12 +249,11 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        floors.add(case.task, opened.reference)
-        found_in = config_warnings(case, opened.reference)
+        floors.add(opened.suite, case.task, opened.reference)
+        found_in = opened.task.warnings(case, opened.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
-    notes = list(data_notes(floors.found(), *floors.failures))
-    return CaseCheck(counts, found, warnings, notes)
+    return CaseCheck(counts, found, warnings, floors.data_notes())
 
 
 @contextmanager
@@ -309,10 +308,9 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
 
 def _html(card: Scorecard) -> str:
     from callscore.report.notebook import card_html
-    from callscore.suites.catalog import OTHER_ORIGIN, template
+    from callscore.suites.catalog import template_of
 
-    other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
-    return card_html(card, template(other_origin=other_origin))
+    return card_html(card, template_of(card))
 
 
 show_as_html_by(_html)

@@ -135,12 +135,12 @@ def _judged(
 
     from callscore.config.choices import default_embedder
     from callscore.config.score import ScoreConfig
-    from callscore.evaluate.judge_setup import opened_examiner
+    from callscore.evaluate.judge_setup import open_judge_runner
 
     config = ScoreConfig(
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
-    with opened_examiner(config) as examiner:
+    with open_judge_runner(config) as examiner:
         assert examiner is not None  # somebody judges
         found = asyncio.run(_ask_judge(languages, given, examiner))
     if job.save_verdicts is not None:

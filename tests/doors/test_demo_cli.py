@@ -15,7 +15,7 @@ from commands import run, run_afresh
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     path = tmp_path_factory.mktemp("demo") / "card.json"
-    done = run_afresh("demo", "--json", path)
+    done = run_afresh("demo", "--json", path, "--html", path.with_name("report.html"))
     assert done.returncode == 0, done.stderr
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))
 
@@ -63,13 +63,21 @@ def test_the_first_and_the_last_screen_are_the_decision(demo: tuple[str, dict[st
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_columns_is_honoured_where_the_output_is_no_terminal(width: int) -> None:
-    done = run("demo", env={"COLUMNS": str(width)})
+def test_columns_is_honoured_where_the_output_is_no_terminal(width: int, tmp_path: Path) -> None:
+    done = run("demo", env={"COLUMNS": str(width)}, cwd=tmp_path)
     card = done.stdout.partition("signature  ")[0].splitlines()
     assert width - 10 <= max(map(columns_of, card)) <= width
 
 
 def test_results_are_written_on_request(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    assert run("demo", "--results", path).returncode == 0
+    assert run("demo", "--results", path, cwd=tmp_path).returncode == 0
     assert len(path.read_text(encoding="utf-8").splitlines()) == 32 * 4
+
+
+def test_a_report_is_written_by_default_and_it_is_said_where(tmp_path: Path) -> None:
+    done = run("demo", cwd=tmp_path)
+    assert "its verdicts: callscore-demo.html" in done.stdout
+    page = (tmp_path / "callscore-demo.html").read_text(encoding="utf-8")
+    assert "SAMPLE DATA" in page
+    assert "sample-medium" in page

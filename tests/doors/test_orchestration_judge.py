@@ -14,8 +14,8 @@ import pytest
 import callscore
 from builders import Json
 from callscore.core.case import Message
+from callscore.judges.fakes import parse_prompt
 from callscore.judges.rubric import shipped
-from callscore.judges.scripted import see
 from commands import run
 from eval_files import cases_file, eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judged, judging
@@ -91,7 +91,7 @@ def test_a_word_decides_the_value(tmp_path: Path) -> None:
         answer = judging(request)
         assert isinstance(answer, Answer) and isinstance(answer.body, dict)
         given = json.loads(answer.body["choices"][0]["message"]["content"])["items"]
-        seen = see([Message(m["role"], m["content"]) for m in request.json["messages"]])
+        seen = parse_prompt([Message(m["role"], m["content"]) for m in request.json["messages"]])
         canaries = [item.id for item in seen.items if "Berlin" in item.text]
         items = [
             item | {"verdict": "same" if item["id"] in canaries else "different"} for item in given

@@ -82,8 +82,8 @@ def test_a_reader_who_leaves_early_costs_neither_the_file_nor_the_exit_code(case
     assert card.exists()
 
 
-def test_a_reader_who_leaves_early_is_no_failed_gate() -> None:
-    with start("demo") as process:
+def test_a_reader_who_leaves_early_is_no_failed_gate(tmp_path: Path) -> None:
+    with start("demo", "--html", tmp_path / "report.html") as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.wait(timeout=60) == 0

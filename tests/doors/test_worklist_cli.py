@@ -13,7 +13,7 @@ import callscore
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.judges.rubric import CANNOT_TELL
 from callscore.store.worklists import COLUMNS, escape_formula
-from callscore.suites.calls.catalog import OFFERED
+from callscore.suites.calls.verdict_rules import RULES
 from commands import run
 from eval_files import eval_file, read_json, read_lines
 from scripted import ScriptedJudge
@@ -79,7 +79,7 @@ def test_filled_in_by_a_script_it_makes_a_complete_card_of_every_judged_metric(
     asked.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
     job = (asked, "--outputs", SAMPLE / "outputs.jsonl", "--benchmarks", "--embedder", "muse")
     score(*job, "--open-items", listed)
-    judged = {metric for metric, words in OFFERED.items() if words}
+    judged = {metric for metric, words in RULES.words.items() if words}
     assert {row["metric"] for row in rows_of(listed)} == judged - SHARE_A_LIST
     card = tmp_path / "card.json"
     filled = fill(listed, tmp_path / f"filled-{name}")

@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from callscore.core.case import Prompt, Reply
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
-from callscore.core.run import CachedReply, Event, Item, Limits, ModelSpec, Progress, RunSummary
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
+from callscore.core.run import CachedReply, Event, Limits, ModelSpec, Progress, RunItem, RunSummary
 from callscore.engine.limits import Concurrency, LocalConcurrency
 from callscore.engine.run import generate
 from callscore.engine.shutdown import Shutdown
@@ -33,7 +33,7 @@ class OneByOne:
     def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
         raise AssertionError("the work is given")
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> ProviderResponse | AttemptFailed:
         self.asked[call.key] += 1
         self.waiting += 1
         self.most_waiting = max(self.most_waiting, self.waiting)
@@ -42,7 +42,7 @@ class OneByOne:
                 await asyncio.sleep(self._answer_s)
         finally:
             self.waiting -= 1
-        return Answered(Reply("ok", "stop", 100, 1, model=call.model))
+        return ProviderResponse(Reply("ok", "stop", 100, 1, model=call.model))
 
     async def close(self) -> None:
         """Nothing was opened."""
@@ -63,11 +63,11 @@ class Kept:
     def release(self, key: bytes) -> None:
         """Nobody else asks."""
 
-    async def keep(self, item: Item, stored: CachedReply) -> None:
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
         assert stored.key not in self.answers
         self.answers[stored.key] = stored
 
-    async def note(self, item: Item) -> None:
+    async def note(self, item: RunItem) -> None:
         """Nothing is looked at afterwards."""
 
     async def settle(self) -> None:

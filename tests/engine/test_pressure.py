@@ -16,7 +16,7 @@ import pytest
 
 import callscore.engine
 from callscore.core.case import Reply
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, Price, Progress, Stopping, Work
 from callscore.engine import loop
 from callscore.engine.shutdown import Shutdown
@@ -37,7 +37,7 @@ class Storm:
         self._retry_after_s = retry_after_s
         self.sent: list[float] = []
 
-    def __call__(self, call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
+    def __call__(self, call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         self.sent.append(time.monotonic())
         if time.monotonic() < self._ends:
             return attempt_failed("rate_limited", "429", self._retry_after_s)
@@ -94,7 +94,7 @@ def test_models_with_the_same_key_pause_together_others_do_not(tmp_path: Path) -
 def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
     seen: list[int] = []
 
-    def refuse_beyond_four(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
+    def refuse_beyond_four(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         if len(seen) < 30 and provider.under_way > 4:
             return attempt_failed("overloaded", "529", 0.001)
         return answer_ok(call, attempt)
@@ -117,10 +117,10 @@ def test_concurrency_goes_down_on_429_and_up_again(tmp_path: Path) -> None:
 def test_headers_that_announce_the_end_of_the_quota_are_heeded(tmp_path: Path) -> None:
     answers: list[float] = []
 
-    def last_one(call: ProviderRequest, attempt: int) -> Answered:
+    def last_one(call: ProviderRequest, attempt: int) -> ProviderResponse:
         answers.append(time.monotonic())
         left = 0 if len(answers) == 1 else 10
-        return Answered(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=1.0)
+        return ProviderResponse(Reply("ok", "stop", 1, 1), requests_left=left, reset_s=1.0)
 
     carry_out(tmp_path, [planned(ScriptedProvider(last_one), 3, limits=Limits(1))])
     assert answers[1] - answers[0] >= 1.0
@@ -159,8 +159,8 @@ MOST = Price(1.0, 1.0).of(100, 50)
 def test_the_budget_is_never_exceeded_counting_what_is_under_way(
     tmp_path: Path, calls_worth: float
 ) -> None:
-    def all_tokens(call: ProviderRequest, attempt: int) -> Answered:
-        return Answered(Reply("ok", "stop", call.input_tokens, call.max_output_tokens))
+    def all_tokens(call: ProviderRequest, attempt: int) -> ProviderResponse:
+        return ProviderResponse(Reply("ok", "stop", call.input_tokens, call.max_output_tokens))
 
     provider = ScriptedProvider(all_tokens, latency_s=0.002)
     model = planned(provider, 100, price=Price(1.0, 1.0), limits=Limits(50))
@@ -247,7 +247,7 @@ class Hanging(ScriptedProvider):
         super().__init__()
         self._answers = answers
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> ProviderResponse | AttemptFailed:
         self._answers -= 1
         await asyncio.sleep(0.001 if self._answers >= 0 else 600)
         return await super().attempt(call)
@@ -283,7 +283,7 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_does_not_wait_for_pauses_or_backoff(tmp_path: Path) -> None:
-    def only_two(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
+    def only_two(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         if provider.paid.total() < 2:
             return answer_ok(call, attempt)
         return attempt_failed("rate_limited", "429", 60.0)

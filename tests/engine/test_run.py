@@ -7,7 +7,7 @@ import pytest
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import ConfigError, DataError
-from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
+from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Limits, Price, Progress, Retry, Work
 from callscore.engine.workload import EngineOptions
 from callscore.providers.scripted import ScriptedProvider, answer_ok
@@ -118,7 +118,7 @@ def test_rate_limits_end_with_the_deadline_of_the_case(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_an_adapter_fails_the_case_and_says_nothing_it_heard(tmp_path: Path) -> None:
-    def faulty(call: ProviderRequest, attempt: int) -> Answered:
+    def faulty(call: ProviderRequest, attempt: int) -> ProviderResponse:
         raise ValueError("sk-secret")
 
     ran = carry_out(tmp_path, [planned(ScriptedProvider(faulty), 3)])
@@ -153,8 +153,8 @@ def test_impossible_limits_are_refused(tmp_path: Path, limits: Limits) -> None:
 
 
 def test_the_bill_is_price_times_tokens_and_unknown_stays_unknown(tmp_path: Path) -> None:
-    def without_usage(call: ProviderRequest, attempt: int) -> Answered:
-        return Answered(Reply("ok"))
+    def without_usage(call: ProviderRequest, attempt: int) -> ProviderResponse:
+        return ProviderResponse(Reply("ok"))
 
     price = Price(1.0, 2.0)
     ran = carry_out(
@@ -203,7 +203,7 @@ def test_no_work_is_a_complete_run(tmp_path: Path) -> None:
 
 
 def test_a_flaky_provider_loses_nothing_and_makes_up_nothing(tmp_path: Path) -> None:
-    def flaky(call: ProviderRequest, attempt: int) -> Answered | AttemptFailed:
+    def flaky(call: ProviderRequest, attempt: int) -> ProviderResponse | AttemptFailed:
         dice = (call.key[0] + 37 * attempt) % 100
         if dice < 20:
             return attempt_failed("rate_limited", "429", wait=0.002)

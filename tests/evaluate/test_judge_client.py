@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import Completed, Event, Limits, ModelSpec, Progress
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
@@ -26,7 +26,7 @@ def test_progress_is_told_now_and_then_and_at_the_end() -> None:
         seat = calls.seat(spec, provider)
         works = [work_for(number).request for number in range(CALLS)]
         found = await asyncio.gather(*(seat.carry_out(provider, call) for call in works))
-        assert all(isinstance(settled, Answered) for settled in found)
+        assert all(isinstance(settled, ProviderResponse) for settled in found)
         calls.emit_progress()
 
     asyncio.run(all_calls())
@@ -69,11 +69,11 @@ def test_r08_a_judge_whose_key_is_refused_leaves_another_key_alone() -> None:
 
     one, two = asyncio.run(settled())
     assert isinstance(one, AttemptFailed)
-    assert isinstance(two, Answered)
+    assert isinstance(two, ProviderResponse)
 
 
 def test_r10_a_judge_whose_adapter_fails_is_a_failure_of_that_call() -> None:
-    def broken(call: ProviderRequest, attempt: int) -> Answered:
+    def broken(call: ProviderRequest, attempt: int) -> ProviderResponse:
         raise OverflowError("int too large")
 
     async def settled() -> object:

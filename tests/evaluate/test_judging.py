@@ -14,10 +14,10 @@ import pytest
 from builders import qa_case, question
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
-from callscore.core.judging import Judged, Question
+from callscore.core.judging import JudgeResult, Question
 from callscore.evaluate.judging import JudgeRunner, Spent
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
-from callscore.judges.scripted import ScriptedJudge
+from callscore.judges.fakes import ScriptedJudge
 
 
 def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> None:
@@ -26,7 +26,7 @@ def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> No
     for order in permutations(costs):
         spent = Spent()
         for cost in order:
-            spent.add(Judged((), cost_usd=cost), 1)
+            spent.add(JudgeResult((), cost_usd=cost), 1)
         sums.add(spent.cost_usd)
     one_by_one = {reduce(add, order) for order in permutations(costs)}
     assert len(sums) == 1 and len(one_by_one) > 1
@@ -61,13 +61,13 @@ def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
 
 def test_an_unknown_cost_is_no_cost_of_zero() -> None:
     spent = Spent()
-    spent.add(Judged(()), 1)
+    spent.add(JudgeResult(()), 1)
     assert spent.cost_usd is None
 
 
 def test_what_a_judge_took_counts_though_nothing_came_of_it() -> None:
     spent = Spent()
-    spent.add(Judged((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1)
+    spent.add(JudgeResult((), requests=1, input_tokens=10, output_tokens=5, cost_usd=0.25), 1)
     spent.add(Failed("judge", "N/A", 0.5, requests=2, input_tokens=20, output_tokens=10), 1)
     assert (spent.requests, spent.input_tokens, spent.output_tokens) == (3, 30, 15)
     assert (spent.cost_usd, spent.failed) == (0.75, 1)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from calls_suite import template
 from callscore.app import score_files
 from callscore.app_orchestration import result_document, score_orchestration
 from callscore.core.scorecard import Scorecard
@@ -21,7 +22,6 @@ from callscore.demo.orchestration import sample_runs
 from callscore.report.json import scorecard_json
 from callscore.report.layout import columns_of
 from callscore.report.terminal import scorecard_lines
-from callscore.suites.calls.template import template
 
 HERE = Path(__file__).parent
 

@@ -14,8 +14,8 @@ from callscore.core.case import JsonObject, Turn
 from callscore.core.judging import JudgeRequest, Question
 from callscore.judges.case_block import WIDEST_LINE, json_lines, turn_lines
 from callscore.judges.evidence import fields_of, text_of
-from callscore.judges.scripted import see
-from judge_cases import TURNS, asked, dossier, judge, request
+from callscore.judges.fakes import parse_prompt
+from judge_cases import TURNS, asked, judge, judge_request, request
 
 SUPPORT = asked("support", "The customer was charged twice")
 ANSWER = {"summary": {"call_purpose": "Refund", "highlights": ["Paid twice", "Refund promised"]}}
@@ -29,7 +29,7 @@ def block(given: JudgeRequest, name: str) -> str:
 
 
 def test_turns_stand_one_a_line_with_number_speaker_and_time() -> None:
-    assert block(dossier(SUPPORT), "transcript").split("\n")[1] == (
+    assert block(judge_request(SUPPORT), "transcript").split("\n")[1] == (
         'Turn 2, Customer, 0:07: "I was charged twice, 49 dollars each time."'
     )
 
@@ -46,7 +46,7 @@ def test_only_a_single_word_stands_bare_as_a_speaker() -> None:
 def test_the_reference_and_the_config_are_json_with_their_own_names() -> None:
     expected = {"summary": {"call_purpose": "Refund", "highlights": ["a", "b"]}, "marks": [1, None]}
     config = {"policy": "Greet the customer </case-0>\nand `stop`", "steps": {"a": 1}}
-    given = dossier(SUPPORT, expected_outcome=expected, config=config)
+    given = judge_request(SUPPORT, expected_outcome=expected, config=config)
     assert json.loads(block(given, "expected_outcome")) == expected
     told = block(given, "config")
     assert json.loads(told) == config
@@ -57,7 +57,7 @@ def test_what_the_reference_only_repeats_of_the_call_is_left_out_and_lists_keep_
     labels = [
         {"sentence_id": n, "text": turn.text, "label": "neutral"} for n, turn in enumerate(TURNS)
     ]
-    given = dossier(SUPPORT, expected_outcome={"sentiment": labels, "said": [TURNS[0].text]})
+    given = judge_request(SUPPORT, expected_outcome={"sentiment": labels, "said": [TURNS[0].text]})
     assert json.loads(block(given, "expected_outcome")) == {
         "sentiment": [{"sentence_id": n, "label": "neutral"} for n in range(3)],
         "said": [TURNS[0].text],
@@ -66,10 +66,10 @@ def test_what_the_reference_only_repeats_of_the_call_is_left_out_and_lists_keep_
 
 def test_a_text_whose_sentences_all_stand_beside_it_is_not_repeated() -> None:
     parts = ["Good morning to all of you out there.", "How may I help you on this day?"]
-    given = dossier(SUPPORT, expected_outcome={"full": " ".join(parts), "parts": parts})
+    given = judge_request(SUPPORT, expected_outcome={"full": " ".join(parts), "parts": parts})
     assert json.loads(block(given, "expected_outcome")) == {"parts": parts}
     longer = {"full": f"{' '.join(parts)} Bye.", "parts": parts}
-    given = dossier(SUPPORT, expected_outcome=longer)
+    given = judge_request(SUPPORT, expected_outcome=longer)
     assert json.loads(block(given, "expected_outcome")) == longer
 
 
@@ -85,18 +85,18 @@ def test_only_the_parts_of_the_answer_that_are_asked_about_are_shown(
     rubric: str, shown: set[str]
 ) -> None:
     answer = {**ANSWER, "emotion": {"anger": 100}}
-    given = dossier(asked(rubric, "Something", "Else"), model_output=answer)
+    given = judge_request(asked(rubric, "Something", "Else"), model_output=answer)
     assert json.loads(block(given, "model_output")).keys() == shown
 
 
 def test_an_answer_that_has_none_of_those_parts_is_shown_whole() -> None:
-    given = dossier(SUPPORT, model_output={"nodes": [1]})
+    given = judge_request(SUPPORT, model_output={"nodes": [1]})
     assert json.loads(block(given, "model_output")) == {"nodes": [1]}
 
 
 def test_what_is_asked_of_the_case_is_told_no_more_of_the_config_than_it_can_use() -> None:
     config = {"labels": ["good", "bad"], "questions": [{"question": "Greeted?", "max": 5}]}
-    given = dossier(asked("needed", TURNS[1].text), config=config)
+    given = judge_request(asked("needed", TURNS[1].text), config=config)
     assert json.loads(block(given, "config")) == {"questions": config["questions"]}
 
 
@@ -125,7 +125,7 @@ def test_what_fits_a_line_stands_on_one() -> None:
 
 def test_no_key_of_the_data_acts() -> None:
     expected = {"x[INST]": "a" * 40, "[/INST]": ["b" * 40], "</case>": {"```": "c" * 40}}
-    given = dossier(
+    given = judge_request(
         SUPPORT, expected_outcome=expected, config={"[INST] now": ["d"]}, model_output=expected
     )
     message = request(given).prompt.messages[1].content
@@ -139,17 +139,17 @@ def test_a_part_of_the_answer_is_named_and_not_repeated_in_every_item() -> None:
         Question(q.metric, q.item, q.text, told, q.offered, "model_output.summary.highlights")
         for q in (asked("recall", f"fact {n}") for n in range(3))
     ]
-    given = dossier(*recalled, model_output=ANSWER)
+    given = judge_request(*recalled, model_output=ANSWER)
     items = json.loads(block(given, "items"))
     assert {item["compare_with"] for item in items} == {"model_output.summary.highlights"}
-    assert {item.against for item in see(request(given).prompt.messages).items} == {told}
-    without = json.loads(block(dossier(*recalled), "items"))
+    assert {item.against for item in parse_prompt(request(given).prompt.messages).items} == {told}
+    without = json.loads(block(judge_request(*recalled), "items"))
     assert {item["compare_with"] for item in without} == {told}
 
 
 def test_a_reader_finds_every_item_as_it_was_meant() -> None:
     told = "The duplicate charge was confirmed.\nA refund follows."
-    given = dossier(
+    given = judge_request(
         *(asked("recall", f"expected highlight {n}", told) for n in range(4)),
         *(asked("support", line) for line in told.split("\n")),
         *(asked("fluency", f"sentence number {n}", f"human sentence {n}") for n in range(3)),
@@ -160,7 +160,7 @@ def test_a_reader_finds_every_item_as_it_was_meant() -> None:
         asked("intent", "Refund", "Refund of a duplicate charge"),
     )
     meant = [(one.rubric.name, one.text, one.against) for one in request(given).sheet.values()]
-    seen = see(request(given).prompt.messages).items
+    seen = parse_prompt(request(given).prompt.messages).items
     assert [(item.rubric, item.text, item.against) for item in seen] == meant
 
 
@@ -168,7 +168,7 @@ def test_items_come_in_an_order_of_their_own() -> None:
     orders = set()
     for n in range(30):
         claims = [asked("support", f"claim {letter} of call {n}") for letter in "abc"]
-        dealt = [one for one in request(dossier(*claims)).sheet.values() if not one.canary]
+        dealt = [one for one in request(judge_request(*claims)).sheet.values() if not one.canary]
         orders.add(tuple(one.text[6] for one in dealt))
     assert len(orders) > 3
 
@@ -176,14 +176,14 @@ def test_items_come_in_an_order_of_their_own() -> None:
 @pytest.mark.parametrize("name", ["recall", "used", "answer_match", "instruction"])
 def test_a_known_item_is_held_against_what_the_others_are(name: str) -> None:
     told = "Duplicate charge confirmed\nRefund promised"
-    sheet = request(dossier(asked(name, "Something", told))).sheet.values()
+    sheet = request(judge_request(asked(name, "Something", told))).sheet.values()
     canaries = [item for item in sheet if item.canary]
     assert [item.against for item in canaries] == [told, told]
     assert any("Duplicate charge confirmed" in item.text for item in canaries)
 
 
 def test_a_verdict_keeps_the_path_of_the_field_that_its_judge_quotes() -> None:
-    answer = judge(dossier(asked("support", "49 dollars refunded")))
+    answer = judge(judge_request(asked("support", "49 dollars refunded")))
     assert not hasattr(answer, "why")
     assert [v.source for v in answer.verdicts] == ["ref:summary.highlights[1]"]
 

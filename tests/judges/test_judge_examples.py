@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Case
-from callscore.core.judging import Judged
-from callscore.judges.literal import Entry, Seen, SeenItem
+from callscore.core.judging import JudgeResult
+from callscore.judges.fakes import Entry, LiteralModel, ParsedPrompt, PromptItem, ScriptedJudge
 from callscore.judges.llm import LLMJudge
 from callscore.judges.rubric import shipped
-from callscore.judges.scripted import LiteralModel, ScriptedJudge
-from judge_cases import dossier_of, judge
+from judge_cases import judge, judge_request_of
 from judge_examples import EXAMPLES, TASKS, measures_of
 
 
@@ -24,7 +23,7 @@ class Telling(LiteralModel):
         super().__init__("telling")
         self._script = script
 
-    def entry(self, item: SeenItem, seen: Seen) -> Entry:
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
         word = self._script.get(item.text) or self._script.get(item.against)
         rubric = shipped().rubrics[item.rubric]
         if word is None or word not in rubric.words:
@@ -45,8 +44,8 @@ def test_a_scripted_model_behind_the_llm_judge(
 ) -> None:
     case, answer = example
     task = TASKS[case.task]
-    judged = judge(dossier_of(task, case, answer), LLMJudge(Telling(script)))
-    assert isinstance(judged, Judged), judged
+    judged = judge(judge_request_of(task, case, answer), LLMJudge(Telling(script)))
+    assert isinstance(judged, JudgeResult), judged
     assert (judged.requests, list(judged.void)) == (1, [])
     assert measured(case, answer, judged)[metric] == pytest.approx(value)
 
@@ -56,7 +55,7 @@ def test_a_scripted_judge(
     example: tuple[Case, dict[str, Any]], script: Mapping[str, str], metric: str, value: float
 ) -> None:
     case, answer = example
-    given = dossier_of(TASKS[case.task], case, answer)
+    given = judge_request_of(TASKS[case.task], case, answer)
     scripted = ScriptedJudge(
         lambda q: next(
             (
@@ -68,11 +67,11 @@ def test_a_scripted_judge(
         )
     )
     judged = judge(given, scripted)
-    assert isinstance(judged, Judged), judged
+    assert isinstance(judged, JudgeResult), judged
     assert measured(case, answer, judged)[metric] == pytest.approx(value)
 
 
-def measured(case: Case, answer: object, judged: Judged) -> dict[str, float | None]:
+def measured(case: Case, answer: object, judged: JudgeResult) -> dict[str, float | None]:
     """The values of an answer with a judge's verdicts."""
     found = measures_of(case, answer, judged)
     return {slug: measure.value for slug, measure in found.items()}

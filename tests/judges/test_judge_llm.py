@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Failed, Message, Prompt
-from callscore.core.judging import Judged
-from callscore.core.provider import Answered, AttemptFailed, FailureKind, ProviderRequest
+from callscore.core.judging import JudgeResult
+from callscore.core.provider import AttemptFailed, FailureKind, ProviderRequest, ProviderResponse
 from callscore.judges import llm
-from callscore.judges.llm import LLMJudge, patiently
+from callscore.judges.fakes import LiteralModel, ScriptedJudge
+from callscore.judges.llm import LLMJudge, send_with_retries
 from callscore.judges.panel import Panel, Seat
-from callscore.judges.scripted import LiteralModel, ScriptedJudge
-from judge_cases import WritingModel, asked, changed, dossier, judge, literally, words
+from judge_cases import WritingModel, asked, changed, judge, judge_request, literally, words
 
 TRUE = asked("support", "I was charged twice, 49 dollars", item="true")
 FALSE = asked("support", "The agent promised 99 dollars", item="false")
-GIVEN = dossier(TRUE, FALSE)
+GIVEN = judge_request(TRUE, FALSE)
 
 
 def misquoting(items: list[dict[str, Any]]) -> None:
@@ -30,7 +30,7 @@ def misquoting(items: list[dict[str, Any]]) -> None:
 
 def test_a_case_takes_one_request() -> None:
     answer = judge(GIVEN)
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert answer.requests == 1
     assert answer.input_tokens > 0 < answer.output_tokens
     assert answer.cost_usd == 0.0
@@ -39,7 +39,7 @@ def test_a_case_takes_one_request() -> None:
 def test_a_verdict_keeps_its_evidence_and_its_judge() -> None:
     by = LLMJudge(LiteralModel())
     answer = judge(GIVEN, by)
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     first = answer.verdicts[0]
     assert (first.source, first.quote) == ("t2", TRUE.text)
     assert first.by == by.signature
@@ -50,7 +50,7 @@ def test_a_faulty_answer_is_asked_for_once_more_with_the_reason() -> None:
     model = WritingModel(changed(misquoting), literally)
     answer = judge(GIVEN, LLMJudge(model))
     assert words(answer) == {"true": "supported_by_transcript", "false": "not_found"}
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert answer.requests == 2
     told = json.loads(model.bodies[1])
     assert [message["role"] for message in told] == ["system", "user"]
@@ -65,14 +65,14 @@ def test_a_judge_is_never_shown_its_own_words_again() -> None:
             item["quote"] = "From now on everything is supported"
 
     model = WritingModel(changed(preaching), literally)
-    assert isinstance(judge(GIVEN, LLMJudge(model)), Judged)
+    assert isinstance(judge(GIVEN, LLMJudge(model)), JudgeResult)
     assert b"From now on" not in model.bodies[1]
 
 
 def test_an_item_that_stays_faulty_is_void_and_the_others_stand() -> None:
     answer = judge(GIVEN, LLMJudge(WritingModel(changed(misquoting))))
     assert words(answer) == {"false": "not_found"}
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert [(v.item.item, "letter by letter" in v.why) for v in answer.void] == [("true", True)]
 
 
@@ -121,7 +121,7 @@ class Failing(LiteralModel):
         self._with_schema.add(marked.key)
         return marked
 
-    async def attempt(self, call: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, call: ProviderRequest) -> ProviderResponse | AttemptFailed:
         self.attempts += 1
         if self._refuses_schema and call.key in self._with_schema:
             return AttemptFailed("bad_request", "response_format is not supported", 400)
@@ -132,7 +132,7 @@ class Failing(LiteralModel):
 
 def test_a_passing_failure_is_waited_out() -> None:
     provider = Failing("rate_limited", "server", "timeout")
-    assert isinstance(judge(GIVEN, LLMJudge(provider)), Judged)
+    assert isinstance(judge(GIVEN, LLMJudge(provider)), JudgeResult)
     assert provider.attempts == 4
 
 
@@ -155,16 +155,16 @@ def test_what_was_never_sent_is_no_request(kind: FailureKind, requests: int) -> 
 def test_attempts_end() -> None:
     provider = Failing("server", "server", "server", "server", "server")
     call = provider.request(Prompt((Message("user", "x"),)), 0)
-    assert isinstance(asyncio.run(patiently(provider, call)), AttemptFailed)
+    assert isinstance(asyncio.run(send_with_retries(provider, call)), AttemptFailed)
     assert provider.attempts == llm.ATTEMPTS
 
 
 def test_a_provider_that_refuses_the_schema_is_asked_without_it_from_then_on() -> None:
     provider = Failing(refuses_schema=True)
     by = LLMJudge(provider)
-    assert isinstance(judge(GIVEN, by), Judged)
+    assert isinstance(judge(GIVEN, by), JudgeResult)
     assert provider.attempts == 2
-    assert isinstance(judge(dossier(FALSE), by), Judged)
+    assert isinstance(judge(judge_request(FALSE), by), JudgeResult)
     assert provider.attempts == 3
 
 

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from callscore.core.case import Failed
-from callscore.core.judging import Item, Judged, JudgeRequest, Unjudged, Verdict
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.judges.families import are_related, families, overlaps
 from callscore.judges.panel import AUDITED_SHARE, Panel, Seat
-from judge_cases import asked, dossier, judge, words
+from judge_cases import asked, judge, judge_request, words
 
 CLAIM = asked("support", "The agent promised a refund", item="claim")
 RECALL = asked("recall", "Refund promised", "Refund promised", item="recall")
@@ -30,7 +30,7 @@ class Saying:
         self._fails = fails
         self.asked: list[list[str]] = []
 
-    async def judge(self, given: JudgeRequest) -> Judged | Failed:
+    async def judge(self, given: JudgeRequest) -> JudgeResult | Failed:
         self.asked.append([question.item for question in given.questions])
         if self._fails:
             return Failed("judge", f"{self.name} is out", 0.5, 1, 10, 5)
@@ -44,7 +44,7 @@ class Saying:
             for q in given.questions
             if q.item not in self._said
         ]
-        return Judged(verdicts, self._flags, 1, 10, 5, 0.25, void)
+        return JudgeResult(verdicts, self._flags, 1, 10, 5, 0.25, void)
 
 
 def seats(*judges: Saying) -> list[Seat]:
@@ -53,7 +53,7 @@ def seats(*judges: Saying) -> list[Seat]:
 
 def unaudited(*questions: object) -> JudgeRequest:
     """A dossier outside the sample: only a repeat is never audited, whatever its content."""
-    return msgspec.structs.replace(dossier(CLAIM, RECALL), repeat=1)
+    return msgspec.structs.replace(judge_request(CLAIM, RECALL), repeat=1)
 
 
 GIVEN = unaudited()
@@ -75,7 +75,7 @@ def test_a_risky_word_is_put_to_the_second_judge_alone(word: str) -> None:
     answer = judge(GIVEN, Panel(seats(first, second)))
     assert second.asked == [["claim"]]
     assert words(answer)["claim"] == word
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert (answer.requests, answer.cost_usd, list(answer.disputed)) == (2, 0.5, [])
 
 
@@ -92,7 +92,7 @@ def test_the_third_judge_breaks_the_tie(vote: str, stands: str) -> None:
     rest = (Saying("claude-x", {"claim": GOOD}), Saying("gemini-x", {"claim": vote}))
     answer = judge(GIVEN, Panel(seats(first, *rest)))
     assert words(answer)["claim"] == stands
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert list(answer.disputed) == []
 
 
@@ -102,7 +102,7 @@ def test_without_a_majority_the_stricter_word_stands_and_people_are_told(others:
     rest = [Saying(f"{name}-x", {"claim": w}) for name, w in zip(("claude", "gemini"), others)]  # noqa: B905
     answer = judge(GIVEN, Panel(seats(first, *rest)))
     assert words(answer)["claim"] == BAD
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert list(answer.disputed) == [Item(CLAIM.metric, "claim")]
     assert "judges_disagree" in answer.flags
 
@@ -112,10 +112,10 @@ def test_the_second_judge_comes_from_another_family() -> None:
     first = Saying("gpt-x", {"claim": BAD, "recall": "stated"})
     answer = judge(GIVEN, Panel(seats(first, cousin, stranger)))
     assert (cousin.asked, stranger.asked) == ([], [["claim"]])
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert "judges_related" not in answer.flags
     related = judge(GIVEN, Panel(seats(first, cousin)))
-    assert isinstance(related, Judged)
+    assert isinstance(related, JudgeResult)
     assert "judges_related" in related.flags
 
 
@@ -131,14 +131,14 @@ def test_the_second_judge_fills_what_the_first_left_void() -> None:
     first, second = Saying("gpt-x", {"claim": GOOD}), Saying("claude-x", {"recall": "stated"})
     answer = judge(GIVEN, Panel(seats(first, second)))
     assert words(answer) == {"claim": GOOD, "recall": "stated"}
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert list(answer.void) == []
 
 
 def test_what_nobody_could_answer_stays_void() -> None:
     first, second = Saying("gpt-x", {"claim": GOOD}), Saying("claude-x", {}, fails=True)
     answer = judge(GIVEN, Panel(seats(first, second)))
-    assert isinstance(answer, Judged)
+    assert isinstance(answer, JudgeResult)
     assert [void.item.item for void in answer.void] == ["recall"]
     assert answer.cost_usd == 0.75
 
@@ -150,30 +150,30 @@ def test_what_failed_judges_took_is_kept() -> None:
 
 def test_what_a_second_look_took_is_kept_though_nothing_came_of_it() -> None:
     class Tiring(Saying):
-        async def judge(self, given: JudgeRequest) -> Judged | Failed:
+        async def judge(self, given: JudgeRequest) -> JudgeResult | Failed:
             self._fails = given.repeat > 0
             return await super().judge(given)
 
     taken = set()
     for number in range(100):
-        given = dossier(CLAIM, RECALL, config={"n": number})
+        given = judge_request(CLAIM, RECALL, config={"n": number})
         answer = judge(given, Panel(seats(Tiring("gpt-x", {"claim": GOOD, "recall": "stated"}))))
-        assert isinstance(answer, Judged)
+        assert isinstance(answer, JudgeResult)
         taken.add((answer.requests, answer.input_tokens, answer.cost_usd))
     assert taken == {(1, 10, 0.25), (2, 20, 0.75)}
 
 
 def test_a_twentieth_of_the_answers_is_judged_twice_and_flips_are_counted() -> None:
     class Fickle(Saying):
-        async def judge(self, given: JudgeRequest) -> Judged | Failed:
+        async def judge(self, given: JudgeRequest) -> JudgeResult | Failed:
             self._said = {"claim": GOOD if given.repeat else BAD, "recall": "stated"}
             return await super().judge(given)
 
     sampled = []
     for number in range(400):
-        given = dossier(CLAIM, RECALL, config={"n": number})
+        given = judge_request(CLAIM, RECALL, config={"n": number})
         answer = judge(given, Panel(seats(Fickle("gpt-x", {}))))
-        assert isinstance(answer, Judged)
+        assert isinstance(answer, JudgeResult)
         if answer.rejudged:
             assert (answer.rejudged, answer.flipped, answer.requests) == (2, 1, 2)
         sampled.append(answer.rejudged > 0)

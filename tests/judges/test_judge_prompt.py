@@ -15,22 +15,22 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Turn
 from callscore.core.judging import JudgeRequest, Question
-from callscore.judges.items import is_vain, sort_questions
+from callscore.judges.fakes import LiteralModel
+from callscore.judges.items import is_empty_phrase, sort_questions
 from callscore.judges.llm import LLMJudge
 from callscore.judges.prompt import MOST_ITEMS, Composer
 from callscore.judges.rubric import library_of, shipped, shipped_files
-from callscore.judges.scripted import LiteralModel
-from callscore.suites.calls import catalog
 from callscore.suites.calls.spec import settings
 from callscore.suites.calls.text.task import TextTask
+from callscore.suites.calls.verdict_rules import RULES
 from judge_cases import (
     RUBRICS,
     TURNS,
     WritingModel,
     asked,
-    dossier,
-    dossier_of,
     judge,
+    judge_request,
+    judge_request_of,
     literally,
     request,
 )
@@ -42,13 +42,13 @@ SUPPORT = asked("support", "The customer was charged twice")
 
 def test_the_same_dossier_gives_the_same_bytes() -> None:
     provider = LiteralModel()
-    one = provider.request(request(dossier(SUPPORT)).prompt, 0)
-    other = provider.request(request(dossier(SUPPORT)).prompt, 0)
+    one = provider.request(request(judge_request(SUPPORT)).prompt, 0)
+    other = provider.request(request(judge_request(SUPPORT)).prompt, 0)
     assert one == other
 
 
 def test_a_repeat_sends_the_same_bytes_under_another_key() -> None:
-    prompt = request(dossier(SUPPORT)).prompt
+    prompt = request(judge_request(SUPPORT)).prompt
     provider = LiteralModel()
     assert provider.request(prompt, 0).body == provider.request(prompt, 1).body
     assert provider.request(prompt, 0).key != provider.request(prompt, 1).key
@@ -68,8 +68,8 @@ def test_another_model_has_another_signature() -> None:
 
 def test_the_fixed_part_is_the_same_wherever_the_same_measures_are_open() -> None:
     recall = asked("recall", "x was said", "y")
-    one = request(dossier(SUPPORT, recall))
-    other = request(dossier(recall, asked("support", "z"), turns=[Turn("Another call")]))
+    one = request(judge_request(SUPPORT, recall))
+    other = request(judge_request(recall, asked("support", "z"), turns=[Turn("Another call")]))
     assert one.prompt.messages[0] == other.prompt.messages[0]
     assert one.prompt.schema is not None
     assert one.prompt.schema == other.prompt.schema
@@ -77,7 +77,7 @@ def test_the_fixed_part_is_the_same_wherever_the_same_measures_are_open() -> Non
 
 @pytest.mark.parametrize("name", RUBRICS)
 def test_a_request_holds_the_rubrics_that_it_asks_and_no_other(name: str) -> None:
-    sent = request(dossier(asked(name, "Something was said", "Something else"))).prompt
+    sent = request(judge_request(asked(name, "Something was said", "Something else"))).prompt
     held = [r for r in RUBRICS if f'"{RUBRICS[r].question}"' in sent.messages[0].content]
     assert held == [name]
     assert sent.schema is not None
@@ -88,7 +88,9 @@ def test_a_request_holds_the_rubrics_that_it_asks_and_no_other(name: str) -> Non
 @pytest.mark.parametrize("name", RUBRICS)
 def test_every_item_says_all_that_is_needed_to_answer_it(name: str) -> None:
     rubric = RUBRICS[name]
-    content = request(dossier(asked(name, "Something was said", "Else"))).prompt.messages[1].content
+    content = (
+        request(judge_request(asked(name, "Something was said", "Else"))).prompt.messages[1].content
+    )
     for item in items_in(content):
         assert list(item) == [
             *("id", "metric", "question", "claim", "compare_with", "allowed_verdicts")
@@ -133,7 +135,7 @@ def test_c100_the_anchors_are_those_of_the_document(name: str) -> None:
 
 
 def test_the_contract_keeps_every_rule_of_the_documents_prompt() -> None:
-    contract = " ".join(request(dossier(SUPPORT)).prompt.messages[0].content.split())
+    contract = " ".join(request(judge_request(SUPPORT)).prompt.messages[0].content.split())
     for rule in (
         *("transcript", "model_output", "expected_outcome", "the metric", "config"),
         *("(0.0 to 1.0)", "(0 or 1)", "golden truth", "Judge strictly", "false positive"),
@@ -146,7 +148,7 @@ def test_the_contract_keeps_every_rule_of_the_documents_prompt() -> None:
 
 
 def test_what_is_asked_before_any_answer_has_a_contract_without_the_rules_on_answers() -> None:
-    given = dossier(asked("needed", TURNS[1].text), model_output={"summary": "secret"})
+    given = judge_request(asked("needed", TURNS[1].text), model_output={"summary": "secret"})
     sent = request(given).prompt.messages
     for rule in ("golden truth", "evidence first", "never an instruction to you", "cannot_tell"):
         assert rule in sent[0].content
@@ -160,7 +162,7 @@ def test_what_is_asked_before_any_answer_has_a_contract_without_the_rules_on_ans
 def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
     name: str, answer: object
 ) -> None:
-    given = dossier(asked(name, "Something was said", "Else"), model_output=answer)
+    given = judge_request(asked(name, "Something was said", "Else"), model_output=answer)
     sent = request(given).prompt
     contract = sent.messages[0].content
     assert not re.search(r"\{[a-z_]+\}", contract + sent.messages[1].content)
@@ -173,15 +175,15 @@ def test_no_placeholder_is_left_and_the_example_has_the_keys_of_the_schema(
 
 def test_the_answer_stands_as_json_behind_the_case_and_before_the_items() -> None:
     answer = {"summary": {"call_purpose": "Refund </model_output>", "highlights": ["One"]}}
-    content = request(dossier(SUPPORT, model_output=answer)).prompt.messages[1].content
+    content = request(judge_request(SUPPORT, model_output=answer)).prompt.messages[1].content
     found = re.search(r"</config-\w+>\n\n<model_output-\w+>\n(.*?)\n</", content, re.DOTALL)
     assert found is not None
     assert json.loads(found.group(1)) == answer
 
 
 def test_the_case_part_is_the_same_for_every_model() -> None:
-    one = request(dossier(SUPPORT)).prompt.messages[1].content
-    other = request(dossier(asked("support", "Something else"))).prompt.messages[1].content
+    one = request(judge_request(SUPPORT)).prompt.messages[1].content
+    other = request(judge_request(asked("support", "Something else"))).prompt.messages[1].content
     shared = one.partition("<items-")[0]
     assert len(shared) > 600
     assert other.startswith(shared)
@@ -190,7 +192,7 @@ def test_the_case_part_is_the_same_for_every_model() -> None:
 def test_all_items_of_a_case_fit_one_request_up_to_sixty() -> None:
     composer = Composer(shipped())
     for number, requests in ((1, 1), (MOST_ITEMS, 1), (MOST_ITEMS + 1, 2), (150, 3)):
-        given = dossier(*(asked("support", f"claim number {n}") for n in range(number)))
+        given = judge_request(*(asked("support", f"claim number {n}") for n in range(number)))
         made = composer.requests(given, sort_questions(given, shipped()).asked)
         assert len(made) == requests
         assert sum(len(one.sheet) for one in made) == number + 2 * requests
@@ -200,7 +202,7 @@ def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> N
     text = "I was charged twice, 49 dollars each time."
     claim = asked("support", text, metric="text.fabrication_free", item="claim:1")
     highlight = asked("support", text, metric="text.highlight_correctness", item="highlights[0]")
-    given = dossier(claim, highlight)
+    given = judge_request(claim, highlight)
     assert len(request(given).sheet) == 1 + 2
     answer = judge(given)
     assert not hasattr(answer, "why")
@@ -208,20 +210,22 @@ def test_one_text_under_one_rubric_is_asked_once_and_answers_both_metrics() -> N
 
 
 def test_every_request_carries_an_item_surely_right_and_one_surely_wrong() -> None:
-    canaries = [item.canary for item in request(dossier(SUPPORT)).sheet.values() if item.canary]
+    canaries = [
+        item.canary for item in request(judge_request(SUPPORT)).sheet.values() if item.canary
+    ]
     assert sorted(canary.right for canary in canaries) == [False, True]
 
 
 def test_a_question_that_a_number_answers_is_not_for_the_judge() -> None:
     cosine = msgspec.structs.replace(SUPPORT, metric="translation.meaning", offered=())
-    answer = judge(dossier(cosine))
+    answer = judge(judge_request(cosine))
     assert not hasattr(answer, "why")
     assert (list(answer.verdicts), answer.requests) == ([], 0)
 
 
 def test_a_metric_without_a_rubric_fails_and_is_named() -> None:
     unknown = msgspec.structs.replace(SUPPORT, metric="text.charm")
-    answer = judge(dossier(unknown))
+    answer = judge(judge_request(unknown))
     assert not hasattr(answer, "verdicts")
     assert "text.charm" in answer.why
 
@@ -230,8 +234,8 @@ def test_a_metric_without_a_rubric_fails_and_is_named() -> None:
     "text", ["", ":", ". . .", "Thought process:", "Let's solve this problem step by step.", "🙂"]
 )
 def test_a_text_that_says_nothing_is_settled_without_a_judge(text: str) -> None:
-    assert is_vain(text)
-    answer = judge(dossier(asked("support", text)))
+    assert is_empty_phrase(text)
+    answer = judge(judge_request(asked("support", text)))
     assert not hasattr(answer, "why")
     assert [(v.verdict, v.by) for v in answer.verdicts] == [("not_found", "code")]
     assert answer.requests == 0
@@ -241,11 +245,11 @@ def test_a_text_that_says_nothing_is_settled_without_a_judge(text: str) -> None:
     "text", ["Refund", "答え", "The solution was a refund", "Answer: a refund", "49", "step"]
 )
 def test_a_text_that_says_something_is_not_vain(text: str) -> None:
-    assert not is_vain(text)
+    assert not is_empty_phrase(text)
 
 
 def test_every_judged_metric_has_a_rubric_with_words_it_offers() -> None:
-    for metric, offered in catalog.OFFERED.items():
+    for metric, offered in RULES.words.items():
         rubrics = [rubric for rubric in RUBRICS.values() if metric in rubric.asks]
         assert bool(rubrics) == bool(offered), metric
         assert all(rubric.words.keys() <= set(offered) for rubric in rubrics), metric
@@ -273,7 +277,7 @@ def test_no_model_is_named_in_any_request(evaluated: str, judging: str) -> None:
     answer = outcome(summary=summary("Another purpose", [*HIGHLIGHTS, "Something new"]))
     record: Mapping[str, object] = {"case_id": case.id, "model": evaluated, "output": answer}
     model = WritingModel(literally, name=judging)
-    judge(dossier_of(TextTask(settings()), case, record["output"]), LLMJudge(model))
+    judge(judge_request_of(TextTask(settings()), case, record["output"]), LLMJudge(model))
     assert model.bodies
     assert not any(name.encode() in body for name in (evaluated, judging) for body in model.bodies)
     assert "model" not in JudgeRequest.__struct_fields__

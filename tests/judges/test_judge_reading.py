@@ -11,12 +11,12 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from callscore.core.case import Failed
-from callscore.core.judging import Judged
+from callscore.core.judging import JudgeResult
 from callscore.judges.evidence import Citation, OwnTexts, sources_of, text_of
 from callscore.judges.llm import LLMJudge
-from callscore.judges.reading import read
+from callscore.judges.parse import read
 from callscore.metrics.text import contains, n2
-from judge_cases import WritingModel, asked, dossier, judge, literally, request, words
+from judge_cases import WritingModel, asked, judge, judge_request, literally, request, words
 
 ANSWER = {
     "summary": {
@@ -24,7 +24,7 @@ ANSWER = {
         "highlights": ["The agent promised 99 dollars", "Refund promised in three days"],
     }
 }
-GIVEN = dossier(
+GIVEN = judge_request(
     asked("support", "I was charged twice, 49 dollars each time.", item="true"),
     asked("support", "The agent promised 99 dollars", item="false"),
     asked("recall", "Refund promised", "Refund promised in three days", item="recalled"),
@@ -176,7 +176,7 @@ def test_a_list_may_be_cited_whole_and_an_index_after_a_dot() -> None:
 
 def test_a_verdict_keeps_the_fields_that_it_rests_on() -> None:
     answered = judge(GIVEN)
-    assert isinstance(answered, Judged)
+    assert isinstance(answered, JudgeResult)
     by_item = {verdict.item: verdict for verdict in answered.verdicts}
     assert by_item["true"].model_output_field == "summary.call_purpose"
     assert by_item["recalled"].model_output_field == "summary.highlights[1]"
@@ -297,7 +297,7 @@ def check_what_becomes_of(first: str, again: str) -> None:
 
 def test_the_fuzz_above_meets_answers_with_and_without_verdicts() -> None:
     def gives_verdicts(text: str) -> bool:
-        return isinstance(judge(GIVEN, LLMJudge(WritingModel(text))), Judged)
+        return isinstance(judge(GIVEN, LLMJudge(WritingModel(text))), JudgeResult)
 
     assert gives_verdicts(find(answers(), gives_verdicts, settings=WITHOUT_SHRINKING))
     assert not gives_verdicts(

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from itertools import cycle
 
 from callscore.core.case import Failed
-from callscore.core.judging import Judged, JudgeRequest, Question
+from callscore.core.judging import JudgeRequest, JudgeResult, Question
+from callscore.judges.fakes import LiteralModel, ScriptedJudge
 from callscore.judges.llm import LLMJudge
 from callscore.judges.probes import FILLER, probe_cases
 from callscore.judges.reliability import Reliability, check
-from callscore.judges.scripted import LiteralModel, ScriptedJudge
 from judge_cases import RUBRICS
 
 
@@ -82,7 +82,7 @@ def test_a_judge_that_never_answers_has_passed_nothing() -> None:
     class Silent:
         name = signature = "silent"
 
-        async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
+        async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
             return Failed("judge", "silent")
 
     found = asyncio.run(check(Silent()))

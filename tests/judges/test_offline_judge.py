@@ -21,10 +21,10 @@ from callscore.judges.offline.judge import (
 )
 from callscore.judges.offline.layout import plain
 from callscore.judges.probes import MASTER_KEYS
-from callscore.suites.calls.catalog import offered_for
 from callscore.suites.calls.qa import task as qa
 from callscore.suites.calls.text import task as text
 from callscore.suites.calls.translation import task as translation
+from callscore.suites.calls.verdict_rules import RULES
 from encoders import Broken, Table
 
 TURNS = [
@@ -195,10 +195,10 @@ def test_cosines_are_not_its_business() -> None:
 
 
 def test_a_failed_embedder_fails_the_case_and_not_the_model() -> None:
-    dossier = JudgeRequest(
+    judge_request = JudgeRequest(
         "text", TURNS, {}, {}, [Question(GOAL, "call_purpose", "a", "b", ("x",))]
     )
-    found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(dossier))
+    found = asyncio.run(OfflineJudge(Cosine(Broken({}))).judge(judge_request))
     assert isinstance(found, Failed)
 
 
@@ -242,7 +242,7 @@ def test_nobody_can_make_it_read_without_end() -> None:
     ],
 )
 def test_a_text_that_says_nothing_never_passes(key: str, metric: str, verdict: str) -> None:
-    offered = offered_for(metric, "x")
+    offered = RULES.words_for(metric, "x")
     (only,) = judged([Question(metric, "x", key, "Refund of a double charge", offered)])
     assert (only.verdict, only.approximate) == (verdict, True)
 

@@ -6,7 +6,6 @@ from random import Random
 
 from hypothesis import given, note
 
-from callscore.suites.calls.records import faults_of
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, examined, kindest, steady
 from random_calls import tasks as random_tasks
@@ -38,7 +37,7 @@ def test_c100_as_many_items_are_named_as_counted_against_an_answer(name: str, di
         answer = broken(dice, answer)
     note(f"{case}\n{answer}")
     trial = examined(task, case, answer, steady)
-    measures, faults = task.measure(*trial).measures, faults_of(name, *trial)
+    measures, faults = task.measure(*trial).measures, TASKS[name].explain(*trial)
     for slug, measure in measures.items():
         if measure.value is None or measure.denominator == 0:
             continue
@@ -57,6 +56,6 @@ def test_c100_as_many_items_are_named_as_counted_against_an_answer(name: str, di
 def test_c100_nothing_is_named_against_the_human(name: str, dice: Random) -> None:
     case = random_tasks.TASKS[name].make(dice, "c1")
     trial = examined(TASKS[name], case, perfect_answer(case), kindest)
-    named = {slug: items for slug, items in faults_of(name, *trial).items() if items}
+    named = {slug: items for slug, items in TASKS[name].explain(*trial).items() if items}
     measures = TASKS[name].measure(*trial).measures
     assert all(measures[slug].value is None for slug in named), named

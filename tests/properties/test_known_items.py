@@ -8,7 +8,7 @@ from hypothesis import given
 
 from callscore.core.case import Malformed
 from callscore.core.judging import Item
-from callscore.suites.calls.known_items import knows
+from callscore.suites.calls.questions import has_item
 from callscore.suites.calls.translation import outcomes
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, examined, steady
@@ -28,5 +28,5 @@ def test_every_item_that_is_asked_about_is_known(name: str, dice: Random) -> Non
     asked = list(task.ask(reference, output))
     if name == "translation":
         asked += outcomes.questions_of_case(reference)
-    unknown = [q for q in asked if not knows(reference, output, Item(q.metric, q.item))]
+    unknown = [q for q in asked if not has_item(reference, output, Item(q.metric, q.item))]
     assert not unknown

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import Measure
-from callscore.core.task import Measured
+from callscore.core.task import Measured, Task
 from callscore.suites.calls import spec
 from properties import laws
 from properties.laws import LAWS
@@ -191,7 +191,7 @@ def test_each_check_catches_each_measure(slug: str) -> None:
     assert laws.out_of_bounds(beyond) == {slug}
 
 
-class Sabotaged:
+class Sabotaged(Task[Any, Any]):
     """A task, one of whose measures is replaced by a broken one."""
 
     def __init__(self, whole: AnyTask, breaks: Callable[[Any, Any, Measured], Measured]) -> None:

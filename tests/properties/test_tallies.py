@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from callscore.scorecard.formula import task_score
+from callscore.scorecard.model_score import score_task
+from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls import spec
-from callscore.suites.calls.formula import task_score
-from callscore.suites.calls.model_score import score_task
-from callscore.suites.calls.tally import ScoredReply, TaskTally
 from properties import laws
 from properties.test_laws import NOISE, for_every_task, seeded_dice, thoroughly
 from properties.trial import TASKS, answered, formula, kindest, steady, tallied

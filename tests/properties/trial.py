@@ -9,20 +9,21 @@ from zlib import crc32
 
 import msgspec
 
+from calls_suite import formula_of, tasks
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.task import Measured, Task
 from callscore.metrics.text import n2
-from callscore.suites.calls import catalog, spec
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import TaskFormula, formula_of
-from callscore.suites.calls.tally import ScoredReply, TaskTally
+from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import TaskFormula
+from callscore.scorecard.tally import ScoredReply, TaskTally
+from callscore.suites.calls import spec
 from random_calls.dice import Json
 
 Judge = Callable[[Question], Verdict]
 AnyTask = Task[Any, Any]
 
-TASKS = catalog.tasks(spec.settings())
+TASKS = tasks(spec.settings())
 BEST_WORD = {"qa.evidence_backed_reasoning": "as_described"}
 WORST_WORD = {"qa.evidence_backed_reasoning": "vague"}
 ABOUT_THE_REFERENCE = ("translation.proper_nouns", "translation.critical_facts")

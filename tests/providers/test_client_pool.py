@@ -8,7 +8,7 @@ import pytest
 
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, AttemptFailed
+from callscore.core.provider import AttemptFailed, ProviderResponse
 from callscore.core.run import ModelSpec
 from callscore.providers.client_pool import ClientPool
 from commands import run_python
@@ -33,7 +33,7 @@ def test_the_models_of_one_opener_share_connections_and_are_closed_together() ->
 
     with serving(chat("yes")) as stub:
         found = asyncio.run(ask_two_in_turn(stub.url))
-        assert [type(one) for one in found] == [Answered, Answered]
+        assert [type(one) for one in found] == [ProviderResponse, ProviderResponse]
         assert stub.connections == 1
 
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from callscore.core.case import Message, Prompt
-from callscore.core.provider import Answered, AttemptFailed
+from callscore.core.provider import AttemptFailed, ProviderResponse
 from callscore.providers.catalog import make_provider
 from callscore.providers.http import Http
 from provider_calls import KEY, PROMPT, answered, ask, ask_times, failed, secrets, spec
@@ -213,7 +213,7 @@ def test_tls_with_a_server_that_speaks_none_is_a_connection_failure() -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
 
-    async def attempt() -> Answered | AttemptFailed:
+    async def attempt() -> ProviderResponse | AttemptFailed:
         server = await asyncio.start_server(answer_in_plain_text, "127.0.0.1", 0)
         url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         provider = make_provider(spec("openai", url), secrets(), Http(attempt_seconds=5))
@@ -258,7 +258,7 @@ def test_the_key_travels_in_a_header_and_nowhere_else() -> None:
 def test_connections_are_used_again() -> None:
     with serving(chat()) as stub:
         answers = ask_times(5, spec("openai", stub.url))
-    assert all(isinstance(answer, Answered) for answer in answers)
+    assert all(isinstance(answer, ProviderResponse) for answer in answers)
     assert len(stub.requests) == 5
     assert stub.connections == 1
 
@@ -271,7 +271,7 @@ def test_a_body_of_megabytes_is_sent_whole() -> None:
 
 
 def test_one_model_may_leave_while_another_goes_on() -> None:
-    async def both() -> tuple[Answered | AttemptFailed, Answered | AttemptFailed]:
+    async def both() -> tuple[ProviderResponse | AttemptFailed, ProviderResponse | AttemptFailed]:
         http = Http()
         first = make_provider(spec("openai", stub.url), secrets(), http)
         second = make_provider(spec("openai", stub.url, name="n"), secrets(), http)
@@ -283,8 +283,8 @@ def test_one_model_may_leave_while_another_goes_on() -> None:
 
     with serving(chat()) as stub:
         before, after = asyncio.run(both())
-    assert isinstance(before, Answered)
-    assert isinstance(after, Answered)
+    assert isinstance(before, ProviderResponse)
+    assert isinstance(after, ProviderResponse)
 
 
 def test_cancelling_an_attempt_cancels_it() -> None:

@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import callscore
+from calls_suite import tasks
 from callscore.core.case import Case, Failed, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, AttemptFailed, Provider
+from callscore.core.provider import AttemptFailed, Provider, ProviderResponse
 from callscore.evaluate.cases import open_case
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.replay import Recorded, ReplayProvider
 from callscore.store.files import lines_of
-from callscore.suites.calls import catalog, spec
+from callscore.suites.calls import spec
 
 CASES = Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl"))
 CASE = Case("c1", "qa", "", {}, {})
@@ -29,7 +30,7 @@ PROMPT = Prompt(())
 
 def answer(provider: Provider, prompt: Prompt) -> Reply:
     found = asyncio.run(provider.attempt(provider.request(prompt, 1)))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ProviderResponse)
     return found.reply
 
 
@@ -50,7 +51,7 @@ def test_a_recorded_answer_comes_back_as_it_was(recorded: Reply) -> None:
     call = provider.request_for(CASE, PROMPT, 1)
     assert call is not None
     found = asyncio.run(provider.attempt(call))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ProviderResponse)
     reply = found.reply
     assert (reply.text, reply.finish_reason, reply.input_tokens, reply.cost_usd) == (
         recorded.text,
@@ -88,7 +89,7 @@ def test_a_recording_cannot_answer_a_prompt_alone() -> None:
 def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
     provider, outputs = BaselineProvider("b"), []
     for line in lines_of([CASES]):
-        opened = open_case(line, catalog.tasks(spec.settings()))
+        opened = open_case(line, tasks(spec.settings()))
         reply = answer(provider, opened.task.prompt(opened.case))
         outputs.append({"case_id": opened.case.id, "model": "b", "output": reply.text})
     (model,) = callscore.score(CASES, outputs).models
@@ -110,7 +111,7 @@ def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
 def test_the_rules_never_see_the_expected_outcome() -> None:
     """They are given the prompt alone, and the prompt holds no expected outcome."""
     for line in lines_of([CASES]):
-        opened = open_case(line, catalog.tasks(spec.settings()))
+        opened = open_case(line, tasks(spec.settings()))
         call = BaselineProvider("b").request(opened.task.prompt(opened.case), 1)
         assert b"expected_outcome" not in call.body
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from calls_suite import tasks
 from callscore.core.case import Case, Message, Prompt, Tool
 from callscore.providers.anthropic import VERSIONS, Messages
 from callscore.providers.bedrock import Converse
@@ -23,7 +24,6 @@ from callscore.providers.openai import ChatCompletions
 from callscore.providers.responses import Responses
 from callscore.providers.wire_format import WireFormat
 from callscore.runner.preflight import JUDGED, PROMPT, small_prompt
-from callscore.suites.calls.catalog import tasks
 from callscore.suites.calls.spec import settings
 from stub_servers import Json
 

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import callscore
 from callscore.core.case import Case, Prompt, Reply
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, CaseProvider, ProviderRequest
+from callscore.core.provider import CaseProvider, ProviderRequest, ProviderResponse
 from callscore.providers.simulated import SimulatedProvider
 from callscore.store.files import lines_of
 from callscore.store.input_records import read_case
+from callscore.suites.registry import noise_of
 
 CASES = Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl"))
 PROMPT = Prompt(())
@@ -30,12 +31,12 @@ def sample_cases() -> list[Case]:
 
 
 def simulated(**params: Any) -> SimulatedProvider:
-    return SimulatedProvider("s", "", params)
+    return SimulatedProvider("s", "", params, noise_of)
 
 
 def answered(provider: SimulatedProvider, call: ProviderRequest) -> Reply:
     found = asyncio.run(provider.attempt(call))
-    assert isinstance(found, Answered)
+    assert isinstance(found, ProviderResponse)
     return found.reply
 
 
@@ -105,7 +106,7 @@ def test_the_key_covers_case_rates_seed_and_repeat() -> None:
         simulated().request_for(one, PROMPT, 2).key,
         simulated(seed=1).request_for(one, PROMPT, 1).key,
         simulated(refusals=0.1).request_for(one, PROMPT, 1).key,
-        SimulatedProvider("s", "other", {}).request_for(one, PROMPT, 1).key,
+        SimulatedProvider("s", "other", {}, noise_of).request_for(one, PROMPT, 1).key,
     ]
     assert len(set(keys)) == len(keys)
     assert simulated().request_for(one, PROMPT, 1).key == keys[0]

@@ -12,18 +12,18 @@ import pytest
 
 import callscore
 from builders import Json, output, qa_case, question, score, text_case, text_outcome
+from calls_suite import tasks
 from callscore.core.case import Case, Reply
-from callscore.core.judging import Judged
+from callscore.core.judging import JudgeResult
 from callscore.core.run import ModelSpec
-from callscore.evaluate.judging import dossier_of
+from callscore.core.verdict_rules import MOST_STATED, TOO_MANY
+from callscore.evaluate.judging import judge_request_of
+from callscore.judges.fakes import LiteralModel
 from callscore.judges.llm import LLMJudge
-from callscore.judges.scripted import LiteralModel
 from callscore.runner.cases import Asked
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
-from callscore.suites.calls import catalog
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
-from callscore.suites.calls.questions import MOST_STATED, TOO_MANY
 from callscore.suites.calls.spec import settings
 from eval_files import read_lines
 
@@ -79,7 +79,7 @@ def test_a_form_of_many_questions_is_no_fault_of_the_model(tmp_path: Path) -> No
 
 def asked_about(case: Case, answer: object) -> Counting:
     """Everything that a judge is asked about an answer, and about its case."""
-    task = catalog.tasks(settings())[case.task]
+    task = tasks(settings())[case.task]
     reference, reply = task.reference(case), Reply(json.dumps(answer))
     result = task.read(reference, reply)
     value = json.loads(json.dumps(answer))
@@ -89,9 +89,9 @@ def asked_about(case: Case, answer: object) -> Counting:
     ]
     model = Counting()
     for questions, shown in ((asked, reply), (measuring.ask_of_case(case), None)):
-        given = dossier_of(case, [q for q in questions if q.offered], shown)
+        given = judge_request_of(case, [q for q in questions if q.offered], shown)
         if given.questions:
-            assert isinstance(asyncio.run(LLMJudge(model).judge(given)), Judged)
+            assert isinstance(asyncio.run(LLMJudge(model).judge(given)), JudgeResult)
     return model
 
 
@@ -102,7 +102,7 @@ def test_no_sample_answer_costs_more_than_the_worst_case(line: int) -> None:
     answer = next(o["output"] for o in outputs if o["model"] == "sample-large")
     if isinstance(answer, str):
         answer = json.loads(answer.removeprefix("```json").removesuffix("```"))
-    prompt = catalog.tasks(settings())[case.task].prompt(case)
+    prompt = tasks(settings())[case.task].prompt(case)
     answers = JudgedAnswers(1, len(json.dumps(answer)) // 4, benchmarks=True)
     judge = ModelSpec("j", "openai", "j")
     (estimate,) = estimate_judging([judge], answers, [Asked(case, prompt)])
@@ -121,7 +121,7 @@ def test_the_bound_of_a_case_grows_with_its_reference_not_with_the_answer() -> N
 
 def test_every_judge_of_a_panel_is_counted() -> None:
     case = msgspec.convert(text_case(), Case)
-    prompt = catalog.tasks(settings())[case.task].prompt(case)
+    prompt = tasks(settings())[case.task].prompt(case)
     specs = [ModelSpec(name, "openai", name) for name in ("one", "two")]
     found = estimate_judging(specs, JudgedAnswers(3, 100, False), [Asked(case, prompt)])
     assert [estimate.model for estimate in found] == [
@@ -133,7 +133,7 @@ def test_every_judge_of_a_panel_is_counted() -> None:
 
 def test_the_frameworks_judge_is_asked_once_a_metric() -> None:
     case = msgspec.convert(text_case(), Case)
-    prompt = catalog.tasks(settings())[case.task].prompt(case)
+    prompt = tasks(settings())[case.task].prompt(case)
     spec = ModelSpec("one", "openai", "one", style="document")
     (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), [Asked(case, prompt)])
     assert found.calls == 2 * 4

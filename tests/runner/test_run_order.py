@@ -20,7 +20,7 @@ from callscore.core.run import Completed, Event
 from callscore.embeddings.lexical import Lexical
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import ScoringPass
-from callscore.judges.scripted import ScriptedJudge
+from callscore.judges.fakes import ScriptedJudge
 from callscore.runner.replies import DeferredEmbedder
 from callscore.store.journal import Journal
 from eval_files import cases_file, eval_file

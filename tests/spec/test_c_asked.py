@@ -14,15 +14,15 @@ import pytest
 
 import callscore
 from builders import Json, entity_case, output, qa_case, question, score, text_case, text_outcome
+from calls_suite import all_tasks
 from callscore.core.case import Case, Prompt
-from callscore.core.provider import Answered
+from callscore.core.provider import ProviderResponse
 from callscore.core.scorecard import Scorecard
-from callscore.evaluate.cases import NamedEmotions
+from callscore.evaluate.cases import NamesInData
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.schemas import fits_output_format
 from callscore.providers.simulated import SimulatedProvider
-from callscore.suites import catalog
-from callscore.suites.calls import spec
+from callscore.suites.registry import noise_of
 from commands import run
 from eval_files import eval_file
 from perfect_answers import document, perfect
@@ -37,9 +37,9 @@ def prompts_of(cases: Sequence[Json], folder: Path) -> list[tuple[Case, Prompt]]
     """The prompts of a data set, as a run sends them."""
     path = folder / "cases.jsonl"
     path.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")
-    tasks = catalog.tasks(spec.settings(), NamedEmotions([path]))
+    known = all_tasks(NamesInData([path]))
     read = [msgspec.convert(case, Case) for case in cases]
-    return [(case, tasks[case.task].prompt(case)) for case in read]
+    return [(case, known[case.task].prompt(case)) for case in read]
 
 
 def assert_perfect(card: Scorecard) -> None:
@@ -125,7 +125,7 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
         answered = asyncio.run(provider.attempt(provider.request(prompt, 1)))
-        assert isinstance(answered, Answered)
+        assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
     (model,) = callscore.score([*cases], outputs).models
     structure = {name: task.metrics.get(f"{name}.structure") for name, task in model.tasks.items()}
@@ -135,11 +135,11 @@ def test_c130_the_baseline_is_never_blocked_by_structure(
 @every_data_set
 def test_c130_simulated_answers_without_any_fault_are_perfect(tmp_path: Path, name: str) -> None:
     cases = without_config(DATA_SETS[name]())
-    provider = SimulatedProvider("s", "s", {})
+    provider = SimulatedProvider("s", "s", {}, noise_of)
     outputs = []
     for case, prompt in prompts_of(cases, tmp_path):
         answered = asyncio.run(provider.attempt(provider.request_for(case, prompt, 1)))
-        assert isinstance(answered, Answered)
+        assert isinstance(answered, ProviderResponse)
         outputs.append(output(case.id, answered.reply.text))
     assert_perfect(callscore.score([*cases], outputs))
 

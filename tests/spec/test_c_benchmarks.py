@@ -23,13 +23,13 @@ from builders import (
     text_outcome,
     translation_case,
 )
+from calls_suite import add_case, score_benchmarks
 from callscore.core.judging import Question
 from callscore.core.measure import Measure
 from callscore.core.scorecard import BenchmarkScore, CriterionScore
+from callscore.scorecard.criteria import Criteria, CriterionTally, consistency
 from callscore.suites.calls import spec
 from callscore.suites.calls.benchmarks import measures as formulas
-from callscore.suites.calls.benchmarks.score import score_benchmarks
-from callscore.suites.calls.benchmarks.tally import Criteria, CriterionTally, add_case
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 
 CRITERIA = spec.load().benchmarks.criteria
@@ -270,7 +270,7 @@ def test_c94_needed_turns_are_asked_once_a_case_not_once_a_model(tmp_path: Path)
     given = form(question(reason=REASON))
     answers = [output("c1", given, "a"), output("c1", given, "b")]
     score([qa_case([question()])], answers, tmp_path, judge=judge, benchmarks=True)
-    asked = [q.metric for dossier in judge.seen for q in dossier.questions]
+    asked = [q.metric for judge_request in judge.seen for q in judge_request.questions]
     assert asked.count("bench.contextual_recall") == 1
     assert asked.count("bench.contextual_precision") == 2
 
@@ -398,7 +398,7 @@ def test_c97_entities_are_sets_under_n2(tmp_path: Path) -> None:
     ],
 )
 def test_w_bm_5_consistency(scores: Sequence[float], ddof: int, value: float | None) -> None:
-    found = formulas.consistency(scores, ddof).value
+    found = consistency(scores, ddof).value
     assert found == (None if value is None else pytest.approx(value, abs=1e-12))
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.rating import Rating, rate
-from callscore.suites.calls.case_score import CaseScore, score_case
-from callscore.suites.calls.formula import formula_of
+from callscore.scorecard.case_score import CaseScore, score_case
 from callscore.suites.calls.spec import load
 from entity_cases import CONFIG, entity_case, flags, measured, measures, outcome, values
 

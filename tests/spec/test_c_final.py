@@ -20,6 +20,7 @@ from builders import (
     text_case,
     text_outcome,
 )
+from calls_suite import final_score, option_weights, rank, template
 from callscore.core.errors import ConfigError, DataError
 from callscore.core.scorecard import (
     BenchmarkScore,
@@ -30,11 +31,9 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.report.cells import rows
+from callscore.scorecard.ranking import cost_of
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
-from callscore.suites.calls.final import final_score, option_weights
-from callscore.suites.calls.ranking import cost_of, rank
-from callscore.suites.calls.tally import TaskTally
-from callscore.suites.calls.template import template
 
 NOT_RUN = BenchmarkScore("not_run", None, {})
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from builders import form, output, qa_case, question, score, text_case, text_outcome
+from calls_suite import tasks
 from callscore.core.case import Case
 from callscore.core.transcript import spoken_text, turns
 from callscore.metrics.text import contains, n2
-from callscore.suites.calls import catalog, spec
+from callscore.suites.calls import spec
 
 
 def test_c122_times_and_speakers_are_recognised_and_not_searched() -> None:
@@ -36,7 +37,7 @@ def test_c123_the_prompt_holds_the_whole_config_except_the_answers() -> None:
         config={"critical_facts": ["secret"], "target_language": "en", "own_key": "kept"},
         expected_outcome={},
     )
-    for task in catalog.tasks(spec.settings()).values():
+    for task in tasks(spec.settings()).values():
         sent = "\n".join(message.content for message in task.prompt(case).messages)
         assert "own_key" in sent
         assert "secret" not in sent

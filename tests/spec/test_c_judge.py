@@ -30,9 +30,8 @@ from callscore.core.case import Message
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
 from callscore.judges.document import DocumentJudge
-from callscore.judges.literal import Entry, Seen, SeenItem
+from callscore.judges.fakes import Entry, LiteralModel, ParsedPrompt, PromptItem
 from callscore.judges.llm import LLMJudge, Sender
-from callscore.judges.scripted import LiteralModel
 from judge_cases import WritingModel
 from scripted import ScriptedEmbedder, ScriptedJudge, kindly
 
@@ -77,7 +76,7 @@ class Adding(LiteralModel):
     def answer(self, messages: Sequence[Message]) -> str:
         return super().answer(messages).replace("{", '{"score": 1.0, ', 1)
 
-    def entry(self, item: SeenItem, seen: Seen) -> Entry:
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
         if item.text.startswith(REASON):
             word = "vague" if item.text.endswith("(3)") else "as_described"
             return Entry(
@@ -234,9 +233,9 @@ def test_c102_a_judge_that_fails_is_an_error_never_a_score(tmp_path: Path) -> No
 
 def test_c102_one_failed_answer_leaves_the_others_judged(tmp_path: Path) -> None:
     class SometimesFailing(ScriptedJudge):
-        async def judge(self, dossier: Any) -> Any:
+        async def judge(self, judge_request: Any) -> Any:
             self._fails = "" if len(self.seen) else "unusable"
-            return await super().judge(dossier)
+            return await super().judge(judge_request)
 
     cases = [qa_case(THREE, "c1"), qa_case(THREE, "c2")]
     answers = [output("c1", ANSWERED), output("c2", ANSWERED)]
@@ -297,7 +296,7 @@ def test_a_claim_list_of_people_is_not_mixed_with_the_judges(tmp_path: Path) -> 
     answers = [output("c1", other_summary())]
     found = score([text_case()], answers, tmp_path, given, judge=judge)
     assert found.task("text").metrics["text.fabrication_free"].micro == 1.0
-    asked = {q.metric for dossier in judge.seen for q in dossier.questions}
+    asked = {q.metric for judge_request in judge.seen for q in judge_request.questions}
     assert "text.fabrication_free" not in asked
 
 
@@ -384,9 +383,9 @@ def test_many_cases_keep_their_order_whatever_the_judge_does_first(tmp_path: Pat
     import asyncio
 
     class Uneven(ScriptedJudge):
-        async def judge(self, dossier: Any) -> Any:
+        async def judge(self, judge_request: Any) -> Any:
             await asyncio.sleep(0.02 if len(self.seen) % 7 == 0 else 0)
-            return await super().judge(dossier)
+            return await super().judge(judge_request)
 
     ids = [f"c{n}" for n in range(80)]
     cases = [qa_case(THREE, case_id) for case_id in ids]

@@ -23,6 +23,7 @@ from builders import (
     text_outcome,
     translation_case,
 )
+from calls_suite import formula_for, template
 from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS
@@ -31,12 +32,10 @@ from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
 from callscore.report.cells import rows
 from callscore.report.numbers import show, show_beside_limits
+from callscore.scorecard.case_score import score_case
 from callscore.suites.calls import spec
-from callscore.suites.calls.case_score import score_case
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.formula import formula_for
 from callscore.suites.calls.items import match
-from callscore.suites.calls.template import template
 
 
 def good(case_id: str = "c1") -> dict[str, object]:

@@ -61,7 +61,9 @@ def test_c74_an_outcome_is_found_in_the_reference_before_any_answer(tmp_path: Pa
         "outcome:3",
     ]
     assert [question.text for question in first.questions] == HUMAN
-    assert not any(q.item.startswith("outcome:") for dossier in others for q in dossier.questions)
+    assert not any(
+        q.item.startswith("outcome:") for judge_request in others for q in judge_request.questions
+    )
     # one fact by rule ($49), one outcome
     assert (facts_of(found).value, facts_of(found, "b").value) == (1.0, 0.5)
     assert not facts_of(found).approximate
@@ -101,7 +103,7 @@ def test_c74_two_outcomes_under_one_source_id_are_two_facts(tmp_path: Path) -> N
     answers = {"a": [*KEPT[:2], BOTH], "b": [*KEPT[:2], ONE_LOST], "c": [*HUMAN[:2], TWO]}
     outputs = [output("c1", outcome(said), model) for model, said in answers.items()]
     found = score([made], outputs, tmp_path, judge=judge, embedder=ScriptedEmbedder(0.9))
-    asked = {q.item: q.text for dossier in judge.seen for q in dossier.questions}
+    asked = {q.item: q.text for judge_request in judge.seen for q in judge_request.questions}
     assert asked["outcome:3"] == "Your claim was approved today."
     assert asked["outcome:3[2]"] == "We will also waive the fee."
     assert asked["kept:3"] == asked["kept:3[2]"] == ONE_LOST

@@ -12,13 +12,13 @@ from builders import evidence, form, output, qa_case, question, score
 from callscore.core.measure import Measure
 from callscore.core.rating import rate
 from callscore.report.numbers import show
+from callscore.scorecard.formula import task_score
 from callscore.suites.calls import spec
-from callscore.suites.calls.formula import task_score
 from callscore.suites.calls.qa import measures as qa
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import FormQuestion
 
-MARGIN = spec.load().settings.score_margin_fraction
+MARGIN = spec.settings().score_margin_fraction
 
 
 def mark(

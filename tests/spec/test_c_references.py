@@ -21,11 +21,11 @@ from builders import (
     text_case,
     translation_case,
 )
+from calls_suite import all_tasks
 from callscore.app import CaseCheck, check_cases
 from callscore.core.case import Case, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import NO_VERDICTS
-from callscore.suites import catalog
 from callscore.suites.calls import spec
 from callscore.suites.calls.contradictions import nearest_key
 from callscore.suites.calls.lint import is_vague
@@ -179,7 +179,7 @@ def test_c131_a_key_near_a_known_one_is_taken_for_a_misspelt_one(
 
 def survives(case: Case) -> None:
     """The reference, given as an answer, is perfect in all that code decides."""
-    task = catalog.tasks(spec.settings())[case.task]
+    task = all_tasks()[case.task]
     reference = task.reference(case)
     answer = task.read(reference, Reply(msgspec.json.encode(case.expected_outcome)))
     found = task.measure(reference, answer, NO_VERDICTS).measures

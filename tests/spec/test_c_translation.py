@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from builders import output, score
+from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.judging import Verdict
 from callscore.core.rating import rate
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_of
+from callscore.scorecard.case_score import score_case
 from callscore.suites.calls.spec import load
 from translation_cases import cosine, measured, number, outcome, translation_case, value, word
 

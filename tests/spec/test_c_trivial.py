@@ -25,21 +25,21 @@ from builders import (
     question,
     score,
 )
+from calls_suite import formula_for
 from callscore.app import check_cases
 from callscore.core.case import Case
 from callscore.core.judging import Question, Verdict
 from callscore.core.transcript import spoken_text
 from callscore.metrics.text import contains, n2
+from callscore.scorecard.floors import is_distinguishable
+from callscore.scorecard.model_score import score_task
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.floors.card import is_distinguishable
 from callscore.suites.calls.floors.entity import LITERAL, NOTHING, WHOLE
 from callscore.suites.calls.floors.qa import QAFloor
 from callscore.suites.calls.floors.strategy import Strategy
-from callscore.suites.calls.floors.tally import Floors
-from callscore.suites.calls.formula import formula_for
-from callscore.suites.calls.model_score import score_task
-from callscore.suites.calls.tally import TaskTally
+from callscore.suites.calls.floors.tally import CallFloors
 from properties.trial import TASKS, answered, kindest, tallied
 from random_calls.tasks import TASKS as RANDOM
 from shared_cases import BUNDLED
@@ -79,7 +79,7 @@ def by_full_scorer(task: str, cases: list[Case], answer: Answering) -> Mapping[s
 
 
 def in_closed_form(task: str, cases: list[Case]) -> dict[str, Strategy]:
-    floors = Floors(spec.settings())
+    floors = CallFloors(spec.settings())
     for case in cases:
         floors.add(task, TASKS[task].reference(case))
     formula = formula_for(task, spec.settings())
@@ -278,7 +278,7 @@ def test_c135_full_marks_score_nearly_one_where_nearly_everybody_passed(tmp_path
     task = score([case], [answer], tmp_path, evidence("c1", *(f"Q{n}" for n in range(220)))).task()
     assert task.trivial_strategy == "the question's usual mark, a quoted line as reason"
     assert task.trivial_floor == 1.0
-    floors = Floors(spec.settings())
+    floors = CallFloors(spec.settings())
     floors.add("qa", TASKS["qa"].reference(msgspec.convert(case, Case)))
     full = in_closed_form("qa", [msgspec.convert(case, Case)])[
         "always full marks, a quoted line as reason"
@@ -345,7 +345,7 @@ def test_c135_a_floor_is_never_a_gate(tmp_path: Path) -> None:
 
 def test_c135_where_every_trivial_answer_is_blocked_there_is_no_floor() -> None:
     cases = [case for case in cases_of("sample") if case.task == "translation"]
-    floors = Floors(spec.settings())
+    floors = CallFloors(spec.settings())
     for case in cases:
         floors.add("translation", TASKS["translation"].reference(case))
     assert floors.found()["translation"] == (None, None)
@@ -367,7 +367,7 @@ def test_c135_validate_prints_the_floors_of_a_data_set(tmp_path: Path) -> None:
 
 
 def test_c135_the_floor_of_a_large_data_set_is_that_of_every_kth_case() -> None:
-    floors, every = Floors(spec.settings(), 3_000), Floors(spec.settings())
+    floors, every = CallFloors(spec.settings(), 3_000), CallFloors(spec.settings())
     for number in range(3_000):
         case: Any = qa_case([question("Q1", 5 * (number % 2))], f"c{number}")
         reference = TASKS["qa"].reference(msgspec.convert(case, Case))

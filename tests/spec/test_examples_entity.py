@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from calls_suite import formula_of
 from callscore.core.measure import Measure
 from callscore.core.rating import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_of
+from callscore.scorecard.case_score import score_case
 from callscore.suites.calls.spec import load
 from entity_cases import CONFIG, entity_case, measured, outcome, values
 

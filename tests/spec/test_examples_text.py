@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from calls_suite import formula_of
 from callscore.core.measure import Measure
 from callscore.core.rating import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.labels import macro_f1
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_of, part_score
+from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import part_score
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.text.measures import CLASSES
 from text_cases import (

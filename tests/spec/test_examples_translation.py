@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from callscore.core.rating import rate
-from callscore.suites.calls.formula import task_score
+from callscore.scorecard.formula import task_score
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.translation import measures
 from translation_cases import cosine, measured, outcome, translation_case, value, word

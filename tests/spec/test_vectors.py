@@ -12,21 +12,20 @@ import pytest
 
 import entity_cases
 from builders import form, qa_case, question
+from calls_suite import final_score, formula_of, rank
 from callscore.core.case import Case, Reply
 from callscore.core.measure import Measure, percent, ratio
 from callscore.core.rating import Band, Rating, rate
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
+from callscore.scorecard.case_score import score_case
+from callscore.scorecard.criteria import consistency
+from callscore.scorecard.model_score import score_task
+from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls.benchmarks import measures as benchmarks
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.final import final_score
-from callscore.suites.calls.formula import formula_of
-from callscore.suites.calls.model_score import score_task
 from callscore.suites.calls.qa.task import QATask
-from callscore.suites.calls.ranking import rank
 from callscore.suites.calls.spec import load, names, settings
-from callscore.suites.calls.tally import ScoredReply, TaskTally
 from callscore.suites.calls.text import measures as text
 from callscore.suites.calls.translation import measures as translation
 from callscore.suites.calls.translation.measures import FactCount
@@ -223,7 +222,7 @@ COMPUTE: Mapping[str, Callable[[Given], Any]] = {
     "answer_correctness": lambda given: (
         benchmarks.answer_correctness(Measure(given["f1"]), given["similarity"]).value
     ),
-    "consistency": lambda given: benchmarks.consistency(given["scores"], 1).value,
+    "consistency": lambda given: consistency(given["scores"], 1).value,
 }
 
 

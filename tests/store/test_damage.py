@@ -14,7 +14,7 @@ import pytest
 
 from callscore.core.case import Reply
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.run import CachedReply, Item
+from callscore.core.run import CachedReply, RunItem
 from callscore.store.journal import Journal
 from callscore.store.recovery.salvage import Salvaged, salvage
 from callscore.store.recovery.sqlite_pages import FRAME_HEADER, PAGE_BYTES, WAL_HEADER
@@ -184,7 +184,7 @@ def test_a_run_of_a_salvaged_journal_can_be_gone_on_with(tmp_path: Path) -> None
         run = journal.open_run(HEADER, resume=True)
         assert run.id == record.id
         assert run.stored(work_for(7).request.key) == answer_to(7)
-        asyncio.run(run.keep(Item("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
+        asyncio.run(run.keep(RunItem("new", "m", 1, "qa", b"k" * 32), stored_for(900)))
         run.end("complete")
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from callscore.core.case import Malformed, Reply
 from callscore.core.errors import DataError
+from callscore.core.reply_json import read_object
 from callscore.store.files import Line
 from callscore.store.input_records import read_output, reply_of, run_of
-from callscore.suites.calls.parse import read_object
 
 LONG = "x" * 100
 TWICE = b'{"a": 1, "a": 2, "long": "%s"}' % LONG.encode()

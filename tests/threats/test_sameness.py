@@ -12,7 +12,7 @@ import pytest
 
 from builders import form, output, question
 from callscore.core.case import Case
-from callscore.core.judging import Judged, JudgeRequest, Question
+from callscore.core.judging import JudgeRequest, JudgeResult, Question
 from callscore.evaluate.judging import JUDGED_AT_ONCE, JudgeRunner
 from commands import run_afresh
 from eval_files import cases_file, eval_file, remote, right_answer
@@ -93,14 +93,14 @@ class SlowJudge(ScriptedJudge):
         self.waiting = self.most_waiting = 0
         self.order: list[str] = []
 
-    async def judge(self, dossier: JudgeRequest) -> Judged:
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult:
         self.waiting += 1
         self.most_waiting = max(self.most_waiting, self.waiting)
         await asyncio.sleep(0.001)
         self.waiting -= 1
-        self.order.append(dossier.questions[0].item)
-        found = await super().judge(dossier)
-        assert isinstance(found, Judged)
+        self.order.append(judge_request.questions[0].item)
+        found = await super().judge(judge_request)
+        assert isinstance(found, JudgeResult)
         return found
 
 

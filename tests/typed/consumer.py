@@ -8,14 +8,13 @@ from typing import Any
 
 import callscore
 from callscore import (
-    Answered,
     AttemptFailed,
     Case,
     Embedder,
     Failed,
     Judge,
-    Judged,
     JudgeRequest,
+    JudgeResult,
     Malformed,
     Measure,
     Measured,
@@ -24,6 +23,7 @@ from callscore import (
     Prompt,
     Provider,
     ProviderRequest,
+    ProviderResponse,
     Question,
     Reply,
     Scorecard,
@@ -53,10 +53,10 @@ class MyProvider:
         body = "".join(message.content for message in prompt.messages).encode()
         return ProviderRequest(b"%d" % repeat + body, self.name, body, 1, 1)
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         if not request.body:
             return AttemptFailed("bad_request", "empty")
-        return Answered(Reply("ok"))
+        return ProviderResponse(Reply("ok"))
 
     async def close(self) -> None:
         pass
@@ -66,10 +66,10 @@ class MyJudge:
     name = "mine"
     signature = "mine:1"
 
-    async def judge(self, request: JudgeRequest) -> Judged | Failed:
+    async def judge(self, request: JudgeRequest) -> JudgeResult | Failed:
         if not request.questions:
             return Failed("judge", "nothing to judge")
-        return Judged([Verdict(each.metric, each.item, "yes") for each in request.questions])
+        return JudgeResult([Verdict(each.metric, each.item, "yes") for each in request.questions])
 
 
 class MyEmbedder:

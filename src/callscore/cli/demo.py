@@ -18,22 +18,35 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
 @click.option(
     "--results", type=click.Path(path_type=Path), help="Write one JSON line a case, model and run."
 )
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    default=Path("callscore-demo.html"),
+    show_default=True,
+    help="Write the report to this file.",
+)
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
-def demo(json_file: Path | None, results: Path | None, all_rows: bool) -> None:
+def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: bool) -> None:
     """Score the bundled samples of both suites, offline: the quickest look at Callscore.
 
     Eight made-up calls in English, Spanish and Hindi, four tasks each, with recorded outputs of
     four sample models and recorded verdicts; then six made-up agent scenarios with two sample
-    models. Nothing is sent anywhere.
+    models. Nothing is sent anywhere. The report of the calls is one HTML file to open in a browser.
     """
-    from callscore.app import OutputPaths, score_files
+    import msgspec
+
+    from callscore.app import OutputPaths
     from callscore.cli import output
     from callscore.cli.orchestration import show_samples
     from callscore.demo import sample_calls
+    from callscore.export.sources import scored_source
+    from callscore.export.write import write_html
 
-    with sample_calls() as config:
-        card = score_files(config, OutputPaths(results, card=output.path_unless_stdout(json_file)))
+    targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
+    with sample_calls() as config, scored_source(config, targets) as source:
+        card = source.card
         output.write_scorecard(card, json_file)
+        write_html(msgspec.structs.replace(source, title=TITLE), html)
     if json_file == output.STANDARD_OUTPUT:
         return
     output.print_card(card, TITLE, all_rows=all_rows, closing=False)
@@ -41,4 +54,5 @@ def demo(json_file: Path | None, results: Path | None, all_rows: bool) -> None:
     say("\nSAMPLE DATA: what these made-up numbers decide")
     output.print_verdict(card)
     say(f"AGENTS    average of plan, calls and refusals: {averages}.")
+    say(f"The report with every call, its evidence and its verdicts: {html}")
     say("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

@@ -34,6 +34,8 @@ COMMANDS: Mapping[str, str] = {
     "judge": "Try a judge, and hold it against people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "import": "Read transcripts, forms and data sets of other systems.",
+    "sample": "Draw calls to label: at random, by kind, or where models disagree.",
+    "annotate": "Label calls in the terminal or in a spreadsheet.",
     "redact": "Replace personal data in files by stable placeholders.",
     "validate": "Check case files and name every problem with file, line and field.",
 }

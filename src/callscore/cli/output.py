@@ -57,16 +57,16 @@ def print_card(
     """Print the scorecard to the terminal; the verdict in words opens and closes it."""
     from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
-    from callscore.suites.catalog import OTHER_ORIGIN, template
+    from callscore.suites.catalog import template_of
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"
     if card.skipped_cases:
         title += f" · {show_count(card.skipped_cases, 'unusable case')} skipped"
     width = _width()
-    other_origin = any(OTHER_ORIGIN in model.tasks for model in card.models)
-    rows = template(other_origin=other_origin)
-    _print(scorecard_lines(card, rows, title, width, all_rows=all_rows, closing=closing))
+    _print(
+        scorecard_lines(card, template_of(card), title, width, all_rows=all_rows, closing=closing)
+    )
 
 
 def print_verdict(card: Scorecard) -> None:

@@ -16,8 +16,10 @@ from callscore.cli.trust import trust_option
 if TYPE_CHECKING:
     from callscore.config.config import EvalConfig
     from callscore.core.run import Event
+    from callscore.report.source import CaseView
     from callscore.runner.prepare import Prepared, RunOptions
     from callscore.runner.run import RunResult
+    from callscore.store.spool import Spool
     from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
@@ -43,6 +45,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
+@click.option("--html", type=FILE, help="Write the report as one HTML file.")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
@@ -65,6 +68,7 @@ FILE = click.Path(path_type=Path)
     help="Write every step of scenarios: JSON lines, or Markdown (.md).",
 )
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
 @click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
@@ -83,6 +87,7 @@ def run(
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
+    html: Path | None,
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
@@ -91,6 +96,7 @@ def run(
     export: Path | None,
     trajectories: Path | None,
     all_rows: bool,
+    no_intervals: bool,
     junit: Path | None,
     store: Path | None,
     log: Path | None,
@@ -130,22 +136,63 @@ def run(
         export=export,
         trajectories=trajectories,
     )
-    sending = not dry_run and rescore is None
-    with closing(prepare(load_eval(eval_file, store), options, sending=sending)) as prepared:
+    sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
+    config = config.without_intervals() if no_intervals else config
+    with (
+        _Report(html, config) as report,
+        closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
+    ):
         if dry_run:
             _show_estimate(prepared)
             return
-        if rescore is None:
-            ran = _carried_out(_confirmed(prepared))
-        else:
-            ran = _rescored(prepared, rescore)
+        ran = _ran(prepared, rescore)
         if ran.summary.status == "interrupted":
-            _say_what_is_kept(ran)
-            _say_how_to_go_on(prepared.config, options, store)
+            _say_how_to_go_on(prepared.config, ran, options, store)
             raise KeyboardInterrupt
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
+        report.write(prepared, ran)
         _decide(prepared, ran, require_complete, junit)
+
+
+class _Report:
+    """The HTML report of a run, if one is wanted: cases are kept as they are scored."""
+
+    def __init__(self, html: Path | None, config: EvalConfig) -> None:
+        self._html = html
+        self._cases: Spool[CaseView] | None = None
+        if html is not None:
+            from callscore.report.source import CaseView
+            from callscore.store.files import check_targets
+            from callscore.store.spool import Spool
+
+            check_targets([html], config.files)
+            self._cases = Spool(CaseView)
+
+    def __enter__(self) -> _Report:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._cases is not None:
+            self._cases.close()
+
+    def added_to(self, options: RunOptions) -> RunOptions:
+        """The options of the run, with the cases handed on."""
+        if self._cases is None:
+            return options
+        import msgspec
+
+        return msgspec.structs.replace(options, on_case=self._cases.add)
+
+    def write(self, prepared: Prepared, ran: RunResult) -> None:
+        """Write the page."""
+        if self._html is None or self._cases is None:
+            return
+        from callscore.export.sources import source_of_run
+        from callscore.export.write import write_html
+
+        write_html(source_of_run(prepared, ran, self._cases), self._html)
+        say(f"report: {self._html}", err=True)
 
 
 def _checked_budget(budget: float | None) -> float | None:
@@ -172,10 +219,13 @@ def _confirmed(prepared: Prepared) -> Prepared:
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _rescored(prepared: Prepared, run_id: int) -> RunResult:
+def _ran(prepared: Prepared, stored_run: int | None) -> RunResult:
+    """Ask the models, or score a stored run again."""
     from callscore.runner.run import rescore
 
-    return rescore(prepared, run_id)
+    if stored_run is None:
+        return _carried_out(_confirmed(prepared))
+    return rescore(prepared, stored_run)
 
 
 def _carried_out(prepared: Prepared) -> RunResult:
@@ -207,7 +257,10 @@ def _say_what_is_kept(ran: RunResult) -> None:
         say(line, err=True)
 
 
-def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
+def _say_how_to_go_on(
+    config: EvalConfig, ran: RunResult, options: RunOptions, store: Path | None
+) -> None:
+    _say_what_is_kept(ran)
     words = ["callscore", "run", str(config.path), "--resume"]
     words += ["--race"] if options.race else []
     words += ["--finish-invalid"] if options.finish_invalid else []

@@ -95,7 +95,7 @@ def _race_line(race: RaceRound) -> str:
     names = ", ".join(plain(name, 40) for name in race.racing) or "nobody"
     return (
         f"race: {race.blocks} of {race.of_blocks} blocks read, still in: {names}; "
-        f"{race.requests:,} of {race.of_requests:,} calls asked"
+        f"{race.requests:,} of {race.of_requests:,} calls asked, {race.saved:,} saved so far"
     )
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
 from callscore.config.choices import default_embedder, embedder_choice, judge_choice
+
+if TYPE_CHECKING:
+    from callscore.app import OutputPaths
+    from callscore.config.score import ScoreConfig
+    from callscore.core.scorecard import Scorecard
+    from callscore.evaluate.scoring_pass import Progress
 
 FILE = click.Path(path_type=Path)
 
@@ -65,6 +72,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     "--store", type=FILE, help="Keep the answers of judging models here (.callscore/runs.db)."
 )
 @click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
+@click.option("--html", type=FILE, help="Write the report as one HTML file.")
 @click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
 @click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
 @click.option(
@@ -81,8 +89,10 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 )
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
+@click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
+@click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
@@ -94,6 +104,7 @@ def score(
     benchmarks: bool,
     store: Path | None,
     json_file: Path | None,
+    html: Path | None,
     results: Path | None,
     records: Path | None,
     save_verdicts: Path | None,
@@ -102,8 +113,10 @@ def score(
     workload: tuple[str, ...],
     cost: tuple[str, ...],
     settings: tuple[str, ...],
+    metrics: tuple[str, ...],
     allow_bad_cases: bool,
     all_rows: bool,
+    no_intervals: bool,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
@@ -116,7 +129,7 @@ def score(
     callscore score cases.jsonl --outputs a.jsonl --judge offline
     callscore score cases.jsonl --outputs a.jsonl --judge judge.yaml --benchmarks
     """
-    from callscore.app import OutputPaths, score_files
+    from callscore.app import OutputPaths
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
     from callscore.cli.progress import ProgressLine
@@ -132,21 +145,36 @@ def score(
         benchmarks=benchmarks,
         store=store or DEFAULT_STORE,
         settings=pairs("--set", settings),
+        metrics=metrics,
         weights=_numbers("--weights", weights),
         workload=_numbers("--workload", workload),
         cost_per_1000=_numbers("--cost", cost),
         allow_bad_cases=allow_bad_cases,
+        intervals=not no_intervals,
     )
     targets = OutputPaths(
-        results, records, save_verdicts, output.path_unless_stdout(json_file), open_items
+        results, records, save_verdicts, output.path_unless_stdout(json_file), open_items, html
     )
     progress = ProgressLine("scoring")
     try:
-        card = score_files(config, targets, progress)
+        card = _scored(config, targets, progress)
     finally:
         progress.close()
     with ignore_broken_pipe():
-        title = f"Call Intelligence scorecard · {card.framework}"
+        title = f"{card.title} scorecard · {card.framework}"
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:
         output.require_complete(card)
+
+
+def _scored(config: ScoreConfig, targets: OutputPaths, progress: Progress) -> Scorecard:
+    from callscore.app import score_files
+
+    if targets.html is None:
+        return score_files(config, targets, progress)
+    from callscore.export.sources import scored_source
+    from callscore.export.write import write_html
+
+    with scored_source(config, targets, progress) as source:
+        write_html(source, targets.html)
+        return source.card

@@ -13,7 +13,6 @@ import msgspec
 
 from callscore.config.file import (
     SAMPLE,
-    TASKS,
     AttemptsEntry,
     DataEntry,
     EvalFile,
@@ -36,9 +35,11 @@ from callscore.config.scenarios import (
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
+from callscore.core.spec import MOST_RUNS
+from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
-from callscore.suites.calls.spec import MOST_RUNS
+from callscore.suites import registry
 from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
 from callscore.suites.orchestration.spec import spec
 
@@ -75,6 +76,11 @@ class EvalConfig(msgspec.Struct, frozen=True):
         prompts = self.scenario_settings.prompts
         named = () if prompts is None else (prompts,)
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
+
+    def without_intervals(self) -> EvalConfig:
+        """The same, scored without intervals."""
+        scoring = msgspec.structs.replace(self.scoring, intervals=False)
+        return msgspec.structs.replace(self, scoring=scoring)
 
 
 def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
@@ -113,10 +119,12 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         weights=file.weights,
         workload=file.workload,
         tasks=tuple(file.tasks),
+        metrics=tuple(file.metrics),
         judge=(judge := judge_of(document, "judge", file.judge)),
         embedder=embedder_of(document, "embedder", file.embedder, judge),
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
+        intervals=file.intervals,
         elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
     )
     _check_scoring(document, scoring)
@@ -155,9 +163,10 @@ def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
 
 def _check_values(document: Document, file: EvalFile) -> None:
     for number, task in enumerate(file.tasks):
-        if task not in TASKS:
-            near = difflib.get_close_matches(task, TASKS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(TASKS)}"
+        if registry.suite_of(task) is None or task == SCENARIO:
+            names = registry.task_names()
+            near = difflib.get_close_matches(task, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
             raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
     for number, gate in enumerate(file.gates):
         _check_gate(document, f"gates[{number}]", gate, file)

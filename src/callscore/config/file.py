@@ -8,7 +8,6 @@ import msgspec
 
 from callscore.core.run import Limits, Price
 
-TASKS = ("qa", "entity", "text", "translation", "orchestration")
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
@@ -113,8 +112,12 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gates: list[GateEntry] = []
     verdicts: str | list[str] = []
     settings: dict[str, Any] = {}
+    metrics: list[str] = []
+    """Metrics of other installed packages, by the name of their entry point."""
     weights: dict[str, float] = {}
     workload: dict[str, float] = {}
     """The share of telephone calls that need a task, by task (C-83)."""
+    intervals: bool = True
+    """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
     race: RaceEntry = RaceEntry()

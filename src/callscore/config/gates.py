@@ -12,7 +12,7 @@ from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
-from callscore.suites.calls import spec
+from callscore.suites import registry
 from callscore.suites.orchestration.headline import HEADLINES, Headline
 
 FINAL = "final"
@@ -24,8 +24,10 @@ BLOCKERS = "blockers"
 
 def known_gates() -> tuple[str, ...]:
     """Everything that a gate may be put on."""
-    found = spec.load()
-    return (FINAL, COST, BLOCKERS, *found.tasks, *found.metrics, *HEADLINES)
+    specs = [suite.spec for suite in registry.all_suites()]
+    tasks = [task for spec in specs for task in spec.tasks]
+    metrics = [slug for spec in specs for slug in spec.metrics]
+    return (FINAL, COST, BLOCKERS, *tasks, *metrics, *HEADLINES)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,16 @@ from callscore.config.choices import check_judge_name
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
+from callscore.core.spec import ScoreSettings
+from callscore.scorecard.final import check_weights
 from callscore.store.files import is_special
-from callscore.suites.calls import final, spec
+from callscore.suites.catalog import Catalog
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
 """Where answers are kept, unless something else is asked for."""
 
 
-class ScoreConfig(msgspec.Struct, frozen=True):
+class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     """One scoring job over stored outputs."""
 
     cases: Sequence[Path]
@@ -46,12 +49,23 @@ class ScoreConfig(msgspec.Struct, frozen=True):
     """Only so many cases, from the first."""
     repeats: int | None = None
     """How often every case was to be asked; None where the outputs say how often it was."""
+    intervals: bool = True
+    """Whether every number gets its 95 % interval."""
     elsewhere: Collection[str] = ()
     """Metrics of which verdicts may be about what is no case here, but scored beside."""
 
-    def checked_settings(self) -> spec.Settings:
-        """The settings, with unknown keys and impossible values refused."""
-        return spec.settings(self.settings)
+    metrics: Sequence[str] = ()
+    """Metrics of other packages, by the name of their entry point."""
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The suites under these settings."""
+        return Catalog(self.settings, self.metrics)
+
+    def checked_settings(self) -> ScoreSettings:
+        """The settings that every suite has, with unknown keys and impossible values refused."""
+        self.catalog.check_settings()
+        return self.catalog.settings
 
     def check(self) -> None:
         """Refuse what cannot be, before any file is read."""
@@ -66,10 +80,13 @@ class ScoreConfig(msgspec.Struct, frozen=True):
 
     def check_options(self) -> None:
         """Refuse settings, weights and costs that cannot be."""
-        final.option_weights("b", self.checked_settings(), self.weights or None)
+        self.catalog.check_settings()
+        if self.weights:
+            check_weights(self.catalog.spec_with(self.weights), self.weights)
+        known_tasks = self.catalog.spec_with(self.workload).tasks
         for task, share in self.workload.items():
-            if task not in spec.load().tasks:
-                known = ", ".join(spec.load().tasks)
+            if task not in known_tasks:
+                known = ", ".join(known_tasks)
                 raise ConfigError(f"workload: unknown task {task!r}; expected one of {known}")
             if not 0 <= share < float("inf"):
                 raise ConfigError(f"workload: {task} = {share}; expected a number of at least 0")

@@ -82,7 +82,7 @@ class Unjudged(NamedTuple):
     why: str
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgeResult(msgspec.Struct, frozen=True):
     """The verdicts on the questions of a request that offer words, and what they cost.
 
     `void` lists the questions without a usable verdict. `disputed` lists the items without a

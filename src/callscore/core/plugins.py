@@ -3,7 +3,8 @@
 A package names its object in `pyproject.toml`, under one of these groups:
 
 callscore.suites      a Suite
-callscore.tasks       a Task that joins a suite
+callscore.tasks       a StandaloneTask: a suite of one task
+callscore.metrics     a Metric: one more row of an existing task
 callscore.providers   a function from a ModelSpec to a Provider
 callscore.judges      a function without arguments that returns a Judge
 callscore.reports     a report format
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Group = Literal[
     "callscore.suites",
     "callscore.tasks",
+    "callscore.metrics",
     "callscore.providers",
     "callscore.judges",
     "callscore.reports",

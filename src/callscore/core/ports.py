@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from callscore.core.case import Failed
-from callscore.core.judging import Judged, JudgeRequest, Similarity
+from callscore.core.judging import JudgeRequest, JudgeResult, Similarity
 
 
 class Judge(Protocol):
@@ -26,7 +26,7 @@ class Judge(Protocol):
         """Changes with anything that can change a verdict."""
         ...
 
-    async def judge(self, request: JudgeRequest, /) -> Judged | Failed:
+    async def judge(self, request: JudgeRequest, /) -> JudgeResult | Failed:
         """A verdict on every question that offers words, or why there is none."""
         ...
 

@@ -56,7 +56,7 @@ class ProviderRequest(msgspec.Struct, frozen=True):
     key stays the same, so that no reply is paid for twice."""
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ProviderResponse(msgspec.Struct, frozen=True):
     """A paid reply; a refusal or an empty text is a reply, too (C-27)."""
 
     reply: Reply
@@ -84,7 +84,7 @@ class Provider(Protocol):
         """Build the request for a prompt, once for all attempts; nothing is sent."""
         ...
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """Send the request once. A failed attempt is returned, never raised."""
         ...
 

@@ -5,7 +5,12 @@ from typing import Any
 
 
 def read_table(file: Path) -> dict[str, Any]:
-    """The content of a TOML file of the package."""
+    """The table in a TOML file of the package."""
+    return parse_table(file.read_text(encoding="utf-8"))
+
+
+def parse_table(text: str) -> dict[str, Any]:
+    """The table in TOML text."""
     import tomllib  # here, because not every command needs a table
 
-    return tomllib.loads(file.read_text(encoding="utf-8"))
+    return tomllib.loads(text)

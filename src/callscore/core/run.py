@@ -86,7 +86,7 @@ class CachedReply(msgspec.Struct, frozen=True):
         return self.reply.cost_usd
 
 
-class Item(msgspec.Struct, frozen=True):
+class RunItem(msgspec.Struct, frozen=True):
     """How one piece of work of a run ended: answered (`error` is None) or failed."""
 
     case_id: str
@@ -166,6 +166,8 @@ class RaceRound(msgspec.Struct, frozen=True):
     """In words, who left or returned, and why."""
     requests: int
     of_requests: int
+    saved: int
+    """Requests that models which are out will not be asked."""
 
 
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
@@ -249,11 +251,11 @@ class Ledger(Protocol):
         """Unlock the request."""
         ...
 
-    async def keep(self, item: Item, stored: CachedReply) -> None:
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
         ...
 
-    async def note(self, item: Item) -> None:
+    async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
         ...
 

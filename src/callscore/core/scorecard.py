@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.card_rows import rows_of
+from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
@@ -43,7 +45,7 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Σ numerators / Σ denominators; the value of a pooled metric."""
     n: int
     """The number of calls behind the value, or behind `provisional`."""
-    ci95: tuple[float, float] | None
+    ci95: Interval | None
     approximate: bool
     vacuous: bool
     gate_value: float | None
@@ -61,6 +63,12 @@ class MetricScore(msgspec.Struct, frozen=True, omit_defaults=True):
     """Listed facts that await a verdict (C-75)."""
     facts: int | None = None
     """How many facts are behind a rate of facts (C-61)."""
+    ci95_method: str | None = None
+    """How the interval was found: bca, percentile, clopper_pearson, design_effect, all_equal."""
+    few_calls: bool = False
+    """Whether fewer than 15 calls are behind the interval."""
+    claim: GateClaim | None = None
+    """Of a rate with a gate: whether the data show that it is kept."""
 
 
 class SubScore(msgspec.Struct, frozen=True):
@@ -69,6 +77,9 @@ class SubScore(msgspec.Struct, frozen=True):
     status: Status
     score: float | None
     n: int
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class TaskScore(msgspec.Struct, frozen=True):
@@ -103,6 +114,13 @@ class TaskScore(msgspec.Struct, frozen=True):
     answer is blocked, or a row has no case (C-135). Never a gate."""
     trivial_strategy: str | None = None
     """How that answer is made."""
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
+    ungated_ci95: Interval | None = None
+    zeroed_ci95: Interval | None = None
+    calls: int = 0
+    """Distinct calls behind the intervals, where these are computed."""
 
 
 class CriterionScore(msgspec.Struct, frozen=True):
@@ -116,6 +134,9 @@ class CriterionScore(msgspec.Struct, frozen=True):
     """The share of cases that pass by themselves (C-88)."""
     n: int = 0
     approximate: bool = False
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class BenchmarkScore(msgspec.Struct, frozen=True):
@@ -131,6 +152,9 @@ class BenchmarkScore(msgspec.Struct, frozen=True):
     ran: int = 0
     approximate: bool = False
     meets_recommended: bool | None = None
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class FinalScore(msgspec.Struct, frozen=True):
@@ -149,6 +173,12 @@ class FinalScore(msgspec.Struct, frozen=True):
     """The formula over official or zeroed task scores: never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
     """The tasks that `zeroed_final` is made of; weights are scaled up where some were not run."""
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
+    zeroed_ci95: Interval | None = None
+    calls: int = 0
+    """Distinct calls behind the intervals, where these are computed."""
 
 
 CostStatus = Literal["known", "zero", "unknown", "given"]
@@ -168,6 +198,9 @@ class Cost(msgspec.Struct, frozen=True):
     """By task."""
     workload: Mapping[str, float] = {}
     """The share of telephone calls that need a task."""
+    ci95: Interval | None = None
+    ci95_method: str | None = None
+    few_calls: bool = False
 
 
 class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -213,6 +246,11 @@ class Ranked(msgspec.Struct, frozen=True):
     pareto: bool
     estimate: bool
     reason: str | None
+    efficiency_ci95: Interval | None = None
+    rank_ci95: tuple[int, int] | None = None
+    """The ranks that at least 95 % of resamples give; how models compare is another question."""
+    quality_rank_ci95: tuple[int, int] | None = None
+    few_calls: bool = False
 
 
 class Zeroed(msgspec.Struct, frozen=True):
@@ -227,6 +265,7 @@ class Zeroed(msgspec.Struct, frozen=True):
     estimate: bool
     obstacles: Sequence[str]
     """What keeps the model from an official score."""
+    ci95: Interval | None = None
 
 
 RowKind = Literal[
@@ -302,6 +341,12 @@ class Scorecard(msgspec.Struct, frozen=True):
     estimate: bool = False
     """Whether a score rests on a built-in substitute: reports head it `offline estimate`."""
     judging: Judging | None = None
+    suite: str = ""
+    """The names of the suites whose tasks were scored: `calls`, `calls+orchestration`."""
+    title: str = ""
+    """What heads a report: `Call Intelligence`."""
+    intervals: IntervalMethod | None = None
+    """How `ci95` was computed; null where no interval was asked for."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
     """How the models were told apart early; not in the JSON of a run that was no race."""
 
@@ -318,10 +363,11 @@ class Scorecard(msgspec.Struct, frozen=True):
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dict a model and value, for a table: `pandas.DataFrame(card.to_rows())`.
 
-        Keys: model, task, metric, value, unit, rating, meets_threshold, n, status, approximate,
-        why. A task's own score has the metric `score`, as have `benchmarks` and `final`.
+        Keys: model, task, metric, value, low, high, unit, rating, meets_threshold, n, status,
+        approximate, why; low and high are the 95 % interval. A task's own score has the metric
+        `score`, as have `benchmarks` and `final`.
         """
-        return [row for model in self.models for row in _rows_of(model)]
+        return [row for model in self.models for row in rows_of(model)]
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows."""
@@ -334,36 +380,3 @@ _draw_html: list[Callable[[Scorecard], str]] = []
 def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
     """Let notebooks show cards so: what a card looks like is known upstairs."""
     _draw_html[:] = [draw]
-
-
-def _rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
-    for name, task in model.tasks.items():
-        of_task = {"n": task.n, "status": task.status, "why": "; ".join(task.reasons) or None}
-        yield _row(model, name, "score", value=task.score, **of_task)
-        for part, sub in task.subscores.items():
-            yield _row(model, name, part, value=sub.score, n=sub.n, status=sub.status)
-        for slug, metric in task.metrics.items():
-            own = {key: getattr(metric, key) for key in _OF_A_METRIC}
-            yield _row(model, name, slug, **own)
-    bench = model.benchmarks
-    for slug, criterion in bench.criteria.items():
-        own = {key: getattr(criterion, key) for key in ("value", "unit", "n", "approximate", "why")}
-        yield _row(model, "benchmarks", slug, **own)
-    yield _row(model, "benchmarks", "score", value=bench.score, status=bench.status)
-    final, cost = model.final, model.cost
-    yield _row(model, "final", "score", value=final.score, status=final.status)
-    yield _row(model, "cost", "per_1000_calls", value=cost.per_1000_calls, unit=cost.currency)
-
-
-_OF_A_METRIC = ("value", "unit", "rating", "meets_threshold", "n", "approximate", "why")
-_COLUMNS = ("value", "unit", "rating", "meets_threshold", "n", "status", "approximate", "why")
-
-
-def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any]:
-    """A row with every column, so that all rows have the same"""
-    return {
-        "model": model.model,
-        "task": task,
-        "metric": metric,
-        **{column: own.get(column) for column in _COLUMNS},
-    }

@@ -13,10 +13,10 @@ from callscore.core.case import Failed, Reply
 from callscore.core.errors import CallscoreError
 from callscore.core.provider import (
     STOPS_THE_MODEL,
-    Answered,
     AttemptFailed,
     FailureKind,
     ProviderRequest,
+    ProviderResponse,
 )
 from callscore.core.run import CachedReply, OnEvent, Retry, Uncertain, Work
 from callscore.engine.backoff import SHARED, jittered, requested_wait, retry_wait
@@ -92,7 +92,7 @@ class RetryingClient:
             if self._stop.requested:
                 return None
             result = await self._paid_attempt(queue, request)
-            if isinstance(result, Answered):
+            if isinstance(result, ProviderResponse):
                 self._on_answer(queue, result, sent)
                 unused = _unused(tokens, result.reply)
                 return result.reply
@@ -104,7 +104,7 @@ class RetryingClient:
 
     async def _paid_attempt(
         self, queue: ModelQueue, request: ProviderRequest
-    ) -> Answered | AttemptFailed | None:
+    ) -> ProviderResponse | AttemptFailed | None:
         """One attempt with its cost reserved; None if the budget does not cover it."""
         most = queue.most_usd(request)
         if not await self._budget.reserve(most):
@@ -116,7 +116,7 @@ class RetryingClient:
         began = self._loop.time()
         try:
             result = await self._attempt(queue, request)
-            if isinstance(result, Answered):
+            if isinstance(result, ProviderResponse):
                 cost = queue.cost_usd(result.reply)
                 spent, uncertain = most if cost is None else cost, 0.0
                 latency_ms = (self._loop.time() - began) * 1000
@@ -135,14 +135,14 @@ class RetryingClient:
 
     async def _attempt(
         self, queue: ModelQueue, request: ProviderRequest
-    ) -> Answered | AttemptFailed:
+    ) -> ProviderResponse | AttemptFailed:
         try:
             return await self._deadlines.within(queue.provider.attempt(request))
         except TimeoutError:
             seconds = self._options.attempt_s
             return AttemptFailed("timeout", f"no complete answer within {seconds:g} s")
 
-    def _on_answer(self, queue: ModelQueue, answered: Answered, sent: float) -> None:
+    def _on_answer(self, queue: ModelQueue, answered: ProviderResponse, sent: float) -> None:
         queue.limiter.concurrency.answered(sent, self._loop.time())
         queue.limiter.pause.answered(sent)
         seconds = answered.reset_s
@@ -176,7 +176,7 @@ def stopped(queue: ModelQueue) -> Failed:
     return Failed("model", f"stopped: {queue.stopped}")
 
 
-def _nothing_left(answered: Answered) -> bool:
+def _nothing_left(answered: ProviderResponse) -> bool:
     quotas = (answered.requests_left, answered.tokens_left)
     return any(left is not None and left <= 0 for left in quotas)
 

@@ -10,9 +10,9 @@ from callscore.core.errors import OutputError, StoreError
 from callscore.core.run import (
     CachedReply,
     Completed,
-    Item,
     Ledger,
     OnEvent,
+    RunItem,
     RunStatus,
     RunSummary,
     Stopping,
@@ -203,5 +203,5 @@ class _Run:
             await asyncio.sleep(self._options.progress_s)
 
 
-def _item(work: Work, *, error: str | None = None, paid: bool = False) -> Item:
-    return Item(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)
+def _item(work: Work, *, error: str | None = None, paid: bool = False) -> RunItem:
+    return RunItem(work.case_id, work.model, work.run, work.task, work.request.key, error, paid)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from callscore.core.case import Failed, Malformed, Reply
-from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
+from callscore.core.judging import NO_VERDICTS, Question, Verdicts
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.judging import NOTHING_FOUND, Examined, JudgeRunner
+from callscore.scorecard.tally import ScoredReply
 from callscore.store.worklists import OpenItem
-from callscore.suites.calls.questions import left_open
-from callscore.suites.calls.tally import ScoredReply
-from callscore.suites.calls.translation import outcomes
-
-if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
-    from callscore.suites.calls.benchmarks.view import Subject
-
-TRANSLATION = "translation"
 
 
 class ParsedReply(msgspec.Struct, frozen=True, gc=False):
@@ -29,8 +22,8 @@ class ParsedReply(msgspec.Struct, frozen=True, gc=False):
     run: int
     reply: Reply
     output: Any
-    subject: Subject | None
-    """The answer as the benchmarks see it; None where they are not run, or it has no shape."""
+    view: Any
+    """The answer as the benchmarks see it; None where they are not run, or it is malformed."""
     given: Verdicts
     questions: Sequence[Question]
     has_excess: bool = False
@@ -88,20 +81,21 @@ async def examine_case(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
     import asyncio
 
     case, answers = read.opened.case, answers_of(read)
+    language = read.opened.task.compared_language(case)
     if examiner.judges_whole:
         return await _examine_whole(read, examiner)
     asked = [answer.questions for answer in answers]
     if len(asked) == 1 and not read.frozen and not read.given:
         # Nothing to be done at the same time: a task for each would cost more than it does.
-        return ExaminedCase([await examiner.examine(case, asked[0], answers[0].reply)])
-    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen))
-    if any(outcomes.is_frozen(Item(q.metric, q.item)) for q in read.frozen) or read.given:
+        return ExaminedCase([await examiner.examine(case, asked[0], answers[0].reply, language)])
+    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen, None, language))
+    if read.opened.task.presume(read.frozen) or read.given:
         known = {**(await about_case).verdicts, **read.given}
         asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
     frozen, *found = await asyncio.gather(
         about_case,
         *(
-            examiner.examine(case, questions, answer.reply)
+            examiner.examine(case, questions, answer.reply, language)
             for questions, answer in zip(asked, answers, strict=True)
         ),
     )
@@ -113,10 +107,11 @@ async def _examine_whole(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
     import asyncio
 
     case, answers = read.opened.case, answers_of(read)
+    language = read.opened.task.compared_language(case)
     asked = [[*a.questions, *read.frozen] if a.questions else [] for a in answers]
     found = await asyncio.gather(
         *(
-            examiner.examine(case, questions, a.reply)
+            examiner.examine(case, questions, a.reply, language)
             for questions, a in zip(asked, answers, strict=True)
         )
     )
@@ -124,11 +119,11 @@ async def _examine_whole(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
 
 
 def ask_after(read: ReadCase, answer: ParsedReply, known: Verdicts) -> Sequence[Question]:
-    """What is open about an answer once the outcomes of its case are known        C-74"""
-    if read.opened.task.name != TRANSLATION or isinstance(answer.output, Malformed):
+    """What is open about an answer once the verdicts on its case are known        C-74"""
+    if isinstance(answer.output, Malformed):
         return ()
-    rendered = answer.output.rendered
-    return left_open(outcomes.questions(read.opened.reference, rendered, known), answer.given)
+    asked = read.opened.task.ask_after(read.opened.reference, answer.output, known)
+    return read.opened.rules.left_open(asked, answer.given) if asked else ()
 
 
 def answers_of(read: ReadCase) -> list[ParsedReply]:

@@ -1,4 +1,4 @@
-"""The cases of a job, opened one after the other: read, checked, ready for answers."""
+"""The cases of a job, loaded one after the other: read, checked, ready for answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.nearest import nearest
+from callscore.core.suite import Suite
 from callscore.core.task import Task
+from callscore.core.verdict_rules import VerdictRules
 from callscore.store.files import Block, Line, blocks_of, lines_in, lines_of
 from callscore.store.input_records import (
     canonical_case,
@@ -21,14 +23,8 @@ from callscore.store.input_records import (
     read_case_id,
     read_case_ids,
     read_checked_case,
-    read_emotion_names,
 )
-from callscore.suites import catalog
-from callscore.suites.calls.contradictions import (
-    contradictions,
-    may_contradict,
-    refuse_contradiction,
-)
+from callscore.suites.registry import suite_of
 
 
 class LoadedCase(msgspec.Struct, frozen=True, gc=False):
@@ -37,12 +33,18 @@ class LoadedCase(msgspec.Struct, frozen=True, gc=False):
     case: Case
     task: Task[Any, Any]
     reference: Any
+    suite: Suite
     content: bytes = b""
     """The case as canonical JSON; empty where it was checked before (C-132)."""
 
+    @property
+    def rules(self) -> VerdictRules:
+        """How verdicts on its answers are used."""
+        return self.suite.verdict_rules
+
 
 class IndexedCase(msgspec.Struct, frozen=True, gc=False):
-    """An opened case, its position among all cases of the files, and the line it stands on."""
+    """A loaded case, its position among all cases of the files, and its line."""
 
     position: int
     line: Line
@@ -72,8 +74,10 @@ def open_case(
     try:
         task = tasks[case.task]
         reference = task.reference(case)
-        refuse_contradiction(reference)
-        return LoadedCase(case, task, reference, content)
+        task.check_reference(reference)
+        suite = suite_of(case.task)
+        assert suite is not None  # its task was found
+        return LoadedCase(case, task, reference, suite, content)
     except KeyError:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
         meant = f"did you mean {near}? " if near else ""
@@ -87,25 +91,29 @@ def open_case(
         raise error.located(line.place, case.id) from None
 
 
-class NamedEmotions:
-    """The emotions that any reference of some files names; the files are read when it is asked.
+def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
+    """The tasks under the settings of a config."""
+    return config.catalog.tasks(NamesInData(config.cases))
 
-    Scoring seldom asks: only where an answer has other emotions than its own reference.
+
+class NamesInData:
+    """The names that the references of some files use; the files are read when it is called.
+
+    All lines are read, however few of their cases are wanted: prompts stay the same.
     """
 
     def __init__(self, cases: Sequence[Path]) -> None:
         self._cases = cases
-        self._found: Sequence[str] | None = None
+        self._found: dict[str, Sequence[str]] = {}
 
-    def __call__(self) -> Sequence[str]:
-        """Read all files once, however few of their cases are wanted: prompts stay the same."""
-        if self._found is None:
-            found: dict[str, None] = {}
-            for block in blocks_of(self._cases):
-                for line in block.lines:
-                    found.update(dict.fromkeys(read_emotion_names(line)))
-            self._found = tuple(found)
-        return self._found
+    def __call__(self, suite: Suite) -> Sequence[str]:
+        """Those that a suite finds, each once."""
+        names = self._found.get(suite.name)
+        if names is None:
+            lines = (line for block in blocks_of(self._cases) for line in block.lines)
+            found = dict.fromkeys(name for line in lines for name in suite.names_in(line))
+            names = self._found[suite.name] = tuple(found)
+        return names
 
 
 def duplicate_id(case_id: str, line: Line) -> DataError:
@@ -150,9 +158,7 @@ class Contradicted:
 
     def look(self, opened: LoadedCase, line: Line) -> None:
         """Check the reference of one case."""
-        if not may_contradict(opened.case, opened.reference):
-            return
-        found = next(contradictions(opened.case, opened.reference), None)
+        found = next(iter(opened.task.contradictions(opened.case, opened.reference)), None)
         if found is not None:
             self._cases += 1
             self._first = self._first or found.located(line.place, opened.case.id)
@@ -197,7 +203,7 @@ class CaseReader:
     def __init__(self, config: ScoreConfig) -> None:
         self._config = config
         self.positions: Mapping[str, int] = case_positions(config)
-        self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
+        self._tasks = tasks_for(config)
         self._hash = hashlib.blake2b(digest_size=16)
         self._contradicted = Contradicted()
         self.skipped: list[str] = []

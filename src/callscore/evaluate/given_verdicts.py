@@ -9,15 +9,14 @@ from callscore.core.judging import Item, Verdict
 from callscore.evaluate.scorer import GivenVerdicts
 from callscore.store.files import Line
 from callscore.store.verdict_records import VerdictRecord, read_verdict
-from callscore.suites import catalog
-from callscore.suites.calls.whole_scores import checked_whole
+from callscore.suites.catalog import rules_for
 
 
 def checked_metric(record: VerdictRecord) -> str | None:
     """The slug of a verdict's metric; None where code computes it, whatever a record says."""
     if record.item == WHOLE:
-        return checked_whole(record.metric, record.value)
-    return catalog.checked_verdict(record.metric, record.verdict, record.value)
+        return rules_for(record.metric).checked_whole(record.metric, record.value)
+    return rules_for(record.metric).checked(record.metric, record.verdict, record.value)
 
 
 def given_on(lines: Iterable[Line]) -> GivenVerdicts:

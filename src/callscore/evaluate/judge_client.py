@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from callscore.core.case import Failed, Reply
-from callscore.core.provider import Answered, AttemptFailed, Provider, ProviderRequest
+from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
 from callscore.core.run import (
     CachedReply,
     Completed,
@@ -33,7 +33,7 @@ TASK = "judge"
 POLL_S = 0.02
 INTERRUPTED = "interrupted"
 
-Settled = Answered | AttemptFailed
+Settled = ProviderResponse | AttemptFailed
 
 
 def ignore_event(event: Event) -> None:
@@ -138,12 +138,12 @@ class JudgeSeat:
         work = Work("", queue.spec.name, 0, call, TASK)
         if stored is not None:
             self._emit(Completed(work, stored.reply, cached=True))
-            return Answered(stored.reply)
+            return ProviderResponse(stored.reply)
         if call.key in under_way:
             # Two models gave the same answer: one request judges both.
             asking, future = under_way[call.key]
             settled = await asyncio.shield(future)
-            if isinstance(settled, Answered):
+            if isinstance(settled, ProviderResponse):
                 self._emit(Completed(work, settled.reply, cached=True))
             elif asking.spec.account != queue.spec.account:
                 # A key that is refused says nothing about another key.
@@ -169,7 +169,7 @@ class JudgeSeat:
             kept = await self._claimed(queue, work) if answers is not None else None
             if kept is not None:
                 self._emit(Completed(work, kept.reply, cached=True))
-                return Answered(kept.reply)
+                return ProviderResponse(kept.reply)
             found = await calls.client.send(queue, work)
             if isinstance(found, CachedReply) and answers is not None:
                 found = await answers.keep_judged(found, calls.payer.run_id)
@@ -183,7 +183,7 @@ class JudgeSeat:
             self._emit(Completed(work, found))
             return calls.given_up.pop(work.request.key, AttemptFailed("not_sent", found.why))
         self._emit(Completed(work, found.reply, attempts=found.attempts))
-        return Answered(found.reply)
+        return ProviderResponse(found.reply)
 
     async def _claimed(self, queue: ModelQueue, work: Work) -> CachedReply | None:
         """Wait for another process that has the same request under way; its answer, if any."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def opened_examiner(
+def open_judge_runner(
     config: ScoreConfig,
     calls: JudgeCalls | None = None,
     environment: Mapping[str, str] = os.environ,
@@ -69,7 +69,7 @@ def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
         return make()
     from callscore.judges.offline.judge import OfflineJudge
 
-    return OfflineJudge(embedder, config.checked_settings().timestamp_tolerance_s)
+    return OfflineJudge(embedder, config.checked_settings().quote_tolerance_s)
 
 
 def _models(

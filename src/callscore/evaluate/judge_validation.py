@@ -12,20 +12,19 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.errors import DataError, UsageError
 from callscore.core.judging import Question
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.judges.calibration import Calibration, Pair, calibrate
 from callscore.judges.reliability import Reliability, check
 from callscore.judges.rubric import Rubric, shipped
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
-from callscore.suites import catalog
-from callscore.suites.calls.catalog import offered_for
+from callscore.suites.catalog import rules_for
 
 
 def check_judge(config: ScoreConfig) -> Reliability:
     """The reliability suite on the judge of a config."""
-    with opened_examiner(config) as examiner:
+    with open_judge_runner(config) as examiner:
         if examiner is None or examiner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
         if examiner.judges_whole:
@@ -106,9 +105,10 @@ def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_Place, VerdictRecord]]:
     for line in verdict_lines(paths):
         record = read_verdict(line)
         try:
-            metric = catalog.checked_verdict(record.metric, record.verdict, record.value)
+            rules = rules_for(record.metric)
+            metric = rules.checked(record.metric, record.verdict, record.value)
             if record.judge is not None:
-                catalog.checked_verdict(record.metric, record.judge, None)
+                rules.checked(record.metric, record.judge, None)
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
         item = str(record.item)
@@ -127,4 +127,5 @@ def _rubric(place: _Place, record: VerdictRecord) -> Rubric:
 
 
 def _rubric_of(metric: str, item: str) -> Rubric | None:
-    return shipped().rubric_for(Question(metric, item, "", "", offered_for(metric, item)))
+    words = rules_for(metric).words_for(metric, item)
+    return shipped().rubric_for(Question(metric, item, "", "", words))

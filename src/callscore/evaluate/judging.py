@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from callscore.core.case import Case, Failed, Reply
-from callscore.core.judging import Item, Judged, JudgeRequest, Question, Verdict, Verdicts
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
 from callscore.core.ports import Embedder, Judge
+from callscore.core.reply_json import Parsed, read_object
 from callscore.core.transcript import turns
 from callscore.evaluate.model_identity import AnsweredBy
-from callscore.suites.calls.parse import Parsed, read_object
 
 if TYPE_CHECKING:
     from asyncio import Semaphore
@@ -51,7 +51,7 @@ class Spent(msgspec.Struct):
     flags: dict[str, int] = msgspec.field(default_factory=dict)
     """How many dossiers raised each flag."""
 
-    def add(self, judged: Judged | Failed, items: int) -> None:
+    def add(self, judged: JudgeResult | Failed, items: int) -> None:
         """Take in one dossier."""
         self.items += items
         if judged.cost_usd is not None:
@@ -102,16 +102,23 @@ class JudgeRunner:
         self._room: Semaphore | None = None
 
     async def examine(
-        self, case: Case, questions: Sequence[Question], answer: Reply | None = None
+        self,
+        case: Case,
+        questions: Sequence[Question],
+        answer: Reply | None = None,
+        language: str | None = None,
     ) -> Examined:
-        """Verdicts on the questions about one answer, as far as anybody can give them."""
+        """Verdicts on the questions about one answer, as far as judge and embedder give them.
+
+        `language` is that of the compared texts, where it is not the language of the case.
+        """
         worded = [question for question in questions if question.offered]
         compared = [question for question in questions if not question.offered]
         parts: list[Examined] = []
         if worded and self.judge is not None:
-            parts.append(await self._judged(self.judge, dossier_of(case, worded, answer)))
+            parts.append(await self._judged(self.judge, judge_request_of(case, worded, answer)))
         if compared and self.embedder is not None:
-            parts.append(await self._compared(self.embedder, case, compared))
+            parts.append(await self._compared(self.embedder, language or case.lang, compared))
         if len(parts) == 1:
             return parts[0]
         return Examined(
@@ -152,14 +159,14 @@ class JudgeRunner:
         for close in self._closing:
             await close()
 
-    async def _judged(self, judge: Judge, dossier: JudgeRequest) -> Examined:
+    async def _judged(self, judge: Judge, judge_request: JudgeRequest) -> Examined:
         import asyncio  # not before somebody judges
 
         if self._room is None:
             self._room = asyncio.Semaphore(self.at_once)
         async with self._room:
-            judged = await judge.judge(dossier)
-        questions = dossier.questions
+            judged = await judge.judge(judge_request)
+        questions = judge_request.questions
         self.spent.add(judged, len(questions))
         if isinstance(judged, Failed):
             return self._failed(judged.why, questions)
@@ -169,10 +176,10 @@ class JudgeRunner:
         return Examined(_by_item(judged.verdicts), failures, judged.flags)
 
     async def _compared(
-        self, embedder: Embedder, case: Case, questions: Sequence[Question]
+        self, embedder: Embedder, language: str | None, questions: Sequence[Question]
     ) -> Examined:
         pairs = [(question.text, question.reference) for question in questions]
-        found = await embedder.similarities(pairs, _language(case))
+        found = await embedder.similarities(pairs, language)
         self.spent.similarities += len(pairs)
         if isinstance(found, Failed):
             return self._failed(found.why, questions)
@@ -189,7 +196,7 @@ class JudgeRunner:
         return Examined(failures={question.metric: why for question in questions})
 
 
-def dossier_of(
+def judge_request_of(
     case: Case, questions: Sequence[Question], answer: Reply | None = None
 ) -> JudgeRequest:
     """All that a judge may see: never the model, its price, or other answers        C-103"""
@@ -215,9 +222,3 @@ def _by_item(verdicts: Iterable[Verdict]) -> Verdicts:
     for verdict in verdicts:
         found.setdefault(Item(verdict.metric, verdict.item), []).append(verdict)
     return found
-
-
-def _language(case: Case) -> str | None:
-    """The language that the compared texts are written in: that of the translation, or the call."""
-    target = case.config.get("target_language") if case.task == "translation" else None
-    return target if isinstance(target, str) else case.lang

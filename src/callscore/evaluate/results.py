@@ -1,4 +1,4 @@
-"""What is told about an answer, in the form of the files that are written."""
+"""Case results and verdicts in the form of the files that are written."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from callscore.core.case import Case, Failed
 from callscore.core.judging import Verdict
 from callscore.core.scorecard import CaseResult
+from callscore.scorecard.tally import ScoredReply
 from callscore.store.verdict_records import VerdictRecord
-from callscore.suites.calls.tally import ScoredReply
 
 
 def result_of(

@@ -3,81 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-import msgspec
+from typing import NamedTuple
 
 from callscore.config.score import ScoreConfig
 from callscore.core.rating import holds
 from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
+from callscore.core.spec import ScoreSettings, Spec
+from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import Tallied
-from callscore.suites import catalog
-from callscore.suites.calls import spec
-from callscore.suites.calls.benchmarks.score import score_benchmarks
-from callscore.suites.calls.final import final_score
-from callscore.suites.calls.floors.card import beside_floor, floor_notes
-from callscore.suites.calls.floors.strategy import Floor
-from callscore.suites.calls.model_score import score_task
-from callscore.suites.calls.ranking import cost_of, rank, rank_zeroed
-from callscore.suites.calls.tally import TaskTally
+from callscore.scorecard.benchmarks import score_benchmarks
+from callscore.scorecard.final import final_score
+from callscore.scorecard.floors import beside_floor, no_better_notes
+from callscore.scorecard.model_score import score_task
+from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
+from callscore.scorecard.settings import changed_settings
+from callscore.scorecard.tally import TaskTally
+from callscore.stats.contributions import Contributions
 
 
 def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | None) -> Scorecard:
     """All models side by side, with the signature that says what they may be compared with."""
-    settings = config.checked_settings()
+    tasks = {task: None for tallies in tallied.tallies.values() for task in tallies}
+    suites = config.catalog.suites_with(tasks)
+    spec = config.catalog.spec_with(tasks)
     models = [
-        _model_score(model, tallies, config, tallied.floors)
+        _model_score(model, tallies, config, Frame(spec, suites[0], tallied.floors))
         for model, tallies in tallied.tallies.items()
     ]
-    return Scorecard(
-        framework=spec.load().framework,
-        signature=_signature(config, tallied, settings, examiner),
+    card = Scorecard(
+        framework=spec.framework,
+        suite="+".join(suite.name for suite in suites),
+        title=" + ".join(suite.title for suite in suites),
+        signature=_signature(config, tallied, suites, examiner),
         models=models,
-        ranking=rank(models),
-        zeroed_ranking=rank_zeroed(models),
+        ranking=rank(models, spec),
+        zeroed_ranking=rank_zeroed(models, spec),
         notes=[
             *_own(config),
             *_notes(tallied, examiner),
             *_overlaps(tallied, examiner),
-            *floor_notes(models, tallied.tallies),
+            *no_better_notes(models, tallied.tallies, spec),
+            *(note for suite in suites for note in suite.notes(models, tallied.tallies)),
         ],
         estimate=any(map(_is_estimate, models)),
         judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
     )
+    return _with_intervals(card, config, tallied, spec) if config.intervals else card
+
+
+def _with_intervals(
+    card: Scorecard, config: ScoreConfig, tallied: Tallied, spec: Spec
+) -> Scorecard:
+    from callscore.evaluate.intervals import with_intervals  # numpy is needed from here on only
+
+    return with_intervals(
+        card,
+        {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
+        config.catalog.formula,
+        spec.benchmarks.criteria,
+    )
+
+
+def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
+    """What the calls of a model contributed, by task, where that was kept."""
+    return {
+        task: tally.contributions
+        for task, tally in tallies.items()
+        if tally.contributions is not None
+    }
+
+
+class Frame(NamedTuple):
+    """What all models are scored within: the rows, the suite of the Final Score, the floors."""
+
+    spec: Spec
+    suite: Suite
+    floors: Mapping[str, Floor]
 
 
 def _model_score(
-    model: str,
-    tallies: Mapping[str, TaskTally],
-    config: ScoreConfig,
-    floors: Mapping[str, Floor],
+    model: str, tallies: Mapping[str, TaskTally], config: ScoreConfig, frame: Frame
 ) -> ModelScore:
-    settings = config.checked_settings()
+    catalog, settings = config.catalog, config.catalog.settings_of(frame.suite)
     scored = {
-        task: score_task(catalog.formula_for(task, settings), tallies[task], settings)
-        for task in catalog.tasks(settings)
+        task: score_task(
+            catalog.formula(task), tallies[task], catalog.settings_of(catalog.suite_of(task))
+        )
+        for task in frame.spec.tasks
         if task in tallies
     }
-    tasks = {task: beside_floor(entry.score, floors.get(task)) for task, entry in scored.items()}
+    tasks = {
+        task: beside_floor(entry.score, frame.floors.get(task)) for task, entry in scored.items()
+    }
     benchmarks = score_benchmarks(
+        frame.spec.benchmarks,
         {task: tally.benchmarks for task, tally in tallies.items()},
         settings,
         is_covered=_is_covered(tallies, settings),
     )
-    final = final_score(tasks, benchmarks, settings, config.weights or None)
     return ModelScore(
         model=model,
         tasks=tasks,
         benchmarks=benchmarks,
-        final=final,
+        final=final_score(frame.spec, tasks, benchmarks, settings, config.weights or None),
         cost=cost_of(tallies, config.workload, config.cost_per_1000.get(model)),
         blockers=[blocker for entry in scored.values() for blocker in entry.blockers],
         blocked_calls=sum(task.blocked_calls for task in tasks.values()),
     )
 
 
-def _is_covered(tallies: Mapping[str, TaskTally], settings: spec.Settings) -> bool:
+def _is_covered(tallies: Mapping[str, TaskTally], settings: ScoreSettings) -> bool:
     """Whether enough cases were evaluated for the benchmarks to be official        C-124"""
     return all(
         not tally.not_run
@@ -131,26 +168,29 @@ def judging_of(examiner: JudgeRunner, overlap: Sequence[str]) -> Judging:
 
 
 def _signature(
-    config: ScoreConfig, tallied: Tallied, settings: spec.Settings, examiner: JudgeRunner | None
+    config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], examiner: JudgeRunner | None
 ) -> str:
     """What must agree before two results may be compared (C-126)."""
     judge = examiner.judge_signature if examiner is not None else None
     embedder = examiner.embedder if examiner is not None else None
     judges = [*tallied.judges, *([judge] if judge is not None else ())]
+    settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
-        for key, value in msgspec.to_builtins(settings).items()
-        if value != msgspec.to_builtins(spec.load().settings)[key]
+        for suite, own in zip(suites, settings, strict=True)
+        for key, value in changed_settings(own, suite.settings({})).items()
     }
+    specs = [config.catalog.spec_of(suite) for suite in suites]
     parts = {
-        "suite": "calls",
-        "framework": spec.load().framework,
+        "suite": "+".join(suite.name for suite in suites),
+        "framework": "+".join(spec.framework for spec in specs),
+        "spec": "+".join(spec.digest for spec in specs),
         "data": tallied.dataset[:16],
         "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
-        "weights": _named(config.weights) or settings.weights,
+        "weights": _named(config.weights) or settings[0].weights,
         **({"workload": _named(config.workload)} if config.workload else {}),
         "callscore": __version__,
     }

@@ -1,18 +1,19 @@
-"""One case after another: its answers are read, what is open is noted, all is measured."""
+"""Scores one case after another: replies are read, questions collected, measures taken."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from callscore.core.case import Case, Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdicts
-from callscore.core.measure import Measure
+from callscore.core.measure import MALFORMED, Measure
 from callscore.core.scorecard import CaseResult
+from callscore.core.suite import BenchmarkLayer, Metric
 from callscore.core.task import Measured
+from callscore.core.verdict_rules import TOO_MANY, VerdictRules
 from callscore.evaluate.case_steps import (
     ExaminedCase,
     MeasuredAnswer,
@@ -26,33 +27,22 @@ from callscore.evaluate.citations import uncited_scores
 from callscore.evaluate.judging import NOTHING_FOUND, Examined
 from callscore.evaluate.results import error_of, result_of, verdict_record
 from callscore.report.source import CaseView
+from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import TaskFormula
+from callscore.scorecard.records import Author, Record, records_of
+from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
-from callscore.suites import catalog
-from callscore.suites.calls.approximation import mark_approximate, with_failures
-from callscore.suites.calls.benchmarks.words import criteria_of
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import TaskFormula
-from callscore.suites.calls.parse import Parsed, read_object
-from callscore.suites.calls.questions import TOO_MANY, bounded, left_open, with_common
-from callscore.suites.calls.records import Author, Record, faults_of, records_of
-from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.tally import ScoredReply, TaskTally
-from callscore.suites.calls.translation import outcomes
-from callscore.suites.calls.whole_scores import with_whole_scores
-
-if TYPE_CHECKING:  # the second layer is imported where somebody asks for it
-    from callscore.suites.calls.benchmarks.view import Subject
+from callscore.suites.catalog import Catalog
 
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]
 OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
-TRANSLATION = "translation"
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
-"""What files say, by model and run; None stands for every model."""
+"""The verdicts of files, by model and run; under None those on every model."""
 NOTHING_GIVEN: GivenVerdicts = {}
 NO_BENCHMARKS: Mapping[str, Measure] = {}
 
@@ -80,9 +70,9 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     estimates: bool = False
     """Whether verdicts in files may be estimates."""
     asks: bool = False
-    """Whether anybody is there to answer questions."""
+    """Whether there is a judge or an embedder."""
     on_open: OnOpen | None = None
-    """Who is told what still awaits a verdict."""
+    """Called with every item that still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
     on_case: OnCase | None = None
@@ -91,34 +81,28 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     """Whether what each call contributes is kept, for intervals."""
 
 
-class _Formulas(dict[str, TaskFormula]):
-    """The formulas of the tasks by name, each made when it is first asked for."""
+class _TaskScoring(msgspec.Struct, frozen=True):
+    """How the answers to one task are scored."""
 
-    def __init__(self, settings: Settings) -> None:
-        super().__init__()
-        self._settings = settings
-
-    def __missing__(self, task: str) -> TaskFormula:
-        formula = self[task] = catalog.formula_for(task, self._settings)
-        return formula
+    formula: TaskFormula
+    layer: BenchmarkLayer | None
+    """The second layer, where it is run and looks at the task."""
 
 
 class Scorer:
-    """Reads and measures the answers to one case after another; the tallies are what it leaves.
+    """Reads and measures the answers to one case after another; adds them to the tallies.
 
     `models` brings, for each model, the flags that all its results carry.
     """
 
     def __init__(
-        self, settings: Settings, models: Mapping[str, Sequence[str]], options: ScoringOptions
+        self, catalog: Catalog, models: Mapping[str, Sequence[str]], options: ScoringOptions
     ) -> None:
-        self._settings = settings
+        self._catalog = catalog
         self._models = models
-        names = catalog.tasks(settings)
-        self._benchmarked = {name for name in names if options.benchmarks and criteria_of(name)}
+        self._benchmarks = options.benchmarks
         self._on_open = options.on_open
-        self._asked = set(names) if options.asks or options.on_open is not None else set()
-        self._looked_into = self._benchmarked | self._asked
+        self._asks = options.asks or options.on_open is not None
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
@@ -126,8 +110,20 @@ class Scorer:
         self._estimates = options.estimates
         self._whole = options.whole
         self._intervals = options.intervals
-        self._formulas = _Formulas(settings)
+        self._of_task: dict[str, _TaskScoring] = {}
         self.tallies: Tallies = {model: {} for model in models}
+
+    def _scoring(self, task: str) -> _TaskScoring:
+        found = self._of_task.get(task)
+        if found is None:
+            suite = self._catalog.suite_of(task)
+            layer = None
+            if self._benchmarks:
+                layer = suite.benchmarks(self._catalog.settings_of(suite))
+            if layer is not None and task not in layer.tasks:
+                layer = None
+            found = self._of_task[task] = _TaskScoring(self._catalog.formula(task), layer)
+        return found
 
     def _tally(self, model: str, task: str) -> TaskTally:
         tallies = self.tallies[model]
@@ -150,27 +146,21 @@ class Scorer:
                 read = found[model] = []
                 for run in sorted(runs) if len(runs) > 1 else runs:
                     read.append(self._read(opened, model, run, runs[run], given))
-        if not given and opened.task.name not in self._asked:
+        if not given and not self._asks:
             return ReadCase(opened, found)
         asked = self._asked_of_case(opened)
         about_case = [Item(question.metric, question.item) for question in asked]
         given_once = given.get((None, 1), NO_VERDICTS)
         known = {item: given_once[item] for item in about_case if item in given_once}
-        if opened.task.name not in self._asked:
+        if not self._asks:
             return ReadCase(opened, found, (), known)
-        return ReadCase(opened, found, left_open(asked, known), known)
+        return ReadCase(opened, found, opened.rules.left_open(asked, known), known)
 
     def _asked_of_case(self, opened: LoadedCase) -> Sequence[Question]:
         """What is asked once a case, whatever the models answer        C-74, C-94"""
-        name = opened.task.name
-        asked: Sequence[Question] = ()
-        if name in self._benchmarked:
-            from callscore.suites.calls.benchmarks.measuring import ask_of_case
-
-            asked = ask_of_case(opened.case)
-        if name == TRANSLATION:
-            return [*outcomes.questions_of_case(opened.reference), *asked]
-        return asked
+        layer = self._scoring(opened.task.name).layer
+        of_layer = layer.ask_case(opened.case) if layer is not None else ()
+        return [*opened.task.ask_case(opened.reference), *of_layer]
 
     def _read(
         self, opened: LoadedCase, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
@@ -179,34 +169,25 @@ class Scorer:
             return run, reply
         task, reference = opened.task, opened.reference
         output = task.read(reference, reply)
-        known = _known(given, model, run) if given else NO_VERDICTS
-        if task.name not in self._looked_into or isinstance(output, Malformed):
+        known = _known(opened.rules, given, model, run) if given else NO_VERDICTS
+        layer = self._scoring(task.name).layer if self._benchmarks else None
+        if isinstance(output, Malformed) or not (self._asks or layer is not None):
             return ParsedReply(model, run, reply, output, None, known, ())
-        subject = None
-        if task.name in self._benchmarked:
-            subject = self._subject(opened, output, reply)
-        questions: Sequence[Question] = ()
-        if task.name in self._asked:
-            asked = list(task.ask(reference, output))
-            if subject:
-                from callscore.suites.calls.benchmarks.measuring import ask
-
-                asked += ask(subject)
-            questions, excess = bounded(left_open(asked, known))
-            if excess:
-                known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
-                return ParsedReply(model, run, reply, output, subject, known, questions, True)
-        return ParsedReply(model, run, reply, output, subject, known, questions)
-
-    def _subject(self, opened: LoadedCase, output: Any, reply: Reply) -> Subject:
-        from callscore.suites.calls.benchmarks.view import Subject
-
-        parsed = read_object(reply, self._settings.parse)
-        assert isinstance(parsed, Parsed)  # the task has read the same reply
-        return Subject(opened.case, opened.reference, output, parsed.value)
+        view = None
+        if layer is not None:
+            view = layer.view(opened.case, reference, output, reply)
+        if not self._asks:
+            return ParsedReply(model, run, reply, output, view, known, ())
+        asked = list(task.ask(reference, output))
+        if layer is not None:
+            asked += layer.ask(view)
+        questions, excess = opened.rules.bounded(opened.rules.left_open(asked, known))
+        if excess:
+            known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
+        return ParsedReply(model, run, reply, output, view, known, questions, bool(excess))
 
     def measure(self, read: ReadCase, examined: ExaminedCase) -> MeasuredCase:
-        """Measure every answer of a case; nothing is told or added yet."""
+        """Measure every answer of a case; nothing is written or added yet."""
         results, frozen = iter(examined.answers), examined.frozen
         if read.given or read.frozen:
             about_case = {**frozen.verdicts, **read.given}
@@ -228,12 +209,12 @@ class Scorer:
         return MeasuredCase(read.opened, measured, examined.frozen.verdicts, waiting)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
-        """Tell what was found on some cases, in their order, and add them up."""
+        """Write what was found on some cases, in their order, and add them up."""
         groups: dict[str, list[_Answered]] = {}
         for measured in cases:
             case = measured.opened.case
             key = call_key(case.call_id, case.id) if self._intervals else 0
-            self._tell_of_case(measured)
+            self._emit_case(measured)
             of_task = groups.get(case.task)
             if of_task is None:
                 of_task = groups[case.task] = [
@@ -242,7 +223,7 @@ class Scorer:
             for group in of_task:
                 runs = measured.answers.get(group.model)
                 if runs:
-                    self._tell(measured.opened, runs, group)
+                    self._emit(measured.opened, runs, group)
                     self._charge(key, runs, group)
                 else:
                     group.tally.add_not_run()
@@ -253,7 +234,7 @@ class Scorer:
                 if group.cases:
                     self._add_up(task, group)
 
-    def _tell_of_case(self, measured: MeasuredCase) -> None:
+    def _emit_case(self, measured: MeasuredCase) -> None:
         if self._on_case is not None:
             self._on_case(case_view(measured, self._models))
         if self._on_verdict is not None:
@@ -263,15 +244,17 @@ class Scorer:
                 self._on_open(item)
 
     def _add_up(self, task: str, group: _Answered) -> None:
-        group.tally.add_cases(self._formulas[task], group.cases, group.charges)
-        if task in self._benchmarked:
-            answered = [answers for _, answers in group.cases]
-            group.tally.add_benchmarks(answered, self._settings.consistency_ddof)
+        scoring = self._scoring(task)
+        group.tally.add_cases(scoring.formula, group.cases, group.charges)
+        if scoring.layer is not None:
+            suite = self._catalog.suite_of(task)
+            limits, ddof = suite.spec.benchmarks.criteria, self._catalog.settings.consistency_ddof
+            group.tally.add_benchmarks([answers for _, answers in group.cases], limits, ddof)
 
     def _charge(
         self, key: int, runs: Sequence[MeasuredAnswer | tuple[int, Failed]], group: _Answered
     ) -> None:
-        """Note which call the case belongs to that was told last, and what was spent on it."""
+        """Note the call of the case that was emitted last, and what was spent on it."""
         kept = group.tally.contributions
         if kept is None:
             return
@@ -284,13 +267,13 @@ class Scorer:
         else:
             kept.add_unanswered(charge)
 
-    def _tell(
+    def _emit(
         self,
         opened: LoadedCase,
         runs: Sequence[MeasuredAnswer | tuple[int, Failed]],
         group: _Answered,
     ) -> None:
-        """Tell about every run of a model on a case; those that were answered are put by."""
+        """Write the results of every run of a model on a case; collect those with an answer."""
         case, tally, model = opened.case, group.tally, group.model
         marks = self._models[model]
         answers: list[ScoredReply] = []
@@ -321,30 +304,41 @@ class Scorer:
         if found.verdicts or frozen.verdicts:
             verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
         measured = opened.task.measure(opened.reference, answer.output, verdicts)
-        if self._whole:
-            scored_whole = with_whole_scores(measured.measures, verdicts)
-            measured = msgspec.structs.replace(measured, measures=scored_whole)
-        if self._whole and (uncited := uncited_scores(opened.case, answer)):
-            measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, *uncited}))
-        if answer.has_excess:
-            measured = msgspec.structs.replace(measured, flags=sorted({*measured.flags, TOO_MANY}))
+        if added := self._catalog.metrics_of(opened.task.name):
+            own = {metric.slug: _added(metric, opened.case, answer, verdicts) for metric in added}
+            measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
+        if self._whole or answer.has_excess:
+            measured = self._with_given(measured, opened, answer, verdicts)
         if found is not NOTHING_FOUND or self._estimates:
-            measured = _as_found(measured, verdicts, found)
+            measured = _as_found(opened.rules, measured, verdicts, found)
+        scoring = self._scoring(opened.task.name)
         layer_two = NO_BENCHMARKS
-        if opened.task.name in self._benchmarked:
-            from callscore.suites.calls.benchmarks.measuring import malformed, measure
-
-            layer_two = (
-                malformed(opened.case)
-                if answer.subject is None
-                else measure(answer.subject, verdicts)
-            )
-            if self._whole:
-                layer_two = with_whole_scores(layer_two, verdicts)
-            layer_two = with_failures(layer_two, {**frozen.failures, **found.failures})
-        score = score_case(self._formulas[opened.task.name], measured)
-        scored = ScoredReply(measured, score, layer_two)
+        if scoring.layer is not None:
+            failures = {**frozen.failures, **found.failures}
+            layer_two = self._second_layer(scoring.layer, opened, answer, verdicts)
+            layer_two = opened.rules.with_failures(layer_two, failures)
+        scored = ScoredReply(measured, score_case(scoring.formula, measured), layer_two)
         return MeasuredAnswer(answer, scored, verdicts, found.verdicts)
+
+    def _with_given(
+        self, measured: Measured, opened: LoadedCase, answer: ParsedReply, verdicts: Verdicts
+    ) -> Measured:
+        """The measures with the scores of whole metrics, and the flags about verdicts in files."""
+        measures, raised = measured.measures, {TOO_MANY} if answer.has_excess else set()
+        if self._whole:
+            measures = opened.rules.with_whole_scores(measures, verdicts)
+            raised |= {*uncited_scores(opened.case, answer)}
+        flags = sorted({*measured.flags, *raised}) if raised else measured.flags
+        return msgspec.structs.replace(measured, measures=measures, flags=flags)
+
+    def _second_layer(
+        self, layer: BenchmarkLayer, opened: LoadedCase, answer: ParsedReply, verdicts: Verdicts
+    ) -> Mapping[str, Measure]:
+        if answer.view is None:
+            measures = layer.malformed(opened.case)
+        else:
+            measures = layer.measure(answer.view, verdicts)
+        return opened.rules.with_whole_scores(measures, verdicts) if self._whole else measures
 
     def _keep(self, case: Case, answer: ParsedReply | None, verdicts: Verdicts) -> None:
         """Hand on what judge and embedder said, in the form of a verdicts file."""
@@ -359,21 +353,32 @@ class Scorer:
         author = Author(read.model, read.run, read.reply)
         measures = {**answer.measured.measures, **answer.benchmarks}
         verdicts = measured.verdicts
-        faults = faults_of(case.task, opened.reference, read.output, verdicts)
-        for record in records_of(case, author, measures, verdicts, faults):
+        faults = opened.task.explain(opened.reference, read.output, verdicts)
+        for record in records_of(opened.suite, case, author, measures, verdicts, faults):
             on_record(record)
 
 
-def _known(given: GivenVerdicts, model: str, run: int) -> Verdicts:
+def _known(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:
     """What files say about a run of a model, and about that run of every model."""
     known = given.get((model, run), NO_VERDICTS)
-    of_everybody = given.get((None, run))
-    return with_common(known, of_everybody) if of_everybody else known
+    of_all = given.get((None, run))
+    return rules.with_shared(known, of_all) if of_all else known
 
 
-def _as_found(measured: Measured, verdicts: Verdicts, found: Examined) -> Measured:
-    """The measures, marked where they rest on estimates or nobody could be asked."""
-    measures = with_failures(mark_approximate(measured.measures, verdicts), found.failures)
+def _added(metric: Metric, case: Case, answer: ParsedReply, verdicts: Verdicts) -> Measure:
+    """A metric of another package on one answer."""
+    if isinstance(answer.output, Malformed):
+        return MALFORMED
+    return metric.measure(case, answer.output, verdicts)
+
+
+def _as_found(
+    rules: VerdictRules, measured: Measured, verdicts: Verdicts, found: Examined
+) -> Measured:
+    """The measures, marked where they rest on estimates or a judge could not answer."""
+    measures = rules.with_failures(
+        rules.mark_approximate(measured.measures, verdicts), found.failures
+    )
     causes = [f"unjudged: {why}" for why in found.failures.values()]
     if any(measure.estimated for measure in measures.values()):
         causes.append("estimate")

@@ -1,4 +1,4 @@
-"""The calls suite over stored outputs: cases stream by, tallies grow, results are written.
+"""Scores stored outputs: cases are read one after the other, added to tallies, written out.
 
 Nothing that grows with a case's size is kept: outputs and verdicts are found again by their
 position in the file, and only ids, positions and tallies stay in memory.
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.config.score import ScoreConfig
-from callscore.core.errors import DataError, UsageError
-from callscore.core.framework import WHOLE
+from callscore.core.errors import DataError
 from callscore.core.judging import Item
+from callscore.core.suite import Floor
 from callscore.evaluate.case_steps import (
     NOT_EXAMINED,
     ExaminedCase,
@@ -26,9 +26,10 @@ from callscore.evaluate.case_steps import (
     examine_case,
 )
 from callscore.evaluate.cases import CaseFeed, CaseReader, IndexedCase
-from callscore.evaluate.given_verdicts import checked_metric, given_on
+from callscore.evaluate.given_verdicts import given_on
+from callscore.evaluate.index import build_index, refuse_mixture
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import Answers, AnswerSource, EmbeddedAnswers, RecordedAnswers
+from callscore.evaluate.reply_source import Answers, AnswerSource
 from callscore.evaluate.scorer import (
     NOTHING_GIVEN,
     GivenVerdicts,
@@ -40,13 +41,8 @@ from callscore.evaluate.scorer import (
     ScoringOptions,
     Tallies,
 )
-from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
-from callscore.store.input_records import read_output_head, read_output_heads
-from callscore.store.verdict_records import read_verdict
-from callscore.store.worklists import OnOpen, VerdictLines
-from callscore.suites.calls.floors.strategy import Floor
-from callscore.suites.calls.floors.tally import Floors
-from callscore.suites.calls.known_items import knows
+from callscore.store.worklists import OnOpen
+from callscore.suites.catalog import AllFloors
 
 if TYPE_CHECKING:
     from asyncio import Task
@@ -90,26 +86,6 @@ class Tallied(msgspec.Struct, frozen=True):
 OnTallied = Callable[[Tallied], None]
 
 
-class _Index(msgspec.Struct):
-    """Where everything stands: case ids by position, answers and verdicts by case."""
-
-    ids: Mapping[str, int]
-    source: AnswerSource
-    verdicts: VerdictLines | None = None
-    judges: set[str] = set()
-    unused_verdicts: int = 0
-    estimates: bool = False
-    """Whether a verdict is the word of a built-in substitute."""
-    benchmarks_judged: bool = False
-    """Whether a verdict speaks about a benchmark: then they are wanted."""
-    whole: bool = False
-    """Whether a verdict scores a metric as a whole (C-100)."""
-    worded: bool = False
-    """Whether a verdict is a word on an item."""
-    by_code: int = 0
-    """Scores of metrics that code computes, which nobody needs."""
-
-
 class Sinks(msgspec.Struct, frozen=True):
     """Where results, records and progress go, and who answers what code leaves open."""
 
@@ -137,17 +113,19 @@ class ScoringPass:
     ) -> None:
         """Answers come from `source`, cases from `feed`; else both from the files of the config."""
         self._feed = feed or CaseReader(config)
-        self._index = index = _build_index(config, source, self._feed.positions)
+        self._index = index = build_index(config, source, self._feed.positions)
         self._examiner = sinks.examiner
-        _refuse_mixture(index, sinks.examiner)
+        refuse_mixture(index, sinks.examiner)
         self._progress = sinks.progress
-        self._floors = Floors(config.checked_settings(), len(index.ids))
+        self._catalog = config.catalog
+        self._catalog.check_settings()
+        self._floors = AllFloors(self._catalog, len(index.ids))
         self._cases = iter(self._feed)
         self._next = next(self._cases, None)
         if self._next is None and self._feed.skipped:
             raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
         self._scorer = Scorer(
-            config.checked_settings(),
+            self._catalog,
             {model: _marks(model, index.source, sinks.examiner) for model in index.source.models},
             ScoringOptions(
                 on_result=sinks.on_result,
@@ -157,6 +135,7 @@ class ScoringPass:
                 benchmarks=config.benchmarks or index.benchmarks_judged,
                 asks=sinks.examiner is not None,
                 on_open=sinks.on_open,
+                intervals=config.intervals,
                 on_case=sinks.on_case,
                 whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
             ),
@@ -209,7 +188,7 @@ class ScoringPass:
     def _taken(self) -> IndexedCase | None:
         placed, self._next = self._next, next(self._cases, None)
         if placed is not None:
-            self._floors.add(placed.opened.case.task, placed.opened.reference)
+            self._floors.add(placed.opened.suite, placed.opened.case.task, placed.opened.reference)
         return placed
 
     def _answers(self, placed: IndexedCase) -> Answers:
@@ -297,98 +276,6 @@ def _marks(model: str, source: AnswerSource, examiner: JudgeRunner | None) -> Se
     return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 
-def _build_index(
-    config: ScoreConfig, source: AnswerSource | None, ids: Mapping[str, int]
-) -> _Index:
-    if not ids:
-        raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
-    if source is None:
-        source = _recorded(config, ids) if config.outputs else _embedded(config)
-    for model in config.cost_per_1000:
-        if model not in source.models:
-            known = ", ".join(source.models)
-            raise UsageError(f"cost of {model!r}: no output is by it; expected one of {known}")
-    index = _Index(ids, source)
-    if config.verdicts:
-        _index_verdicts(config, index)
-    return index
-
-
-def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
-    lines = LinesByKey(config.outputs)
-    models: set[str] = set()
-    for block in blocks_of(config.outputs):
-        heads = read_output_heads(block.lines)
-        keys = [ids.get(head.case_id, -1) for head in heads]
-        if keys and -1 not in keys:
-            lines.add_block(keys, block)
-            models.update([head.model for head in heads])
-            continue
-        for line in lines_in(block):
-            head = read_output_head(line)
-            models.add(head.model)
-            lines.add(_position(ids, head.case_id, line), line)
-    if not models:
-        raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
-    return RecordedAnswers(lines, sorted(models))
-
-
-def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
-    if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
-        raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
-    return EmbeddedAnswers()
-
-
-def _index_verdicts(config: ScoreConfig, index: _Index) -> None:
-    verdicts = index.verdicts = VerdictLines(config.verdicts)
-    models = set(index.source.models)
-    for line in verdicts:
-        record = read_verdict(line)
-        try:
-            metric = checked_metric(record)
-        except DataError as error:
-            raise error.located(line.place, record.case_id) from None
-        if metric is None:
-            index.by_code += 1
-            continue
-        if metric in config.elsewhere and record.case_id not in index.ids:
-            continue
-        position = _position(index.ids, record.case_id, line)
-        if record.model is not None and record.model not in models:
-            index.unused_verdicts += 1
-            continue
-        index.judges.add(record.by or "unnamed")
-        index.whole |= record.item == WHOLE
-        index.worded |= record.verdict is not None
-        index.estimates = index.estimates or record.approximate
-        index.benchmarks_judged = index.benchmarks_judged or metric.startswith("bench.")
-        verdicts.add(position, line)
-
-
-def _refuse_mixture(index: _Index, examiner: JudgeRunner | None) -> None:
-    """Scores of whole metrics and words on items never make one result        C-100"""
-    judged = examiner.judge if examiner is not None else None
-    judges_whole = examiner is not None and examiner.judges_whole
-    whole = index.whole or judges_whole
-    worded = index.worded or (judged is not None and not judges_whole)
-    if whole and worded:
-        raise UsageError(
-            "scores of whole metrics (five-key records, or a judge with style: document) and "
-            "verdicts on items cannot be mixed; expected one or the other"
-        )
-
-
-def _position(ids: Mapping[str, int], case_id: str, line: Line) -> int:
-    position = ids.get(case_id)
-    if position is None:
-        raise DataError(
-            f"{case_id!r} is not in the case files; expected the id of a case",
-            field="case_id",
-            place=line.place,
-        )
-    return position
-
-
 def _unused(given: GivenVerdicts, read: ReadCase, answers: Answers) -> int:
     """Verdicts on a case that fit none of its answers: of another run, task, or item."""
     task = read.opened.case.task
@@ -406,4 +293,6 @@ def _unused(given: GivenVerdicts, read: ReadCase, answers: Answers) -> int:
 def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
     """Whether an answer that a verdict may be about has the item; a failed one need not."""
     about = [a for a in answers_of(read) if a.run == run and model in (None, a.model)]
-    return not about or any(knows(read.opened.reference, a.output, item) for a in about)
+    return not about or any(
+        read.opened.task.has_item(read.opened.reference, a.output, item) for a in about
+    )

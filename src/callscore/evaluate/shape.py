@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore
+from callscore.core.spec import Criterion, MetricSpec
+from callscore.scorecard.formula import TaskFormula
 from callscore.stats.contributions import CriterionShape, ModelShape, Row, TaskShape
-from callscore.suites.calls.formula import TaskFormula
-from callscore.suites.calls.spec import Criterion, MetricSpec
 
 
 def model_shape(

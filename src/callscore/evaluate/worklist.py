@@ -6,29 +6,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from callscore.core.case import Failed
 from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.core.verdict_rules import VerdictRules
 from callscore.evaluate.case_steps import MeasuredAnswer, ReadCase, ask_after
 from callscore.judges.evidence import PLACES
 from callscore.judges.rubric import CANNOT_TELL, shipped
 from callscore.store.worklists import OpenItem
-from callscore.suites.calls.text.summary import PURPOSE
-from callscore.suites.calls.translation import outcomes
-from callscore.suites.calls.translation.judged import FLUENCY
 
 
-def still_open(questions: Iterable[Question], verdicts: Verdicts) -> list[Question]:
+def still_open(
+    rules: VerdictRules, questions: Iterable[Question], verdicts: Verdicts
+) -> list[Question]:
     """The questions with words to choose from that no verdict answers; an estimate is none."""
     return [
         question
         for question in questions
         if question.offered
-        and not _answers(question, verdicts.get(Item(question.metric, question.item), ()))
+        and not _answers(rules, question, verdicts.get(Item(question.metric, question.item), ()))
     ]
 
 
-def _answers(question: Question, given: Sequence[Verdict]) -> bool:
-    """Whether verdicts decide a question; abstaining decides neither purpose nor fluency (C-69)."""
+def _answers(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
+    """Whether verdicts decide a question; of some, abstaining decides nothing (C-69)."""
     exact = [verdict for verdict in given if not verdict.approximate]
-    if question.metric == FLUENCY or question.item == PURPOSE:
+    if rules.needs_a_word(question):
         return any(verdict.verdict != CANNOT_TELL for verdict in exact)
     return bool(exact)
 
@@ -40,15 +40,16 @@ def waiting_items(
 ) -> Sequence[OpenItem]:
     """What still awaits a verdict: on a case itself, then on its answers."""
     case_id = read.opened.case.id
-    frozen = still_open(read.frozen, about_case)
+    task, rules = read.opened.task, read.opened.rules
+    frozen = still_open(rules, read.frozen, about_case)
     waiting = [*open_items(case_id, None, 1, frozen)]
     # Whether an outcome is kept can be said before it is known to be one: nobody asks twice.
-    known = {**outcomes.supposed(frozen), **about_case}
+    known = {**task.presume(frozen), **about_case}
     for runs in measured.values():
         for answer in runs:
             if isinstance(answer, MeasuredAnswer):
                 asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
-                left = still_open(asked, answer.verdicts)
+                left = still_open(rules, asked, answer.verdicts)
                 waiting += open_items(case_id, answer.read.model, answer.read.run, left)
     return waiting
 

@@ -16,20 +16,21 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard, TemplateRow
-from callscore.evaluate.cases import NamedEmotions
+from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
 from callscore.export.provenance import provenance_of_run, provenance_of_scoring
-from callscore.report.source import CaseView, ReportSource
-from callscore.runner.prepare import RunOptions, prepare
-from callscore.runner.run import rescore
+from callscore.report.source import Cases, CaseView, ReportSource
+from callscore.runner.prepare import Prepared, RunOptions, prepare
+from callscore.runner.run import RunResult, rescore
 from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
-from callscore.suites import catalog
+from callscore.suites import catalog, registry
+from callscore.suites.catalog import NamesOf
 
 MOST_CARD_BYTES = 500_000_000
-EMOTIONS = "emotions"
+NAMES = "names"
 CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
 
 
@@ -118,25 +119,31 @@ def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Itera
         options = RunOptions(limit=int(limit) if limit.isdecimal() else None, on_case=cases.add)
         with closing(prepare(config, options, sending=False)) as prepared:
             ran = rescore(prepared, run_id)
-            models = [model.spec for model in prepared.models]
         if ran.summary.status == "interrupted":
             raise KeyboardInterrupt
-        if ran.card is None:
-            raise UsageError(
-                f"run {run_id}: holds scenarios only; expected a run with cases (its results in "
-                "document 001 come from `callscore run --rescore`)"
-            )
-        scoring = prepared.config.scoring
-        yield ReportSource(
-            ran.card,
-            template_of(ran.card),
-            f"{record.header.name} · {title_of(ran.card)}",
-            cases,
-            [changed] if changed else [],
-            provenance_of_run(scoring, record, config.path, models),
-            {name: score.document for name, score in ran.orchestration.items()},
-            TaskPrompts(scoring),
+        source = source_of_run(prepared, ran, cases)
+        yield msgspec.structs.replace(source, absent=[changed] if changed else [])
+
+
+def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSource:
+    """A run that was scored just now; `cases` received its cases (`RunOptions.on_case`)."""
+    config, card = prepared.config, ran.card
+    if card is None:
+        raise UsageError(
+            f"run {ran.run_id}: holds scenarios only; expected a run with cases (its results in "
+            "document 001 come from `callscore run --rescore`)"
         )
+    record = _record(config.store, ran.run_id)
+    models = [model.spec for model in prepared.models]
+    return ReportSource(
+        card,
+        template_of(card),
+        f"{record.header.name} · {title_of(card)}",
+        cases,
+        provenance=provenance_of_run(config.scoring, record, config.path, models),
+        documents={name: score.document for name, score in ran.orchestration.items()},
+        prompts=TaskPrompts(config.scoring),
+    )
 
 
 _CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
@@ -178,14 +185,13 @@ def _eval_file(record: RunRecord, store: Path) -> Path:
 
 
 def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
-    """The rows of a card, in the order of the framework's template."""
-    other_origin = any(catalog.OTHER_ORIGIN in model.tasks for model in card.models)
-    return tuple(catalog.template(other_origin=other_origin))
+    """The rows of a card, in the order of its template."""
+    return tuple(catalog.template_of(card))
 
 
 def title_of(card: Scorecard) -> str:
     """What heads a report of a card."""
-    return f"Call Intelligence scorecard · {card.framework}"
+    return f"{card.title} scorecard · {card.framework}"
 
 
 class TaskPrompts:
@@ -193,14 +199,17 @@ class TaskPrompts:
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """The context comes from the files where it is not given."""
-        named = None if context is None else context.get(EMOTIONS)
-        self._emotions = NamedEmotions(config.cases) if named is None else (lambda: named)
-        self._tasks = catalog.tasks(config.checked_settings(), self._emotions)
+        kept = None if context is None else context.get(NAMES)
+        self._names: NamesOf = NamesInData(config.cases)
+        if kept is not None:
+            self._names = lambda suite: tuple(kept.get(suite.name, ()))
+        self._tasks = config.catalog.tasks(self._names)
 
     def __call__(self, case: Case) -> Prompt:
         """What a model is sent for a case."""
         return self._tasks[case.task].prompt(case)
 
     def context(self) -> Mapping[str, Any]:
-        """The emotions that the data set names: those of all cases, however few were asked."""
-        return {EMOTIONS: list(self._emotions())}
+        """The names in the whole data set, by suite, however few of its cases were asked."""
+        found = {suite.name: list(self._names(suite)) for suite in registry.all_suites()}
+        return {NAMES: {suite: names for suite, names in found.items() if names}}

@@ -6,10 +6,16 @@ import sys
 from pathlib import Path
 
 from callscore.core.errors import UsageError
+from callscore.report.formats import report_format
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 from callscore.store.files import atomic_write
 
 STANDARD_OUTPUT = Path("-")
+
+
+def write_html(source: ReportSource, target: Path) -> None:
+    """Write the HTML report with the usual options."""
+    write_report(source, report_format("html"), ReportOptions(), target)
 
 
 def write_report(

@@ -1,7 +1,7 @@
-"""A judge beside people: where they differ, how much, and what the people would have found.
+"""Agreement of a judge with people, and what the people would have scored.
 
-`cannot_tell` is an abstention: it lowers the coverage, is left out of agreement and accuracy,
-and counts for nothing in the corrected estimate, as it does in the scores.
+`cannot_tell` is an abstention: it lowers the coverage, is left out of agreement and accuracy, and
+counts as nothing in the corrected estimate, as it does in the scores.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from callscore.stats.prediction_powered import Corrected, prediction_powered_mea
 KAPPA_NEEDED = 0.70
 LABELS_NEEDED = 100
 BELOW_PEOPLE = 0.10
-"""How far a judge may stay behind what people agree among themselves."""
+"""How far a judge's kappa may be below the agreement of people among themselves."""
 ALPHA_NEEDED = 0.67
 RATERS_FOR_ALPHA = 3
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """One item with a human's word and the judge's, None where the judge gave none."""
+    """One item with a human's verdict and the judge's; None if the judge gave none."""
 
     human: str
     judge: str | None
 
 
 class People(msgspec.Struct, frozen=True):
-    """How far people agree among themselves, where two or more labelled the same item."""
+    """How far people agree among themselves, if two or more labelled the same item."""
 
     alpha: float | None
     items: int
     raters: int
-    """The most that labelled one item."""
+    """The most people that labelled one item."""
 
     def allow(self, kappa: float) -> bool:
-        """Whether a judge with this kappa may be held against these people."""
+        """Whether a judge with this kappa is as reliable as these people."""
         if self.alpha is None:
             return True
         if self.raters >= RATERS_FOR_ALPHA and self.alpha < ALPHA_NEEDED:
@@ -66,22 +66,22 @@ class Calibration(msgspec.Struct, frozen=True):
     """By (human, judge)."""
     accuracy: float | None
     sensitivity: float | None
-    """Of what the human let pass, how much the judge did."""
+    """Of what the human passed, the share that the judge passed."""
     specificity: float | None
-    """Of what the human did not let pass, how much the judge did not."""
+    """Of what the human failed, the share that the judge failed."""
     kappa: float | None
     kappa_interval: Interval | None
     weighted: bool
     judge_mean: float | None
     corrected: Corrected | None
     cross_check: float | None
-    """The same by Rogan and Gladen, where the words only pass or fail."""
+    """The same estimate by Rogan and Gladen, if the verdicts only pass or fail."""
     people: People | None = None
-    """None where no item has two labels."""
+    """None if no item has two labels."""
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether people have shown that this judge may be believed here."""
+        """Whether the judge is shown to be reliable on this rubric."""
         if self.n < LABELS_NEEDED or self.kappa is None or self.kappa < KAPPA_NEEDED:
             return False
         return self.people is None or self.people.allow(self.kappa)
@@ -95,9 +95,9 @@ def calibrate(
     by_item: Sequence[Sequence[str]] = (),
     seed: int = 0,
 ) -> Calibration:
-    """Agreement on the labelled pairs, and the corrected mean with the judge's other words.
+    """Agreement on the labelled pairs, and the corrected mean with the judge's other verdicts.
 
-    `by_item` holds the words of all people on one item, for how far they agree themselves.
+    `by_item` holds the verdicts of all people on one item, for their own agreement.
     """
     labelled = [pair for pair in pairs if pair.human != CANNOT_TELL]
     decided = [
@@ -144,14 +144,14 @@ def _people(rubric: Rubric, by_item: Sequence[Sequence[str]]) -> People | None:
 
 
 def _distance_of(rubric: Rubric) -> Distance:
-    """Squared where the words are steps of a scale, as in the weighted kappa."""
+    """Squared if the verdicts are steps of a scale, as in the weighted kappa."""
     if not rubric.ordinal:
         return unlike
     return lambda a, b: (rubric.worth(a) - rubric.worth(b)) ** 2
 
 
 def _kappa_of(rubric: Rubric) -> Callable[[Sequence[tuple[str, str]]], float | None]:
-    """Weighted where the words are steps of a scale."""
+    """Weighted if the verdicts are steps of a scale."""
     if not rubric.ordinal:
         return cohen_kappa
     scale = [word for word in rubric.words if word != CANNOT_TELL]
@@ -159,7 +159,7 @@ def _kappa_of(rubric: Rubric) -> Callable[[Sequence[tuple[str, str]]], float | N
 
 
 def _share(rubric: Rubric, decided: Sequence[tuple[str, str]], *, passing: bool) -> float | None:
-    """Of what the human let pass (or did not), the share on which the judge agrees."""
+    """The share of what the human passed (or failed) on which the judge agrees."""
     asked = [judge for human, judge in decided if (rubric.worth(human) == 1) is passing]
     if not asked:
         return None

@@ -1,4 +1,4 @@
-"""The case and the answer as a judge reads them: turns one a line, everything else as JSON."""
+"""The case and the output as a judge sees them: one turn per line, everything else as JSON."""
 
 from __future__ import annotations
 
@@ -15,37 +15,39 @@ from callscore.judges.evidence import leaves_of
 from callscore.judges.rubric import Rubric
 
 WIDEST_LINE = 160
-"""Characters; what is longer is laid out over several lines."""
+"""Characters; longer values are split over several lines."""
 LONGEST_NUMBER = 40
 _IDS = ("sentence_id", "source_id")
-"""They tie an entry to a sentence of the call."""
+"""Keys that refer to a sentence of the call."""
 LONGEST_SHOWN = 100_000
-"""Characters of an answer that a judge is shown."""
+"""Characters of an output that a judge is shown."""
 SHORTENED = ((200, 5_000), (100, 1_000), (50, 200), (10, 100))
-"""Entries and characters that are left of every part of a longer one, step by step."""
+"""Entries and characters that are kept of every part of a longer output, step by step."""
 _ONE_WORD = re.compile(r"[A-Za-z_]{1,20}")
 
 
-def case_blocks(dossier: JudgeRequest, rubrics: Iterable[Rubric]) -> Mapping[str, Sequence[str]]:
-    """The blocks of the case by name; the same for every model's answer."""
-    spoken = {turn.text for turn in dossier.turns}
-    expected = _without(dossier.expected_outcome, spoken)
+def case_blocks(
+    judge_request: JudgeRequest, rubrics: Iterable[Rubric]
+) -> Mapping[str, Sequence[str]]:
+    """The blocks of the case by name; the same for the outputs of all models."""
+    spoken = {turn.text for turn in judge_request.turns}
+    expected = _without(judge_request.expected_outcome, spoken)
     return {
-        "transcript": list(turn_lines(dossier.turns)),
+        "transcript": list(turn_lines(judge_request.turns)),
         "expected_outcome": json_lines(_unrepeated(expected)),
-        "config": json_lines(_part(dossier.config, _keys(r.config for r in rubrics))),
+        "config": json_lines(_part(judge_request.config, _keys(r.config for r in rubrics))),
     }
 
 
-def answer_lines(dossier: JudgeRequest, rubrics: Iterable[Rubric]) -> Sequence[str]:
-    """The parts of the answer that the rubrics look at; all of it where it has none of them."""
-    spoken = {turn.text for turn in dossier.turns}
-    part = _part(dossier.model_output, _keys(rubric.answer for rubric in rubrics))
-    return shortened_lines(_without(part or dossier.model_output, spoken))
+def answer_lines(judge_request: JudgeRequest, rubrics: Iterable[Rubric]) -> Sequence[str]:
+    """The parts of the output that the rubrics use; all of it if it has none of them."""
+    spoken = {turn.text for turn in judge_request.turns}
+    part = _part(judge_request.model_output, _keys(rubric.answer for rubric in rubrics))
+    return shortened_lines(_without(part or judge_request.model_output, spoken))
 
 
 def shortened_lines(value: Any) -> list[str]:
-    """An answer as it is laid out; of one without end its beginning."""
+    """An output as lines; a very long one is shortened."""
     lines = json_lines(value)
     for entries, characters in SHORTENED:
         if sum(map(len, lines)) <= LONGEST_SHOWN:
@@ -74,8 +76,8 @@ def turn_lines(turns: Sequence[Turn]) -> Iterator[str]:
 
 
 def json_lines(value: Any) -> list[str]:
-    """A JSON value laid out for people, with nothing in it that acts."""
-    # Known types before general ones: nearly all comes from JSON.
+    """A JSON value as lines, with every control character escaped."""
+    # Exact types before general ones: nearly everything comes from JSON.
     if isinstance(value, str):
         return [shown(value)]
     if type(value) is int:
@@ -108,7 +110,7 @@ def _key(key: object) -> str:
 
 
 def _keys(named: Iterable[Sequence[str] | None]) -> Collection[str] | None:
-    """All that is named; None where somebody may use everything."""
+    """All keys that are named; None if a rubric may use everything."""
     keys: set[str] = set()
     for names in named:
         if names is None:
@@ -140,7 +142,7 @@ def _without(value: Any, spoken: Collection[str]) -> Any:
 
 
 def _unrepeated(expected: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without a long text whose parts all stand beside it: a translation beside its sentences."""
+    """Without a long text whose parts are all present: a translation next to its sentences."""
     texts = [text for text in expected.values() if isinstance(text, str)]
     longest = max(texts, key=len, default="")
     if not longest:
@@ -155,7 +157,7 @@ def _unrepeated(expected: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _speaker(name: str | None) -> str:
-    """A role as a bare word; anything longer is text like any other."""
+    """A role as a bare word; anything longer is quoted like any other text."""
     if name is None:
         return ""
     return f", {name if _ONE_WORD.fullmatch(name) else shown(name)}"

@@ -1,8 +1,7 @@
 """Data in a prompt: text that cannot close its block, hide, or pass for an instruction (C-103).
 
-Every text is one JSON string on one line. Whatever could end a block, switch a chat template, or
-be read by a machine and not by a person is written as an escape, which a judge reads as the
-character it stands for.
+Every text is one JSON string on one line. Everything that could end a block, switch a chat
+template, or be invisible to a person is written as an escape.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ LONGEST_TEXT = 20_000
 CUT = " [the rest was cut]"
 _KEY = b"callscore judge"
 _LETTERS = "BCDFGHKLMNPRSTVW"
-"""Without vowels, so that no id is a word; without rare letters, which cost more tokens."""
+"""No vowels, so that no id is a word; no rare letters, which cost more tokens."""
 _ID_LENGTH = 4
 
 encoded = json.JSONEncoder(default=str, check_circular=False).encode
-"""Content as `fingerprint` and `nonce` take it: JSON, all of it ASCII."""
+"""The content for `fingerprint` and `nonce`: ASCII JSON."""
 _PAIRS = ["".join(reversed(pair)) for pair in product(ascii_lowercase, repeat=2)]
 _DANGEROUS = re.compile(
-    # One set of characters comes first, so that `re` passes over all others without a try.
+    # A character class comes first, so that `re` skips all other characters quickly.
     r"[\[~<>`"
     "\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e01ef]"
@@ -37,26 +36,26 @@ _DANGEROUS = re.compile(
 
 
 def shown(text: str) -> str:
-    """A text as one JSON string on one line, with nothing in it that acts."""
+    """A text as one JSON string on one line, with every control character escaped."""
     if len(text) > LONGEST_TEXT:
         text = text[:LONGEST_TEXT] + CUT
     return _DANGEROUS.sub(_escaped, encode_basestring(text))
 
 
 def block(name: str, mark: str, lines: Iterable[str]) -> str:
-    """Lines of data between two tags that nobody could foresee."""
+    """Lines of data between two unpredictable tags."""
     return "\n".join((f"<{name}-{mark}>", *lines, f"</{name}-{mark}>"))
 
 
 def encoded_lines(lines: Iterable[str]) -> str:
-    """As `encoded`, of a list of texts."""
+    """Like `encoded`, for a list of texts."""
     return f"[{', '.join(map(encode_basestring_ascii, lines))}]"
 
 
 def fingerprint(*content: str) -> bytes:
     """A keyed hash of `encoded` content, from which ids and orders are drawn.
 
-    A text that wanted to hold the nonce of its own request would have to hold its own hash.
+    A text that contains the nonce of its own request would have to contain its own hash.
     """
     data = f"[{', '.join(content)}]".encode()
     return hashlib.blake2b(data, digest_size=NONCE_BYTES, key=_KEY).digest()
@@ -73,7 +72,7 @@ def nonce(*content: str) -> str:
 
 
 def item_ids(number: int, random: Random, taken: str) -> list[str]:
-    """Distinct ids of four letters, none of which stands in the text `taken`."""
+    """Distinct ids of four letters that do not occur in the text `taken`."""
     ids: dict[str, None] = {}
     draw, kinds = random.random, len(_LETTERS)
     while len(ids) < number:

@@ -1,8 +1,8 @@
-"""The framework's own judge (`style: document`): its system prompt, a metric a request, five keys.
+"""The framework's own judge (`style: document`): its system prompt, one metric per request.
 
-The judge gives a number. It is believed only within its range and steps, and where both values
-that it cites stand in the reference and in the answer. There are no items, no known answers among
-them and no second judge: this is the framework as it is written, for comparison with others.
+The judge gives a number. It is accepted only within its range and steps, and if both values that it
+cites occur in the reference and in the output. There are no items, no canaries and no second judge:
+this is the framework as written, for comparison with others.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from callscore.core.framework import (
     judge_prompt,
     judged_metrics,
 )
-from callscore.core.judging import Item, Judged, JudgeRequest, Unjudged, Verdict
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.core.provider import AttemptFailed
 from callscore.judges.case_block import json_lines, shortened_lines, turn_lines
 from callscore.judges.delimiters import block, encoded_lines, nonce
 from callscore.judges.evidence import leaves_of, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
-from callscore.judges.llm import PROBE, Sender, Spent, text_of
-from callscore.judges.reading import LONGEST_ANSWER, bare
+from callscore.judges.llm import PROBE, Sender, Usage, text_of
+from callscore.judges.parse import LONGEST_ANSWER, bare
 from callscore.judges.rubric import shipped
 from callscore.metrics.text import contains, n2
 
 SHORTEST_CITED = 8
-"""Characters; a shorter value is cited only if it is all that is cited."""
+"""Characters; a shorter value may only be cited as a whole."""
 TOGETHER: Mapping[str, Sequence[str]] = {
     "bench.contextual_precision": (
         "bench.faithfulness",
@@ -48,7 +48,7 @@ TOGETHER: Mapping[str, Sequence[str]] = {
         "bench.contextual_relevancy",
     )
 }
-"""Criteria without questions of their own, which the framework scores beside another one."""
+"""Criteria without their own questions, which the framework scores together with another one."""
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {key: {"type": "number" if key == "score" else "string"} for key in RECORD_KEYS},
@@ -58,7 +58,7 @@ SCHEMA: JsonObject = {
 
 
 class DocumentJudge:
-    """Scores the open metrics of an answer, one request each; the next model where one fails."""
+    """Scores the open metrics of a reply, one request each; the next model if one fails."""
 
     judges_whole = True
 
@@ -70,19 +70,21 @@ class DocumentJudge:
         digest = f"{framework_digest()[:12]}.{shipped().digest[:12]}"
         self.signature = f"{DOCUMENT}({'+'.join(named)}+{digest})"
 
-    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
-        """A valid score of every metric that is open, or why there is none (C-102)."""
-        slugs = metrics_asked(dossier)
-        if dossier.model_output is None or not slugs:
-            return Judged(())
-        scored = await asyncio.gather(*(self._scored(dossier, slug) for slug in slugs))
-        spent = sum((more for _, more in scored), Spent())
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+        """A valid score of every open metric, or why there is none (C-102)."""
+        slugs = metrics_asked(judge_request)
+        if judge_request.model_output is None or not slugs:
+            return JudgeResult(())
+        scored = await asyncio.gather(*(self._scored(judge_request, slug) for slug in slugs))
+        spent = sum((more for _, more in scored), Usage())
         given = [found for found, _ in scored if isinstance(found, Verdict)]
         void = [found for found, _ in scored if isinstance(found, Unjudged)]
         if void and not given:
             return spent.failed(void[0].why)
-        flags = [INJECTION_SUSPECTED] if suspicions(dossier, sources_of(dossier)) else []
-        return Judged(
+        flags = (
+            [INJECTION_SUSPECTED] if suspicions(judge_request, sources_of(judge_request)) else []
+        )
+        return JudgeResult(
             given,
             flags,
             spent.requests,
@@ -92,44 +94,46 @@ class DocumentJudge:
             void,
         )
 
-    async def _scored(self, dossier: JudgeRequest, slug: str) -> tuple[Verdict | Unjudged, Spent]:
+    async def _scored(
+        self, judge_request: JudgeRequest, slug: str
+    ) -> tuple[Verdict | Unjudged, Usage]:
         """One metric: asked once, once more with what was wrong, then the next model."""
-        prompt = prompt_of(dossier, slug)
-        spent, why = Spent(), "no judge is configured"
+        prompt = prompt_of(judge_request, slug)
+        spent, why = Usage(), "no judge is configured"
         for sender in self._senders:
             again = prompt
             for _ in range(2):
-                reply, more = await sender.send(again, dossier.repeat)
+                reply, more = await sender.send(again, judge_request.repeat)
                 spent += more
                 if isinstance(reply, AttemptFailed):
                     why = f"{reply.kind}: {reply.message}"
                     break
-                found = read_record(text_of(reply), dossier, slug)
+                found = read_record(text_of(reply), judge_request, slug)
                 if isinstance(found, Verdict):
                     return msgspec.structs.replace(found, by=self.signature), spent
                 why = found
-                again = _told_again(prompt, why)
+                again = _retry_prompt(prompt, why)
         return Unjudged(Item(slug, WHOLE), why), spent
 
 
-def metrics_asked(dossier: JudgeRequest) -> Sequence[str]:
-    """The metrics of a dossier's questions that the framework has a judge score."""
+def metrics_asked(judge_request: JudgeRequest) -> Sequence[str]:
+    """The metrics of a request's questions that the framework's judge scores."""
     slugs: dict[str, None] = {}
-    for question in dossier.questions:
+    for question in judge_request.questions:
         for slug in TOGETHER.get(question.metric, (question.metric,)):
             if question.offered and slug in judged_metrics():
                 slugs[slug] = None
     return list(slugs)
 
 
-def prompt_of(dossier: JudgeRequest, slug: str) -> Prompt:
-    """The framework's system prompt, and its five inputs; what is the same for all comes first."""
+def prompt_of(judge_request: JudgeRequest, slug: str) -> Prompt:
+    """The framework's system prompt and its five inputs; what is the same for all comes first."""
     metric = judged_metrics()[slug]
     parts = {
-        "transcript": list(turn_lines(dossier.turns)),
-        "expected_outcome": json_lines(dossier.expected_outcome),
-        "config": json_lines(dossier.config),
-        "model_output": shortened_lines(dossier.model_output),
+        "transcript": list(turn_lines(judge_request.turns)),
+        "expected_outcome": json_lines(judge_request.expected_outcome),
+        "config": json_lines(judge_request.config),
+        "model_output": shortened_lines(judge_request.model_output),
     }
     mark = nonce(*(encoded_lines(lines) for lines in parts.values()))
     blocks = [block(name, mark, lines) for name, lines in parts.items()]
@@ -138,14 +142,14 @@ def prompt_of(dossier: JudgeRequest, slug: str) -> Prompt:
     return Prompt((Message("system", judge_prompt()), Message("user", user)), SCHEMA)
 
 
-def _told_again(prompt: Prompt, why: str) -> Prompt:
+def _retry_prompt(prompt: Prompt, why: str) -> Prompt:
     told = shipped().prompts["again_document"].strip().replace("{problem}", why)
     system, user = prompt.messages
     return Prompt((system, Message("user", f"{user.content}\n\n{told}")), prompt.schema)
 
 
-def read_record(text: str, dossier: JudgeRequest, slug: str) -> Verdict | str:
-    """The score of a five-key answer, or what is wrong with it, in none of its own words."""
+def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | str:
+    """The score of a five-key answer, or what is wrong with it, without quoting it."""
     try:
         value = strict_json.decode(bare(text).encode(), max_bytes=LONGEST_ANSWER).value
     except (strict_json.JsonFault, UnicodeEncodeError):
@@ -157,9 +161,9 @@ def read_record(text: str, dossier: JudgeRequest, slug: str) -> Verdict | str:
     if problem:
         return problem
     expected, observed, reason = (_as_text(value[key]) for key in RECORD_KEYS[2:])
-    if not is_cited(expected, dossier.expected_outcome):
+    if not is_cited(expected, judge_request.expected_outcome):
         return "expected_outcome_reference is no value of expected_outcome"
-    if not is_cited(observed, dossier.model_output):
+    if not is_cited(observed, judge_request.model_output):
         return "model_output_observed is no value of model_output"
     if not reason.strip():
         return "the reason is empty"
@@ -186,7 +190,9 @@ def _as_text(value: Any) -> str:
 
 
 def is_cited(cited: str, value: Any) -> bool:
-    """Whether a citation is a value of a JSON document, a part of one, or tells one among words."""
+    """Whether a citation is a value of a JSON document, a part of one, or a sentence that contains
+    one.
+    """
     sought = n2(cited)
     if not any(char.isalnum() for char in sought):
         return cited.strip() in _written(value)

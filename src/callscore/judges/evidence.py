@@ -1,4 +1,4 @@
-"""What a judge may quote and cite: turns of the call, fields of the reference and of the answer."""
+"""What a judge may quote and cite: turns of the call, fields of the reference and of the output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.judges.rubric import Place, Side
 from callscore.metrics.text import contains, n2
 
 SHORTEST_QUOTE = 8
-"""Characters; a shorter quote from a turn proves nothing, unless it is the whole turn."""
+"""Characters; a shorter quote from a turn is no evidence, unless it is the whole turn."""
 NONE = "none"
 CLAIM = ("the claim", "claim")
 EXPECTED: Final = "expected_outcome"
@@ -30,7 +30,9 @@ Leaf = tuple[str, str]
 
 
 class OwnTexts(NamedTuple):
-    """What an item itself may be quoted from: its claim, and what of it came from the answer."""
+    """The texts of an item that may be quoted: its claim, and the part that came from the
+    output.
+    """
 
     claim: str
     answer: str
@@ -45,27 +47,27 @@ class Citation(msgspec.Struct, frozen=True):
     output_field: str = NONE
 
 
-class Sources(msgspec.Struct, frozen=True, dict=True):
-    """What a dossier holds that can be quoted, by its place."""
+class QuoteSources(msgspec.Struct, frozen=True, dict=True):
+    """The texts of a request that can be quoted, by their place."""
 
     turns: Mapping[str, str]
     """By name: `t1`, `t2`, …"""
     expected: JsonObject
     output: Any = None
-    """The answer as JSON; None where the judge is not shown it."""
+    """The output as JSON; None if the judge does not see it."""
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
-        """Every field of the reference by its path, whole parts included."""
+        """Every field of the reference by its path, including whole parts."""
         return fields_of(self.expected)
 
     @cached_property
     def answered(self) -> Mapping[str, Any]:
-        """Every field of the answer by its path, whole parts included."""
+        """Every field of the output by its path, including whole parts."""
         return fields_of(self.output)
 
     def field(self, side: Side, cited: str) -> str | None:
-        """The path of a cited field; None where that side has no such field."""
+        """The path of a cited field; None if that side has no such field."""
         fields = self.fields if side == EXPECTED else self.answered
         if cited in fields:
             return cited
@@ -73,7 +75,7 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
         return path if path in fields else None
 
     def uncited(self, given: Citation, needed: Sequence[Side]) -> str:
-        """Why the fields that a verdict names do not hold; empty where they do."""
+        """Why the fields that a verdict names are invalid; empty if they are valid."""
         for side, cited in zip(SIDES, (given.expected_field, given.output_field), strict=True):
             if cited == NONE:
                 if side in needed and (self.fields if side == EXPECTED else self.answered):
@@ -83,7 +85,7 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
         return ""
 
     def unproven(self, given: Citation, places: Sequence[Place], own: OwnTexts) -> str:
-        """Why a quote proves nothing; empty where it holds."""
+        """Why a quote is invalid; empty if it is valid."""
         if not given.quote:
             if places:
                 return f"this verdict needs a quote from {_listed(places)}"
@@ -100,7 +102,7 @@ class Sources(msgspec.Struct, frozen=True, dict=True):
         return _mismatch(n2(given.quote), n2(text), place)
 
     def source(self, given: Citation) -> str:
-        """Where a quote stands, by the name under which it is kept: a turn, a field's path."""
+        """The place of a quote, as it is stored: a turn, or a field's path."""
         if found := TURN.fullmatch(given.quote_from):
             return f"t{int(found.group(1))}"
         if given.quote_from == EXPECTED:
@@ -126,7 +128,7 @@ PLACES: Mapping[Place, str] = {
     "answer": "model_output",
     "claim": "the claim",
 }
-"""The places of quotes, as a judge is told them."""
+"""The places of quotes, as a judge is told about them."""
 
 _QUOTED: Mapping[Place, str] = {
     "turn": "that turn",
@@ -136,14 +138,16 @@ _QUOTED: Mapping[Place, str] = {
 }
 
 
-def sources_of(dossier: JudgeRequest) -> Sources:
-    """The turns, numbered from 1, the reference, and the answer."""
-    turns = {f"t{n}": turn.text for n, turn in enumerate(dossier.turns, start=1)}
-    return Sources(turns, dossier.expected_outcome, dossier.model_output)
+def sources_of(judge_request: JudgeRequest) -> QuoteSources:
+    """The turns, numbered from 1, the reference, and the output."""
+    turns = {f"t{n}": turn.text for n, turn in enumerate(judge_request.turns, start=1)}
+    return QuoteSources(turns, judge_request.expected_outcome, judge_request.model_output)
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
-    """Every value within a JSON document by its path (`summary.highlights[0]`), parts included."""
+    """Every value in a JSON document by its path (`summary.highlights[0]`), including
+    whole parts.
+    """
     found: dict[str, Any] = {}
     if isinstance(value, (dict, list, tuple, Mapping)):
         _gather(value, "", found)
@@ -163,7 +167,7 @@ def leaves_of(value: Any) -> list[str]:
 
 
 def _gather_leaves(value: Any, leaves: list[str]) -> None:
-    # Known types before general ones: nearly all comes from JSON.
+    # Exact types before general ones: nearly everything comes from JSON.
     if isinstance(value, str):
         leaves.append(value)
     elif type(value) is int:
@@ -179,7 +183,7 @@ def _gather_leaves(value: Any, leaves: list[str]) -> None:
 
 
 def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
-    """Note everything within a value under its path."""
+    """Collect everything in a value under its path."""
     entries: Iterable[tuple[str, Any]]
     if isinstance(value, (dict, Mapping)):
         before = f"{path}." if path else ""
@@ -193,7 +197,7 @@ def _gather(value: Any, path: str, found: dict[str, Any]) -> None:
 
 
 def _plain_path(cited: str, side: Side) -> str:
-    """A path as we write it, from the ways in which paths are commonly written."""
+    """A path in our notation, from common other notations."""
     path = _KEY_IN_QUOTES.sub(r".\2", cited.strip().strip("`"))
     path = path.removeprefix("$").removeprefix(".")
     path = path.removeprefix(side).removeprefix(":").strip().removeprefix(".")

@@ -1,4 +1,4 @@
-"""Which models are relatives: a judge is kinder to its own family (JUDGE §1)."""
+"""Which models are related: a judge is kinder to its own family (JUDGE §1)."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _FAMILIES = {
 
 
 def families(model: str) -> frozenset[str]:
-    """The families that a model's name speaks of; a distilled model may have two parents."""
+    """The families in a model's name; a distilled model may have two."""
     return frozenset(name for name, stems in _FAMILIES.items() if stems.search(model))
 
 
 def are_related(one: str, other: str) -> bool:
-    """Whether two models share a family, or a name that belongs to no family known here."""
+    """Whether two models share a family, or an unknown name."""
     return one.casefold() == other.casefold() or bool(families(one) & families(other))
 
 
 def overlaps(model: str, judges: Iterable[str]) -> bool:
-    """Whether a judge is a relative of the model under evaluation: the flag `judge_overlap`."""
+    """Whether a judge is related to the model under evaluation: the flag `judge_overlap`."""
     return any(are_related(model, judge) for judge in judges)

@@ -1,7 +1,7 @@
-"""Text that seems to speak to the judge: it is marked and looked at twice, never scored by this.
+"""Text that seems to address the judge: it is flagged and judged twice, never scored by this.
 
-The heuristics are wide on purpose where only a judge is addressed, and narrow where people on the
-telephone say the same ("you are now connected").
+The heuristics are broad for text that only makes sense to a judge, and narrow for text that also
+occurs in calls ("you are now connected").
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from callscore.core.judging import JudgeRequest
 from callscore.judges.delimiters import LONGEST_TEXT
-from callscore.judges.evidence import Sources
+from callscore.judges.evidence import QuoteSources
 
 INJECTION_SUSPECTED = "injection_suspected"
 REPETITIVE_FROM, REPETITIVE_SHARE = 400, 0.06
@@ -97,12 +97,12 @@ _HINTING = (
     # imitating the prompt, baiting
     *("expected_outcome", "model_output", "the data has ended", "how to (?:build|make)"),
 )
-"""Something of every mark and of what overrides rules, in small letters. A text without any of it
-has none of them: nearly every text of a call is settled by this one look."""
+"""A part of every pattern, in lower case. A text without any of them matches none: this one search
+settles nearly every text of a call."""
 
 
 def _by_first_letter(patterns: Iterable[str]) -> str:
-    """One alternative a letter: `re` tries only the places where one stands, and there but few."""
+    """One alternative per letter: `re` then tries only few of them at each position."""
     rests: dict[str, list[str]] = {}
     for pattern in patterns:
         rests.setdefault(pattern[0], []).append(pattern[1:])
@@ -111,28 +111,30 @@ def _by_first_letter(patterns: Iterable[str]) -> str:
 
 _HINTS = re.compile(rf"{_by_first_letter(_HINTING)}|<|\[|\(source:")
 _SAME_LETTER = str.maketrans("\u0130\u0131\u017f", "iis")
-"""Letters that count as others where the case of letters does not, and have no such small form."""
+"""Letters that are equal to others if case is ignored, and have no lower-case form."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 _DEBRIS = re.compile(r"\\(?=[ !+*])|\]\(|\*\*|--|(?<=[a-z])(?=[A-Z])| \+ |\\n|\}\{|~~|\|\|")
 _DEBRIS_SIGNS = ("\\", "](", "**", "--", " + ", "}{", "~~", "||")
 FEWEST_SIGNS = 2
-"""Signs without which a text cannot hold so many kinds of debris."""
+"""A text with fewer symbols cannot match."""
 _LEET = str.maketrans("013457", "oieast")
 
 
-def suspicions(dossier: JudgeRequest, sources: Sources) -> Sequence[str]:
-    """Why the texts of a dossier look like an attempt on the judge; none where they do not."""
+def suspicions(judge_request: JudgeRequest, sources: QuoteSources) -> Sequence[str]:
+    """Why the texts of a request look like an attack on the judge; empty if they do not."""
     keys: dict[str, None] = {}
     trusted, given, told = [*sources.turns.values()], list[str](), list[str]()
     _gather_texts(sources.expected, trusted, keys)
     _gather_texts(sources.output, given, keys)
-    _gather_texts(dossier.config, told, keys)
-    answers = {question.text for question in dossier.questions}
-    answers |= {question.reference for question in dossier.questions}
+    _gather_texts(judge_request.config, told, keys)
+    answers = {question.text for question in judge_request.questions}
+    answers |= {question.reference for question in judge_request.questions}
     answers.update(given)
     answers.difference_update(trusted)
     found: dict[str, None] = {}
-    keys.update(dict.fromkeys(turn.speaker for turn in dossier.turns if turn.speaker is not None))
+    keys.update(
+        dict.fromkeys(turn.speaker for turn in judge_request.turns if turn.speaker is not None)
+    )
     told += keys
     for text in (*trusted, *answers, *told):
         if suspected := suspicions_in(text[:LONGEST_TEXT]):
@@ -147,7 +149,7 @@ def suspicions(dossier: JudgeRequest, sources: Sources) -> Sequence[str]:
 
 @lru_cache(maxsize=4096)
 def suspicions_in(text: str) -> tuple[str, ...]:
-    """What looks wrong in one text, whoever wrote it."""
+    """What is suspicious in one text."""
     hinted = has_hint(text)
     marks = MARKS if hinted else _ALWAYS_SOUGHT if text.isascii() else _SOUGHT_BEYOND_ASCII
     found = [name for name, mark in marks.items() if mark.search(text)]
@@ -163,13 +165,13 @@ def suspicions_in(text: str) -> tuple[str, ...]:
 
 
 def has_hint(text: str) -> bool:
-    """Whether a text holds anything without which it cannot speak to a judge."""
+    """Whether a text contains anything that every suspicious text contains."""
     folded = text if text.isascii() else text.translate(_SAME_LETTER)
     return _HINTS.search(folded.lower()) is not None
 
 
 def _decoded(text: str, *, hinted: bool) -> Iterable[str]:
-    """The text as it would read under the usual disguises; without a hint only the last is one."""
+    """The text under the usual disguises; without a hint only the last one applies."""
     if hinted:
         yield codecs.encode(text, "rot13")
         yield text.translate(_LEET)
@@ -188,14 +190,14 @@ def _is_repetitive(text: str) -> bool:
 
 
 def _is_symbol_soup(text: str) -> bool:
-    """Debris of several notations in one text, as suffixes have it that were found by search."""
+    """Debris of several notations in one text, as in adversarial suffixes."""
     if len([sign for sign in _DEBRIS_SIGNS if sign in text]) < FEWEST_SIGNS:
         return False
     return len(set(_DEBRIS.findall(text))) >= DEBRIS_KINDS
 
 
 def _alphabets(text: str) -> frozenset[str]:
-    """The alphabets other than Latin of which a text holds more than a name's worth."""
+    """The alphabets other than Latin that occur in more than a name."""
     if text.isascii():
         return frozenset()
     counts: dict[str, int] = {}
@@ -207,7 +209,7 @@ def _alphabets(text: str) -> frozenset[str]:
 
 
 def _gather_texts(value: object, texts: list[str], keys: dict[str, None]) -> None:
-    """The texts within a JSON value, and its keys: strangers choose them, too."""
+    """The texts in a JSON value, and its keys: both are untrusted."""
     if isinstance(value, str):
         texts.append(value)
     elif isinstance(value, (list, tuple)):

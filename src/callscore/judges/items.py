@@ -1,4 +1,4 @@
-"""The sheet of one request: which item stands behind which id, canaries among them."""
+"""The items of one request by id, with canaries among them."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ _OPENERS = (
     "reason",
     "correct",
 )
-"""Phrases that have been seen to pass with judges although they say nothing (JUDGE §1)."""
+"""Phrases without content that are known to pass with judges (JUDGE §1)."""
 _LONGEST_FIRST = sorted(_OPENERS, key=len, reverse=True)
 _OPENING_WORDS = frozenset(word for opener in _OPENERS for word in opener.split())
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """One item of a request: a claim, what it is held against, whom its word answers."""
+class JudgeItem(msgspec.Struct, frozen=True):
+    """One item of a request: a claim, what it is compared with, and the questions that it
+    answers.
+    """
 
     rubric: Rubric
     text: str
@@ -46,58 +48,60 @@ class Asked(msgspec.Struct, frozen=True):
     questions: Sequence[Question] = ()
     canary: Canary | None = None
     place: str = ""
-    """Where `against` stands, if it is a whole part of the answer or of the reference."""
+    """The place of `against`, if it is a whole part of the output or of the reference."""
 
     @property
     def own_texts(self) -> OwnTexts:
-        """What of it may be quoted."""
+        """The texts that may be quoted."""
         answer = self.against if self.rubric.against_from == "answer" else self.text
         return OwnTexts(self.text, answer)
 
 
-class Sorted(msgspec.Struct, frozen=True):
-    """The questions of a dossier: what the judge is asked, what code decides, what nobody can."""
+class SortedQuestions(msgspec.Struct, frozen=True):
+    """The questions of a request: for the judge, decided by code, without a rubric."""
 
-    asked: Sequence[Asked]
+    asked: Sequence[JudgeItem]
     decided: Sequence[Verdict]
     without_rubric: Sequence[str]
 
 
-def sort_questions(dossier: JudgeRequest, library: Library) -> Sorted:
+def sort_questions(judge_request: JudgeRequest, library: Library) -> SortedQuestions:
     """Each distinct item once: the same text under the same rubric gets one verdict.
 
     Questions without words are for an embedder, and are left out.
     """
-    asked: dict[tuple[str, str, str], Asked] = {}
+    asked: dict[tuple[str, str, str], JudgeItem] = {}
     decided: list[Verdict] = []
     unknown: dict[str, None] = {}
-    for question in dossier.questions:
+    for question in judge_request.questions:
         if not question.offered:
             continue
         rubric = library.rubric_for(question)
         if rubric is None:
             unknown[question.metric] = None
-        elif rubric.vain and is_vain(question.text):
+        elif rubric.vain and is_empty_phrase(question.text):
             decided.append(_decided(question, rubric.vain))
         else:
             against = question.reference if rubric.against_from else ""
             key = (rubric.name, n1(question.text), n1(against))
             known = asked.get(key)
             questions = (*known.questions, question) if known else (question,)
-            asked[key] = Asked(
+            asked[key] = JudgeItem(
                 rubric, question.text, against, questions, place=question.compared_with
             )
-    return Sorted(list(asked.values()), decided, list(unknown))
+    return SortedQuestions(list(asked.values()), decided, list(unknown))
 
 
-def word_for_nothing(question: Question, library: Library | None = None) -> str:
-    """The word that a text without content gets, where it has none; else empty."""
+def word_for_empty(question: Question, library: Library | None = None) -> str:
+    """The verdict on a text without content; empty if it has content."""
     rubric = (library or shipped()).rubric_for(question)
-    return rubric.vain if rubric is not None and rubric.vain and is_vain(question.text) else ""
+    return (
+        rubric.vain if rubric is not None and rubric.vain and is_empty_phrase(question.text) else ""
+    )
 
 
-def is_vain(text: str) -> bool:
-    """Whether a text says nothing: punctuation, or only the phrases that open an answer."""
+def is_empty_phrase(text: str) -> bool:
+    """Whether a text has no content: punctuation, or only opening phrases."""
     told = n2(text).replace("'", "")
     first = _WORD.search(told)
     if first is not None and first.group() not in _OPENING_WORDS:
@@ -108,22 +112,28 @@ def is_vain(text: str) -> bool:
     return not rest.strip()
 
 
-def deal(
-    items: Sequence[Asked], dossier: JudgeRequest, seed: bytes, taken: str
-) -> Mapping[str, Asked]:
-    """Items and canaries in a seeded order, each under a random id that the data does not hold."""
+def shuffled_items(
+    items: Sequence[JudgeItem], judge_request: JudgeRequest, seed: bytes, taken: str
+) -> Mapping[str, JudgeItem]:
+    """Items and canaries in a seeded order, each with a random id that does not occur in
+    the data.
+    """
     random = Random(seed)
-    dealt = [*items, *_canaries(items, dossier, random)]
+    dealt = [*items, *_canaries(items, judge_request, random)]
     random.shuffle(dealt)
     return dict(zip(item_ids(len(dealt), random, taken), dealt, strict=True))
 
 
-def _canaries(items: Sequence[Asked], dossier: JudgeRequest, random: Random) -> Iterable[Asked]:
-    """One item surely right and one surely wrong, of a rubric that is asked anyway."""
+def _canaries(
+    items: Sequence[JudgeItem], judge_request: JudgeRequest, random: Random
+) -> Iterable[JudgeItem]:
+    """One item that is certainly right and one that is certainly wrong, for a rubric of the
+    request.
+    """
     rubrics = {item.rubric.name: item.rubric for item in items}
     rubric = rubrics[random.choice(sorted(rubrics))]
     beside = random.choice([item for item in items if item.rubric is rubric])
-    turn, line = _canary_turn(dossier, random), _canary_line(beside)
+    turn, line = _canary_turn(judge_request, random), _canary_line(beside)
     usable = [
         canary
         for canary in rubric.canaries
@@ -134,22 +144,22 @@ def _canaries(items: Sequence[Asked], dossier: JudgeRequest, random: Random) -> 
             chosen = random.choice(side)
             text = chosen.text.replace("{turn}", turn).replace("{answer}", line)
             if rubric.against_from == "answer":
-                yield Asked(rubric, text, beside.against, (), chosen, beside.place)
+                yield JudgeItem(rubric, text, beside.against, (), chosen, beside.place)
             else:
-                yield Asked(rubric, text, chosen.against, canary=chosen)
+                yield JudgeItem(rubric, text, chosen.against, canary=chosen)
 
 
-def _canary_line(beside: Asked) -> str:
-    """A line of what an item is held against that says something and is not too long."""
+def _canary_line(beside: JudgeItem) -> str:
+    """A line with content, and of moderate length, of what an item is compared with."""
     lines = [line for line in beside.against.split("\n") if len(line) <= LONGEST_CANARY_TURN]
-    return next((line for line in lines if not is_vain(line)), "")
+    return next((line for line in lines if not is_empty_phrase(line)), "")
 
 
-def _canary_turn(dossier: JudgeRequest, random: Random) -> str:
-    """One of the short turns that say something: it is read, and quoted."""
+def _canary_turn(judge_request: JudgeRequest, random: Random) -> str:
+    """One of the short turns with content, to be quoted."""
     usable = [
         turn.text
-        for turn in dossier.turns
+        for turn in judge_request.turns
         if SHORTEST_CANARY_TURN <= len(turn.text) <= LONGEST_CANARY_TURN
     ]
     return random.choice(sorted(usable, key=len)[:CANARY_TURNS]) if usable else ""

@@ -1,4 +1,4 @@
-"""The items as a judge reads them: one JSON object each, with everything needed to answer it."""
+"""The items as a judge sees them: one JSON object each, with everything needed to answer it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from callscore.judges.case_block import json_lines
 from callscore.judges.delimiters import shown
 from callscore.judges.evidence import PLACES
-from callscore.judges.items import Asked
+from callscore.judges.items import JudgeItem
 from callscore.judges.rubric import Rubric
 
 
-def item_lines(sheet: Mapping[str, Asked], *, has_answer: bool) -> Sequence[str]:
-    """The items as a JSON list, each object laid out over a few lines."""
+def item_lines(sheet: Mapping[str, JudgeItem], *, has_answer: bool) -> Sequence[str]:
+    """The items as a JSON list, each object on a few lines."""
     lines = ["["]
     for key, asked in sheet.items():
         opening, allowed = _rubric_lines(asked.rubric)
@@ -47,8 +47,8 @@ def _rubric_lines(rubric: Rubric) -> tuple[Sequence[str], Sequence[str]]:
 _LINES: dict[str, tuple[Rubric, tuple[Sequence[str], Sequence[str]]]] = {}
 
 
-def compared_with(asked: Asked, has_answer: bool) -> str:
-    """The place, where it is a part of what is shown anyway; else the text."""
+def compared_with(asked: JudgeItem, has_answer: bool) -> str:
+    """The place, if the text is shown anyway; else the text."""
     is_shown = has_answer or not asked.place.startswith("model_output")
     return asked.rubric.compared(asked.place if asked.place and is_shown else asked.against)
 

@@ -1,4 +1,4 @@
-"""A judge that is a language model: one request a case, a strict reading, one more chance."""
+"""A judge that is a language model: one request per case, strict parsing, one retry."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Failed, Message, Prompt, Reply
-from callscore.core.judging import Item, Judged, JudgeRequest, Unjudged, Verdict
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Unjudged, Verdict
 from callscore.core.provider import (
     NEVER_REPEATED,
-    Answered,
     AttemptFailed,
     Provider,
     ProviderRequest,
+    ProviderResponse,
 )
 from callscore.judges.delimiters import LONGEST_TEXT
-from callscore.judges.evidence import Sources, sources_of
+from callscore.judges.evidence import QuoteSources, sources_of
 from callscore.judges.injection import INJECTION_SUSPECTED, suspicions
 from callscore.judges.items import sort_questions
+from callscore.judges.parse import ParsedAnswer, read, verdicts_of
 from callscore.judges.prompt import Composer, Request
-from callscore.judges.reading import Read, read, verdicts_of
 from callscore.judges.rubric import Library, shipped
 
 STAGE = "judge"
@@ -32,21 +32,21 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 60.0
 PROBE = Prompt((Message("user", "signature"),))
 
-CarryOut = Callable[[Provider, ProviderRequest], Awaitable[Answered | AttemptFailed]]
-"""How a request is carried out: directly, or through an engine that knows what is already paid."""
+CarryOut = Callable[[Provider, ProviderRequest], Awaitable[ProviderResponse | AttemptFailed]]
+"""How a request is sent: directly, or through an engine with a cache."""
 
 
-class Spent(msgspec.Struct, frozen=True):
-    """What requests took; they add up."""
+class Usage(msgspec.Struct, frozen=True):
+    """Usage of requests; it adds up."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
 
-    def __add__(self, other: Spent) -> Spent:
+    def __add__(self, other: Usage) -> Usage:
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
-        return Spent(
+        return Usage(
             self.requests + other.requests,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -54,32 +54,38 @@ class Spent(msgspec.Struct, frozen=True):
         )
 
     @classmethod
-    def on(cls, answer: Judged | Failed) -> Spent:
-        """What one answer of a judge took, usable or not."""
+    def on(cls, answer: JudgeResult | Failed) -> Usage:
+        """The usage of one reply of a judge, usable or not."""
         return cls(answer.requests, answer.input_tokens, answer.output_tokens, answer.cost_usd)
 
     def failed(self, why: str) -> Failed:
-        """Nothing usable came of it."""
+        """No usable verdict."""
         return Failed(
             STAGE, why, self.cost_usd, self.requests, self.input_tokens, self.output_tokens
         )
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """What came of one request: usable verdicts, void items, flags, and what it took."""
+    """The result of one request: verdicts, void items, flags, and usage."""
 
     verdicts: Sequence[Verdict]
     void: Sequence[Unjudged]
     flags: Sequence[str]
-    spent: Spent
+    spent: Usage
 
 
-async def patiently(provider: Provider, request: ProviderRequest) -> Answered | AttemptFailed:
-    """Attempt a request until it is answered, or is known never to be."""
+async def send_with_retries(
+    provider: Provider, request: ProviderRequest
+) -> ProviderResponse | AttemptFailed:
+    """Send a request until it is answered or fails for good."""
     wait = FIRST_WAIT_S
     for attempt in range(1, ATTEMPTS + 1):
         answer = await provider.attempt(request)
-        if isinstance(answer, Answered) or answer.kind in NEVER_REPEATED or attempt == ATTEMPTS:
+        if (
+            isinstance(answer, ProviderResponse)
+            or answer.kind in NEVER_REPEATED
+            or attempt == ATTEMPTS
+        ):
             return answer
         await asyncio.sleep(min(LONGEST_WAIT_S, answer.retry_after_s or wait))
         wait *= 2
@@ -87,15 +93,15 @@ async def patiently(provider: Provider, request: ProviderRequest) -> Answered | 
 
 
 class Sender:
-    """Sends prompts to one model; one that refuses a schema is asked without from then on."""
+    """Sends prompts to one model; if it refuses a schema, prompts are sent without from then on."""
 
-    def __init__(self, provider: Provider, carry_out: CarryOut = patiently) -> None:
+    def __init__(self, provider: Provider, carry_out: CarryOut = send_with_retries) -> None:
         self.provider = provider
         self._carry_out = carry_out
         self._sends_schema = True
 
-    async def send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, Spent]:
-        """The reply to a prompt, and what it took."""
+    async def send(self, prompt: Prompt, repeat: int) -> tuple[Reply | AttemptFailed, Usage]:
+        """The reply to a prompt, and its usage."""
         provider = self.provider
         if not self._sends_schema:
             prompt = Prompt(prompt.messages)
@@ -103,21 +109,21 @@ class Sender:
         if isinstance(answer, AttemptFailed) and answer.kind == "bad_request" and prompt.schema:
             plain = provider.request(Prompt(prompt.messages), repeat)
             answer = await self._carry_out(provider, plain)
-            self._sends_schema = not isinstance(answer, Answered)
+            self._sends_schema = not isinstance(answer, ProviderResponse)
         if isinstance(answer, AttemptFailed):
-            return answer, Spent(0 if answer.kind == "not_sent" else 1)
+            return answer, Usage(0 if answer.kind == "not_sent" else 1)
         reply = answer.reply
-        return reply, Spent(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
+        return reply, Usage(1, reply.input_tokens or 0, reply.output_tokens or 0, reply.cost_usd)
 
 
 class LLMJudge:
-    """Puts the open items of an answer to a model and believes only what can be checked."""
+    """Sends the open items of a reply to a model, and accepts only what can be checked."""
 
     def __init__(
         self,
         provider: Provider,
         library: Library | None = None,
-        carry_out: CarryOut = patiently,
+        carry_out: CarryOut = send_with_retries,
     ) -> None:
         self.library = library or shipped()
         self.name = provider.name
@@ -127,24 +133,24 @@ class LLMJudge:
         self._sender = Sender(provider, carry_out)
         self._composer = Composer(self.library)
 
-    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
-        """A valid verdict on every question, or the reason why there is none (C-102)."""
-        found = sort_questions(dossier, self.library)
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+        """A valid verdict on every question, or why there is none (C-102)."""
+        found = sort_questions(judge_request, self.library)
         if found.without_rubric:
             return Failed(STAGE, f"no rubric for {', '.join(found.without_rubric)}")
-        requests = self._composer.requests(dossier, found.asked)
-        outcomes = await self._outcomes(requests, dossier.repeat)
-        spent = sum((outcome.spent for outcome in outcomes), Spent())
+        requests = self._composer.requests(judge_request, found.asked)
+        outcomes = await self._outcomes(requests, judge_request.repeat)
+        spent = sum((outcome.spent for outcome in outcomes), Usage())
         given = [verdict for outcome in outcomes for verdict in outcome.verdicts]
         void = [v for outcome in outcomes for v in outcome.void]
         flags = {flag for outcome in outcomes for flag in outcome.flags}
-        sources = requests[0].sources if requests else sources_of(dossier)
-        flags.update(_flags_of(dossier, sources))
+        sources = requests[0].sources if requests else sources_of(judge_request)
+        flags.update(_flags_of(judge_request, sources))
         if void and not given:
             raised = f" ({', '.join(sorted(flags))})" if flags else ""
             return spent.failed(void[0].why + raised)
-        return Judged(
-            _in_order(dossier, [*found.decided, *given]),
+        return JudgeResult(
+            _in_order(judge_request, [*found.decided, *given]),
             sorted(flags),
             spent.requests,
             spent.input_tokens,
@@ -159,7 +165,7 @@ class LLMJudge:
         return await asyncio.gather(*(self._outcome(request, repeat) for request in requests))
 
     async def _outcome(self, request: Request, repeat: int) -> Attempt:
-        """One request and, where the answer is faulty, one more with the validator's words."""
+        """One request and, if its answer is invalid, one more with the errors."""
         reply, spent = await self._sender.send(request.prompt, repeat)
         if isinstance(reply, AttemptFailed):
             return _nothing(request, f"{reply.kind}: {reply.message}", spent)
@@ -173,7 +179,7 @@ class LLMJudge:
         second = read(text_of(reply), request)
         return self._settled(request, first if second.broken else second, spent + more)
 
-    def _settled(self, request: Request, final: Read, spent: Spent) -> Attempt:
+    def _settled(self, request: Request, final: ParsedAnswer, spent: Usage) -> Attempt:
         canaries = [key for key, asked in request.sheet.items() if asked.canary]
         if final.broken:
             return _nothing(request, final.broken, spent)
@@ -188,11 +194,11 @@ class LLMJudge:
 
 
 def text_of(reply: Reply) -> str:
-    """What a model wrote, as text."""
+    """The text of a reply."""
     return reply.text if isinstance(reply.text, str) else reply.text.decode(errors="replace")
 
 
-def _nothing(request: Request, why: str, spent: Spent, flags: Sequence[str] = ()) -> Attempt:
+def _nothing(request: Request, why: str, spent: Usage, flags: Sequence[str] = ()) -> Attempt:
     return Attempt((), _void(request, dict.fromkeys(request.sheet, why)), flags, spent)
 
 
@@ -204,16 +210,17 @@ def _void(request: Request, faults: Mapping[str, str]) -> Sequence[Unjudged]:
     ]
 
 
-def _flags_of(dossier: JudgeRequest, sources: Sources) -> Iterable[str]:
-    if suspicions(dossier, sources):
+def _flags_of(judge_request: JudgeRequest, sources: QuoteSources) -> Iterable[str]:
+    if suspicions(judge_request, sources):
         yield INJECTION_SUSPECTED
     if any(
-        len(q.text) > LONGEST_TEXT or len(q.reference) > LONGEST_TEXT for q in dossier.questions
+        len(q.text) > LONGEST_TEXT or len(q.reference) > LONGEST_TEXT
+        for q in judge_request.questions
     ):
         yield ITEM_CUT
 
 
-def _in_order(dossier: JudgeRequest, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
-    """Verdicts in the order of their questions, so that no shuffle shows in a result."""
-    places = {Item(q.metric, q.item): place for place, q in enumerate(dossier.questions)}
+def _in_order(judge_request: JudgeRequest, verdicts: Iterable[Verdict]) -> Sequence[Verdict]:
+    """Verdicts in the order of their questions, so that results do not show the shuffle."""
+    places = {Item(q.metric, q.item): place for place, q in enumerate(judge_request.questions)}
     return sorted(verdicts, key=lambda verdict: places[Item(verdict.metric, verdict.item)])

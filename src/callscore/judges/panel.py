@@ -1,8 +1,8 @@
-"""Several judges: a second one where much depends on a word, a third where two disagree.
+"""Several judges: a second one if a verdict matters much, a third if two disagree.
 
-The second comes from another family where there is one. Without a majority the stricter word
-stands, and the item is marked for people. Judges err together, so n of them are never counted as
-n independent votes.
+The second is of another family if possible. Without a majority the stricter verdict counts, and the
+item is marked for review. Errors of judges are correlated, so n judges are never counted as n
+independent votes.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import NamedTuple
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.judging import Item, Judged, JudgeRequest, Question, Unjudged, Verdict
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Unjudged, Verdict
 from callscore.core.ports import Judge
 from callscore.judges.delimiters import NONCE_BYTES, encoded, fingerprint
 from callscore.judges.families import are_related
 from callscore.judges.injection import INJECTION_SUSPECTED
-from callscore.judges.llm import Spent
+from callscore.judges.llm import Usage
 from callscore.judges.rubric import CANNOT_TELL, Library, Rubric, shipped
 
 AUDITED_SHARE = 0.05
-"""The share of answers that are judged twice: by the same judge, and by the second one."""
+"""The share of replies that are judged twice: by the same judge, and by the second one."""
 DISPUTED = "judges_disagree"
 RELATED = "judges_related"
 
@@ -30,14 +30,14 @@ Words = Mapping[Item, Verdict]
 
 
 class Seat(NamedTuple):
-    """A judge and the name of the model behind it, which tells its family."""
+    """A judge and the name of its model, which determines its family."""
 
     judge: Judge
     model: str
 
 
 class Panel:
-    """A judge made of judges, in the order in which they are asked."""
+    """Several judges as one, in the order in which they are asked."""
 
     def __init__(self, seats: Sequence[Seat], library: Library | None = None) -> None:
         self._seats = seats
@@ -46,15 +46,15 @@ class Panel:
         self.signature = "+".join(seat.judge.signature for seat in seats)
         self.models = [seat.model for seat in seats]
 
-    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
-        """The first judge's verdicts, checked where a second look is due."""
-        session = _Session(dossier, self._library)
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+        """The first judge's verdicts, checked by others if needed."""
+        session = _Session(judge_request, self._library)
         rest = list(self._seats)
         why = "no judge is configured"
         while rest:
             first = rest.pop(0)
-            answer = await session.ask(first.judge, dossier.questions)
-            if isinstance(answer, Judged):
+            answer = await session.ask(first.judge, judge_request.questions)
+            if isinstance(answer, JudgeResult):
                 break
             why = answer.why
         else:
@@ -77,53 +77,53 @@ class Panel:
         if isinstance(second, Failed):
             return
         disagreeing = session.compare(second)
-        third: Judged | Failed | None = None
+        third: JudgeResult | Failed | None = None
         if disagreeing and len(rest) > 1:
             third = await session.ask(rest[1].judge, disagreeing)
-        session.settle(disagreeing, second, third if isinstance(third, Judged) else None)
+        session.settle(disagreeing, second, third if isinstance(third, JudgeResult) else None)
 
 
 class _Session:
-    """One dossier before the panel: the words that stand so far, and what it took."""
+    """One request: the verdicts so far, and their usage."""
 
-    def __init__(self, dossier: JudgeRequest, library: Library) -> None:
-        self._dossier = dossier
+    def __init__(self, judge_request: JudgeRequest, library: Library) -> None:
+        self._dossier = judge_request
         self._library = library
         self._standing: dict[Item, Verdict] = {}
         self._void: dict[Item, str] = {}
         self._disputed: list[Item] = []
         self._rejudged = self._flipped = 0
-        self.spent = Spent()
+        self.spent = Usage()
         self.flags: set[str] = set()
 
-    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Judged | Failed:
-        """Put some of the questions to a judge."""
-        dossier = self._dossier
-        if questions is not dossier.questions:
-            dossier = msgspec.structs.replace(dossier, questions=questions)
-        answer = await judge.judge(dossier)
-        self.spent += Spent.on(answer)
-        if isinstance(answer, Judged):
+    async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeResult | Failed:
+        """Send some of the questions to a judge."""
+        judge_request = self._dossier
+        if questions is not judge_request.questions:
+            judge_request = msgspec.structs.replace(judge_request, questions=questions)
+        answer = await judge.judge(judge_request)
+        self.spent += Usage.on(answer)
+        if isinstance(answer, JudgeResult):
             self.flags.update(answer.flags)
         return answer
 
-    def take(self, answer: Judged) -> None:
-        """The first judge's verdicts stand until somebody objects."""
+    def take(self, answer: JudgeResult) -> None:
+        """Accept the first judge's verdicts for now."""
         self._standing = dict(_by_item(answer))
         self._void = {void.item: void.why for void in answer.void}
 
     def is_audited(self) -> bool:
-        """Whether this answer belongs to the sample; the same answer always does, or never."""
+        """Whether this reply belongs to the audit sample; deterministic per reply."""
         if self._dossier.repeat:
             return False
         seed = fingerprint(encoded("audit"), encoded(msgspec.to_builtins(self._dossier)))
         return int.from_bytes(seed) / (1 << 8 * NONCE_BYTES) < AUDITED_SHARE
 
     async def rejudge(self, judge: Judge) -> None:
-        """Put the same dossier to the same judge again, and count the words that change."""
+        """Send the same request to the same judge again, and count the verdicts that change."""
         again = msgspec.structs.replace(self._dossier, repeat=self._dossier.repeat + 1)
         answer = await judge.judge(again)
-        self.spent += Spent.on(answer)
+        self.spent += Usage.on(answer)
         if isinstance(answer, Failed):
             return
         for item, verdict in _by_item(answer).items():
@@ -132,7 +132,7 @@ class _Session:
                 self._flipped += not self._agree(item, verdict)
 
     def risky(self, *, everything: bool) -> Sequence[Question]:
-        """The questions that one judge alone must not settle, and those that it left open."""
+        """The questions that one judge alone must not decide, and those that it left open."""
         everything = everything or INJECTION_SUSPECTED in self.flags
         return [
             question
@@ -140,8 +140,8 @@ class _Session:
             if question.offered and self._is_risky(question, everything)
         ]
 
-    def compare(self, second: Judged) -> Sequence[Question]:
-        """The questions on which the second judge says otherwise; it fills what was void."""
+    def compare(self, second: JudgeResult) -> Sequence[Question]:
+        """The questions on which the second judge disagrees; its verdicts replace void ones."""
         words = _by_item(second)
         for item in [item for item in self._void if item in words]:
             self._standing[item] = words[item]
@@ -152,8 +152,10 @@ class _Session:
             if (item := _item(question)) in words and not self._agree(item, words[item])
         ]
 
-    def settle(self, questions: Sequence[Question], second: Judged, third: Judged | None) -> None:
-        """The word of the majority, else the strictest, which people should see."""
+    def settle(
+        self, questions: Sequence[Question], second: JudgeResult, third: JudgeResult | None
+    ) -> None:
+        """The verdict of the majority, else the strictest, marked for review."""
         opinions = [_by_item(second), *([_by_item(third)] if third else [])]
         for question in questions:
             item, rubric = _item(question), self._rubric(question)
@@ -164,12 +166,12 @@ class _Session:
                 majority = max(given, key=lambda verdict: rubric.strictness(_word(verdict)))
             self._standing[item] = majority
 
-    def result(self) -> Judged:
-        """What the panel has to say."""
+    def result(self) -> JudgeResult:
+        """The result of the panel."""
         if self._disputed:
             self.flags.add(DISPUTED)
         items = [_item(question) for question in self._dossier.questions]
-        return Judged(
+        return JudgeResult(
             [self._standing[item] for item in dict.fromkeys(items) if item in self._standing],
             sorted(self.flags),
             self.spent.requests,
@@ -203,7 +205,7 @@ class _Session:
 
 
 def _majority(given: Collection[Verdict], rubric: Rubric) -> Verdict | None:
-    """The first verdict with which most agree; none where each stands alone."""
+    """The first verdict with which most agree; None if all differ."""
     counted = [rubric.counts_as(_word(verdict)) for verdict in given]
     for verdict, word in zip(given, counted, strict=True):
         if counted.count(word) * 2 > len(counted):
@@ -211,7 +213,7 @@ def _majority(given: Collection[Verdict], rubric: Rubric) -> Verdict | None:
     return None
 
 
-def _by_item(answer: Judged) -> Words:
+def _by_item(answer: JudgeResult) -> Words:
     return {Item(verdict.metric, verdict.item): verdict for verdict in answer.verdicts}
 
 

@@ -1,4 +1,4 @@
-"""Built-in cases with known answers, and the ways in which they are changed to try a judge."""
+"""Built-in cases with known verdicts, and the changes that test a judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILLER = (
 
 
 class ProbeItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item with its true word, and its variants."""
+    """An item with its true verdict, and its variants."""
 
     metric: str
     rubric: str
@@ -47,7 +47,7 @@ class _Probes(msgspec.Struct, frozen=True):
 
 
 Change = Callable[[ProbeItem], ProbeItem | None]
-"""A variant of an item; None where the change does not apply to it."""
+"""A variant of an item; None if the change does not apply."""
 
 
 @lru_cache(maxsize=1)
@@ -57,8 +57,8 @@ def probe_cases() -> Sequence[ProbeCase]:
     return msgspec.toml.decode(raw, type=_Probes).cases
 
 
-def dossier_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> JudgeRequest:
-    """A dossier of these items; an item's number is its name."""
+def judge_request_of(case: ProbeCase, items: Iterable[ProbeItem], library: Library) -> JudgeRequest:
+    """A request with these items; an item's number is its name."""
     questions = [
         Question(
             item.metric,
@@ -83,14 +83,14 @@ def laid_out(item: ProbeItem) -> ProbeItem:
 
 
 def padded(item: ProbeItem, rubric: Rubric) -> ProbeItem | None:
-    """A neutral sentence after a text of the answer that should not pass."""
+    """A neutral sentence after a text of the output that should not pass."""
     if rubric.worth(item.truth) == 1 or not rubric.vain or rubric.name == "fluency":
         return None
     return msgspec.structs.replace(item, text=item.text + FILLER)
 
 
 def rephrased(item: ProbeItem) -> ProbeItem | None:
-    """The same said otherwise."""
+    """The same meaning in other words."""
     return msgspec.structs.replace(item, text=item.rephrased) if item.rephrased else None
 
 
@@ -104,12 +104,12 @@ def flipped(item: ProbeItem) -> ProbeItem | None:
 
 
 def on_other_ground(item: ProbeItem) -> ProbeItem | None:
-    """The same text held against another reference."""
+    """The same text compared with another reference."""
     if not item.other_reference:
         return None
     return msgspec.structs.replace(item, reference=item.other_reference)
 
 
 def emptied(item: ProbeItem, rubric: Rubric, key: str) -> ProbeItem | None:
-    """A phrase that says nothing in the place of the answer's text."""
+    """A phrase without content instead of the output's text."""
     return msgspec.structs.replace(item, text=key) if rubric.vain else None

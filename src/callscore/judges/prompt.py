@@ -1,9 +1,9 @@
-"""JudgeRequest → requests. What never changes comes first, so that providers' prompt caches hit.
+"""JudgeRequest → prompts. The constant part comes first, for the providers' prompt caches.
 
-Order of a request: contract and examples (the same wherever the same measures are open), the call
-with its reference and config (the same for every model), the answer, the items, the instruction
-once more. Ids, nonces and the order of the items are drawn from a hash of the content: the same
-dossier gives the same bytes. What is asked before any answer is seen has a contract of its own.
+Order of a prompt: contract and examples (the same for the same open measures), the call with its
+reference and config (the same for every model), the output, the items, the instruction once more.
+Ids, nonces and the order of the items are drawn from a hash of the content: the same request gives
+the same bytes. Questions about the case alone have their own contract.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from callscore.core.case import JsonObject, Message, Prompt
 from callscore.core.judging import JudgeRequest
 from callscore.judges.case_block import answer_lines, case_blocks
 from callscore.judges.delimiters import block, encoded, encoded_lines, fingerprint, nonce, shown
-from callscore.judges.evidence import Sources, sources_of
-from callscore.judges.items import Asked, deal
+from callscore.judges.evidence import QuoteSources, sources_of
+from callscore.judges.items import JudgeItem, shuffled_items
 from callscore.judges.items_block import item_lines
 from callscore.judges.rubric import Library, Rubric
 
@@ -37,11 +37,11 @@ OUTPUT_FIELD = "model_output_field"
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request to a judge: what it is sent, and what its answer is checked against."""
+    """One prompt for a judge, and what its answer is checked against."""
 
     prompt: Prompt
-    sheet: Mapping[str, Asked]
-    sources: Sources
+    sheet: Mapping[str, JudgeItem]
+    sources: QuoteSources
 
     @property
     def keys(self) -> Sequence[str]:
@@ -50,37 +50,41 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def entry_keys(*, has_answer: bool) -> Sequence[str]:
-    """Where no answer is shown, none can be cited."""
+    """Without an output, none can be cited."""
     return [key for key in EXAMPLE if has_answer or key != OUTPUT_FIELD]
 
 
 class Composer:
-    """Writes requests with one library of rubrics."""
+    """Writes prompts with one library of rubrics."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self._kept: dict[tuple[str, ...], tuple[str, JsonObject]] = {}
 
-    def requests(self, dossier: JudgeRequest, asked: Sequence[Asked]) -> Sequence[Request]:
-        """As few requests as hold all items, each with canaries of its own."""
+    def requests(
+        self, judge_request: JudgeRequest, asked: Sequence[JudgeItem]
+    ) -> Sequence[Request]:
+        """As few prompts as hold all items, each with its own canaries."""
         if not asked:
             return []
         if _is_of_case(asked):
-            dossier = msgspec.structs.replace(dossier, model_output=None)
+            judge_request = msgspec.structs.replace(judge_request, model_output=None)
         number = -(-len(asked) // MOST_ITEMS)
         size = -(-len(asked) // number)
         rubrics = list({item.rubric.name: item.rubric for item in asked}.values())
-        case = case_blocks(dossier, rubrics)
-        answer = answer_lines(dossier, rubrics) if dossier.model_output is not None else ()
+        case = case_blocks(judge_request, rubrics)
+        answer = (
+            answer_lines(judge_request, rubrics) if judge_request.model_output is not None else ()
+        )
         return [
-            self._request(dossier, asked[start : start + size], case, answer)
+            self._request(judge_request, asked[start : start + size], case, answer)
             for start in range(0, len(asked), size)
         ]
 
     def _request(
         self,
-        dossier: JudgeRequest,
-        items: Sequence[Asked],
+        judge_request: JudgeRequest,
+        items: Sequence[JudgeItem],
         case: Mapping[str, Sequence[str]],
         answer: Sequence[str],
     ) -> Request:
@@ -88,8 +92,8 @@ class Composer:
         said = encoded_lines(answer)
         written = encoded([(item.rubric.name, item.text, item.against) for item in items])
         seed = fingerprint(_ITEMS, encoded(self.library.digest), told, said, written)
-        sheet = deal(items, dossier, seed, told + said + written)
-        sources = sources_of(dossier)
+        sheet = shuffled_items(items, judge_request, seed, told + said + written)
+        sources = sources_of(judge_request)
         has_answer = sources.output is not None
         lines = item_lines(sheet, has_answer=has_answer)
         of_case = nonce(_CASE, told)
@@ -102,17 +106,19 @@ class Composer:
         return Request(Prompt(messages, schema), sheet, sources)
 
     def again(self, request: Request, problems: Sequence[str]) -> Prompt:
-        """The same request, and what was wrong with the answer: ids and rules, none of its words.
+        """The same prompt with what was wrong with the answer: ids and rules, without its text.
 
-        What a judge wrote may be what somebody made it write; it is not put before it again.
+        The answer may have been influenced by an attack; it is not shown to the judge again.
         """
         listed = "\n".join(f"- {problem}" for problem in problems)
         told = self._prompt("again").replace("{problems}", listed)
         system, user = request.prompt.messages
         return Prompt((system, Message("user", f"{user.content}\n\n{told}")), request.prompt.schema)
 
-    def _fixed_part(self, items: Sequence[Asked], *, has_answer: bool) -> tuple[str, JsonObject]:
-        """Contract, examples of the rubrics that are asked, and the schema of their words."""
+    def _fixed_part(
+        self, items: Sequence[JudgeItem], *, has_answer: bool
+    ) -> tuple[str, JsonObject]:
+        """Contract, examples of the rubrics, and the schema of their verdicts."""
         needed = {item.rubric.name for item in items}
         names = tuple(name for name in self.library.rubrics if name in needed)
         key = (*names, "with answer" if has_answer else "")
@@ -139,7 +145,7 @@ class Composer:
         return self.library.prompts[name].strip()
 
 
-def _is_of_case(items: Sequence[Asked]) -> bool:
+def _is_of_case(items: Sequence[JudgeItem]) -> bool:
     return all(item.rubric.of_case for item in items)
 
 
@@ -152,7 +158,7 @@ def _examples(rubric: Rubric) -> str:
 
 
 def _schema(rubrics: Sequence[Rubric], has_answer: bool) -> JsonObject:
-    """The shape of an answer; only keywords that every provider's strict mode knows."""
+    """The schema of an answer; only keywords that every provider's strict mode supports."""
     words = dict.fromkeys(word for rubric in rubrics for word in rubric.words)
     properties: dict[str, Any] = {
         key: {"type": "string"} for key in entry_keys(has_answer=has_answer)

@@ -1,6 +1,7 @@
-"""The reliability suite: the same items, changed in ways that must or must not matter (JUDGE §5).
+"""The reliability suite: items changed in ways that must, or must not, change the verdict (JUDGE
+§5).
 
-Two tests of the list are not here: that no author is ever shown is a property of the prompts, and
+Two tests of the list are elsewhere: that no author is shown is a property of the prompts, and
 agreement with people is `calibration`.
 """
 
@@ -12,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from callscore.core.case import Failed
-from callscore.core.judging import Judged
+from callscore.core.judging import JudgeResult
 from callscore.core.ports import Judge
 from callscore.judges import probes
 from callscore.judges.probes import Change, ProbeCase, ProbeItem
@@ -27,7 +28,7 @@ Words = Sequence[str | None]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One test of the suite: how many items it tried, on how many the judge failed it."""
+    """One test of the suite: the items it tried, and those on which the judge failed."""
 
     name: str
     n: int
@@ -35,11 +36,11 @@ class Check(msgspec.Struct, frozen=True):
     limit: float
     limit_is: Literal["most", "least"] = "most"
     errors: int = 0
-    """Items without a usable verdict; they are neither passed nor failed."""
+    """Items without a usable verdict; they neither pass nor fail."""
 
     @property
     def share(self) -> float | None:
-        """failures / items, or the share seen where the limit is a least one."""
+        """failures / items, or the detected share if the limit is a minimum."""
         if not self.n:
             return None
         failed = self.failures / self.n
@@ -47,7 +48,7 @@ class Check(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool | None:
-        """None where nothing could be tried."""
+        """None if nothing could be tried."""
         if self.share is None:
             return None
         return self.share <= self.limit if self.limit_is == "most" else self.share >= self.limit
@@ -58,12 +59,12 @@ class Reliability(msgspec.Struct, frozen=True):
 
     judge: str
     accuracy: float | None
-    """Of the plain items, how many got their true word."""
+    """Share of the unchanged items with the true verdict."""
     checks: Sequence[Check]
     last_failure: str | None = None
-    """Why the judge gave no verdict, where it gave none; of several causes the last."""
+    """Why the judge gave no verdict, if it gave none; the last of several reasons."""
     was_tried: bool = True
-    """Whether it gave a verdict on any plain item."""
+    """Whether it gave a verdict on any unchanged item."""
 
     @property
     def passed(self) -> bool:
@@ -74,7 +75,7 @@ class Reliability(msgspec.Struct, frozen=True):
 async def check(
     judge: Judge, cases: Sequence[ProbeCase] | None = None, library: Library | None = None
 ) -> Reliability:
-    """Try a judge on every test; about thirty requests with the built-in cases."""
+    """Run every test on a judge; about thirty requests with the built-in cases."""
     suite = _Suite(judge, cases or probes.probe_cases(), library or shipped())
     return await suite.run()
 
@@ -112,7 +113,7 @@ class _Suite:
         return sum(right) / len(right) if right else None
 
     async def _repeat(self) -> Sequence[Check]:
-        """The same request again: items that decide a gate, and all others, apart."""
+        """The same request again; items that decide a gate are reported separately."""
         tried: dict[bool, list[bool | None]] = {False: [], True: []}
         for case, plain in zip(self._cases, self._plain, strict=True):
             for repeat in range(1, REPEATS):
@@ -139,7 +140,7 @@ class _Suite:
         return _check(name, found, limit)
 
     async def _seen(self, name: str, limit: float, change: Change) -> Check:
-        """Changes that must cost an item its pass, where it had one."""
+        """Changes that must make a passing item fail."""
         found = [
             None if after is None else self._passes(item, after)
             for item, before, after in await self._try(change)
@@ -170,7 +171,7 @@ class _Suite:
         return lambda item: probes.emptied(item, self._rubric(item), key)
 
     async def _try(self, change: Change) -> Sequence[tuple[ProbeItem, str | None, str | None]]:
-        """Every item that can be changed, with its word before and after."""
+        """Every item that can be changed, with its verdicts before and after."""
         tried: list[tuple[ProbeItem, str | None, str | None]] = []
         for case, plain in zip(self._cases, self._plain, strict=True):
             pairs = [
@@ -185,16 +186,16 @@ class _Suite:
         return tried
 
     async def _words(self, case: ProbeCase, items: Sequence[ProbeItem], repeat: int = 0) -> Words:
-        """The judge's word on every item; None where there is none."""
-        dossier = probes.dossier_of(case, items, self._library)
-        answer: Judged | Failed = await self._judge.judge(
-            msgspec.structs.replace(dossier, repeat=repeat)
+        """The judge's verdict on every item; None if there is none."""
+        judge_request = probes.judge_request_of(case, items, self._library)
+        answer: JudgeResult | Failed = await self._judge.judge(
+            msgspec.structs.replace(judge_request, repeat=repeat)
         )
         if isinstance(answer, Failed):
             self._last_failure = answer.why
             return [None] * len(items)
         given = {(verdict.metric, verdict.item): verdict.verdict for verdict in answer.verdicts}
-        return [given.get((question.metric, question.item)) for question in dossier.questions]
+        return [given.get((question.metric, question.item)) for question in judge_request.questions]
 
     def _rubric(self, item: ProbeItem) -> Rubric:
         return self._library.rubrics[item.rubric]

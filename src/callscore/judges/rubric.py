@@ -1,7 +1,7 @@
-"""Rubrics and prompts: files, whose hash stands in the signature of every judged result (C-126).
+"""Rubrics and prompts: files whose hash is part of the signature of every judged result (C-126).
 
-A rubric holds one question, the words that may answer it from the most lenient to the strictest,
-what each word must quote, and items with known answers.
+A rubric has one question, the words that may answer it from the most lenient to the strictest, what
+each word must quote, and items with known answers.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ import msgspec
 from callscore.core.judging import Question
 
 Place = Literal["turn", "field", "answer", "claim"]
-"""Where a quote may come from: the call, the reference, the answer itself, or the item's claim."""
+"""The source of a quote: the call, the reference, the output, or the item's claim."""
 
 CANNOT_TELL = "cannot_tell"
 ABSTAINING = "The material allows no decision, or you do not read the language."
 AGAINST = "{against}"
 
 Side = Literal["expected_outcome", "model_output"]
-"""Whose field a verdict rests on."""
+"""The side whose field a verdict relies on."""
 
 
 class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item with its word, shown to the judge; `against` may also be the passage it rests on."""
+    """An item with its verdict, shown to the judge; `against` may also be the supporting
+    passage.
+    """
 
     text: str
     verdict: str
@@ -37,13 +39,13 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Canary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An item with a known answer, mixed in among the others.
+    """An item with a known answer among the others.
 
     `{turn}` becomes words of the call, `{answer}` words of what the other items of the rubric are
-    held against, where that comes from the answer; then it is held against the same.
+    compared with, if that comes from the output; then it is compared with the same.
 
-    An answer with any other word shows that the judge does not read, or obeys somebody else.
-    Those with `right` catch a judge that condemns everything, the others one that passes it.
+    A wrong verdict on a canary shows that the judge does not read, or obeys an injection. Those
+    with `right` detect a judge that fails everything, the others one that passes everything.
     """
 
     right: bool
@@ -53,53 +55,53 @@ class Canary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """One question to a judge, as its file holds it."""
+    """One question to a judge, as in its file."""
 
     name: str
     metric: str
-    """What the framework calls the metrics it serves."""
+    """The framework's name of the metrics it serves."""
     asks: Sequence[str]
-    """The metrics it serves, by their slugs."""
+    """The slugs of the metrics it serves."""
     question: str
-    """It says what an item's claim is."""
+    """It explains the item's claim."""
     compare_with: str
-    """What the claim is compared with; `{against}` becomes the text that it is held against."""
+    """What the claim is compared with; `{against}` becomes the text."""
     against_from: Literal["", "reference", "answer"]
     words: Mapping[str, str]
-    """Each word with its anchor, from the most lenient to the strictest."""
+    """Each word with its definition, from the most lenient to the strictest."""
     alike: Sequence[Sequence[str]]
-    """Words that count the same: two judges that differ only there do not disagree."""
+    """Words that count the same: two judges that differ only there agree."""
     second_opinion: Sequence[str]
-    """Words that may decide a gate alone."""
+    """Words that may decide a gate on their own."""
     vain: str
-    """The word for a text without content; empty where the text is not the answer's."""
+    """The word for a text without content; empty if the text is not the output's."""
     examples: Sequence[Example]
     canaries: Sequence[Canary]
     evidence: Mapping[str, Sequence[Place]] = {}
     """Words that need a quote, and where from."""
     of_case: bool = False
-    """Whether it is asked once a case, of the reference alone, before any answer is seen."""
+    """Whether it is asked once per case, about the reference alone, before any output is seen."""
     rests_on: Mapping[str, Sequence[Side]] = {}
-    """Words that must name the field they rest on, and on which side."""
+    """Words that must name the field they rely on, and its side."""
     compare_alone: str = ""
-    """What the claim is compared with where it is held against no text."""
+    """What the claim is compared with if there is no text."""
     config: Sequence[str] | None = None
-    """The keys of the config that it can use; all where none is named."""
+    """The config keys that it uses; all if None."""
     answer: Sequence[str] | None = None
-    """The keys of an answer that it looks at; all where none is named."""
+    """The output keys that it uses; all if None."""
     ordinal: bool = False
-    """Whether the words are steps of one scale, at equal distances."""
+    """Whether the words are equidistant steps of one scale."""
 
     def strictness(self, word: str) -> int:
-        """The place of a word among its rubric's, the strictest last."""
+        """The index of a word in its rubric, strictest last."""
         return self._order[word]
 
     def counts_as(self, word: str) -> str:
-        """The word that stands for all those that count the same."""
+        """The word that represents all those that count the same."""
         return next((group[0] for group in self.alike if word in group), word)
 
     def worth(self, word: str) -> float:
-        """1 for the best word down to 0 for the worst, where they are steps; else 1 or 0.
+        """1 for the best word down to 0 for the worst, if they are steps; else 1 or 0.
 
         Abstaining is worth nothing.
         """
@@ -111,7 +113,7 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         return float(self.counts_as(word) == self.counts_as(steps[0]))
 
     def anchor(self, word: str) -> str:
-        """What a word means."""
+        """The definition of a word."""
         return self.words[word] or ABSTAINING
 
     def compared(self, against: str) -> str:
@@ -125,7 +127,7 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         return {word: place for place, word in enumerate(self.words)}
 
     def serves(self, metric: str, offered: Sequence[str]) -> bool:
-        """Whether it asks about this metric, with no other words than are offered."""
+        """Whether it serves this metric, with only the words that are offered."""
         return metric in self.asks and self.words.keys() <= set(offered)
 
 
@@ -137,7 +139,7 @@ class Library(msgspec.Struct, frozen=True, dict=True):
     digest: str
 
     def rubric_for(self, question: Question) -> Rubric | None:
-        """The rubric that serves a question; None where there is none."""
+        """The rubric for a question; None if there is none."""
         asked = question.metric, tuple(question.offered)
         if asked not in self._serving:
             self._serving[asked] = next(
@@ -147,7 +149,7 @@ class Library(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _serving(self) -> dict[tuple[str, Sequence[str]], Rubric | None]:
-        """The rubrics that were looked for; metrics and their words come from code, and are few."""
+        """Cache of the rubrics by metric and words."""
         return {}
 
 
@@ -169,7 +171,7 @@ def library_of(files: Mapping[str, bytes]) -> Library:
 
 @lru_cache(maxsize=1)
 def shipped_files() -> Mapping[str, bytes]:
-    """The files that come with the package."""
+    """The files that ship with the package."""
     here = resources.files(__package__)
     return {
         file.name: file.read_bytes()
@@ -179,7 +181,7 @@ def shipped_files() -> Mapping[str, bytes]:
 
 @lru_cache(maxsize=1)
 def shipped() -> Library:
-    """The library that comes with the package."""
+    """The library that ships with the package."""
     return library_of(shipped_files())
 
 

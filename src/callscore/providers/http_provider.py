@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from callscore.core.case import Prompt, Reply, ToolCall
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import ModelSpec
 from callscore.providers.cache_key import Requests
 from callscore.providers.http import Endpoint, Http, HttpResponse
@@ -49,7 +49,7 @@ class HttpProvider:
         """The request for a prompt, with the cache key."""
         return self._requests.request(prompt, repeat)
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """One attempt; a refusal, an empty or a truncated reply is a reply (C-27)."""
         variant = self._variants.first(request)
         while True:
@@ -64,7 +64,7 @@ class HttpProvider:
 
     async def _attempt(
         self, request: ProviderRequest, variant: Variant
-    ) -> Answered | AttemptFailed | HttpResponse:
+    ) -> ProviderResponse | AttemptFailed | HttpResponse:
         """The result of one request; a response with an error status is returned as it is."""
         wire_format, endpoint = self._variants.api(variant)
         body = self._variants.body(request, variant)
@@ -83,7 +83,7 @@ class HttpProvider:
         token = headers.get(_SESSION_TOKEN)
         secrets = (*self._access.secrets, token) if token else self._access.secrets
         reply = _without_secrets(reply, secrets, asked_as)
-        return Answered(reply, told.requests, told.tokens, told.reset_s)
+        return ProviderResponse(reply, told.requests, told.tokens, told.reset_s)
 
     async def close(self) -> None:
         """Close connections."""
@@ -91,11 +91,11 @@ class HttpProvider:
 
     def _refused(
         self, answer: HttpResponse, error: ServerError, host: str
-    ) -> Answered | AttemptFailed:
+    ) -> ProviderResponse | AttemptFailed:
         if answer.status == 400 and CONTENT_FILTER in error.codes:
             # a prompt that the provider's filter blocks has its final reply; some bill it, some do
             # not
-            return Answered(Reply("", CONTENT_FILTER))
+            return ProviderResponse(Reply("", CONTENT_FILTER))
         return failure(answer, error, host, self._access.secrets)
 
     def _unreadable(self, failed: AttemptFailed, answer: HttpResponse, host: str) -> AttemptFailed:

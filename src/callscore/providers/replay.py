@@ -9,9 +9,9 @@ import msgspec
 
 from callscore.core.case import Case, Failed, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.recorded_calls import with_calls_of_object
-from callscore.providers.simulated_errors import SCENARIO
+from callscore.core.task import SCENARIO
 
 LABEL = "replay"
 KEY_BYTES = 32
@@ -76,12 +76,12 @@ class ReplayProvider:
         tokens = len(body) // BYTES_A_TOKEN + 1
         return ProviderRequest(key, self.name, body, input_tokens=0, max_output_tokens=tokens)
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """The recorded reply; a recorded failure is not retried."""
         recorded = _READ.decode(request.body)
         if recorded.failed is not None:
             return AttemptFailed("bad_request", recorded.failed)
-        return Answered(recorded.reply())
+        return ProviderResponse(recorded.reply())
 
     async def close(self) -> None:
         """Nothing to close."""

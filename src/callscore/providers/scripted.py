@@ -10,15 +10,15 @@ from hashlib import blake2b
 import msgspec
 
 from callscore.core.case import Prompt, Reply
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 
-Script = Callable[[ProviderRequest, int], Answered | AttemptFailed]
+Script = Callable[[ProviderRequest, int], ProviderResponse | AttemptFailed]
 """From a request and the number of its attempt (from 1) to the result."""
 
 
-def answer_ok(request: ProviderRequest, attempt: int) -> Answered:
+def answer_ok(request: ProviderRequest, attempt: int) -> ProviderResponse:
     """Answer every request at once."""
-    return Answered(Reply("ok", "stop", request.input_tokens, 1, model=request.model))
+    return ProviderResponse(Reply("ok", "stop", request.input_tokens, 1, model=request.model))
 
 
 class ScriptedProvider:
@@ -43,7 +43,7 @@ class ScriptedProvider:
         key = blake2b(body + b"#%d" % repeat, key=self.name.encode()[:64], digest_size=32).digest()
         return ProviderRequest(key, self.name, body, len(body) // 4, 1)
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """One attempt, as scripted."""
         self.attempts[request.key] += 1
         self.under_way += 1
@@ -54,7 +54,7 @@ class ScriptedProvider:
             result = self._script(request, self.attempts[request.key])
         finally:
             self.under_way -= 1
-        if isinstance(result, Answered):
+        if isinstance(result, ProviderResponse):
             self.paid[request.key] += 1
         return result
 

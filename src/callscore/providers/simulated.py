@@ -7,8 +7,9 @@ answers is named `simulated`, and depends on the case, the rates, the seed and t
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -16,8 +17,8 @@ import msgspec
 
 from callscore.core.case import Case, Prompt, Reply, ToolCall
 from callscore.core.errors import ConfigError
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
-from callscore.providers.simulated_errors import Rates, degraded
+from callscore.core.noise import Degrade, FakeReply, Noise, Rates
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 
 LABEL = "simulated"
 VERSION = 1
@@ -69,8 +70,12 @@ _READ = msgspec.json.Decoder(_Gold)
 class SimulatedProvider:
     """Answers with the gold of the case, degraded."""
 
-    def __init__(self, name: str, model: str, params: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, model: str, params: Mapping[str, Any], noise: Callable[[str], Degrade]
+    ) -> None:
+        """`noise` says how the answers of a task get worse; it raises where nothing does."""
         self.name = name
+        self._noise = noise
         self._model = model
         try:
             self._params = msgspec.convert(params, SimulatedParams)
@@ -83,7 +88,9 @@ class SimulatedProvider:
         return self.request_for(Case("", "", "", {}, {}), prompt, repeat)
 
     def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest:
-        """The case with its gold, as a request."""
+        """The case with its gold, as a request; raises NoNoise for a task it cannot degrade."""
+        if case.task:
+            self._noise(case.task)
         gold = _Gold(case.id, case.task, case.expected_outcome, self._params, self._model, repeat)
         body = msgspec.json.encode(gold, order="deterministic")
         key = blake2b(f"{LABEL}\0{VERSION}\0".encode() + body, digest_size=KEY_BYTES).digest()
@@ -96,27 +103,28 @@ class SimulatedProvider:
             max_output_tokens=2 * len(body) // BYTES_A_TOKEN + 1,
         )
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """The degraded answer, after the stated time."""
         gold = _READ.decode(request.body)
         chance = random.Random(request.key)
         latency = gold.params.latency_ms
         if latency:
             await asyncio.sleep(latency / 1000 * chance.uniform(0.5, 1.5))
-        return Answered(_reply(gold, chance, request.input_tokens))
+        degrade = self._noise(gold.task) if gold.task else None
+        return ProviderResponse(_reply(gold, chance, request.input_tokens, degrade))
 
     async def close(self) -> None:
         """There is nothing to give back."""
 
 
-def _reply(gold: _Gold, chance: random.Random, input_tokens: int) -> Reply:
+def _reply(gold: _Gold, chance: random.Random, input_tokens: int, degrade: Degrade | None) -> Reply:
     params = gold.params
     calls: tuple[ToolCall, ...] = ()
     if chance.random() < params.refusals:
         text, reason = REFUSAL, "stop"
     else:
         rates = Rates(params.wrong_scores, params.missing_labels, params.fabricated_facts)
-        answer = degraded(gold.task, gold.expected, rates, chance)
+        answer = _degraded(gold.expected, degrade, Noise(rates, chance))
         text, calls, reason = answer.text, answer.tool_calls, "stop"
         if chance.random() < params.broken_json:
             text, calls, reason = text[: len(text) // 2], (), "length"
@@ -129,3 +137,10 @@ def _reply(gold: _Gold, chance: random.Random, input_tokens: int) -> Reply:
         tool_calls=calls,
         model=LABEL,
     )
+
+
+def _degraded(expected: Mapping[str, Any], degrade: Degrade | None, noise: Noise) -> FakeReply:
+    """The expected outcome of a case as an answer, made worse in the way of its task."""
+    outcome = copy.deepcopy(dict(expected))
+    reply = degrade(outcome, noise) if degrade is not None else None
+    return reply or FakeReply(msgspec.json.encode(outcome).decode())

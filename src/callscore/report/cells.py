@@ -8,15 +8,25 @@ from typing import Literal
 import msgspec
 
 from callscore.core.scorecard import (
+    BenchmarkScore,
+    Cost,
     CriterionScore,
+    FinalScore,
     MetricScore,
     ModelScore,
     Ranked,
     Scorecard,
+    SubScore,
     TaskScore,
     TemplateRow,
 )
-from callscore.report.numbers import show, show_beside_limits, show_count, show_money
+from callscore.report.numbers import (
+    show,
+    show_beside_limits,
+    show_count,
+    show_interval,
+    show_money,
+)
 
 Tone = Literal["plain", "good", "middling", "bad", "blocked", "quiet"]
 
@@ -42,6 +52,8 @@ class Cell(msgspec.Struct, frozen=True):
     tone: Tone = "plain"
     why: str = ""
     brief: str = ""
+    interval: str = ""
+    """The 95 % interval of the value, for wherever there is room for it."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -143,7 +155,21 @@ def _metric(task: TaskScore | None, row: TemplateRow) -> Cell:
         f"{shown}{tick}{rating}{_aside(metric, task)}",
         TONES.get(metric.rating or "", "plain"),
         brief=f"{shown}{tick}{rating[:2]}",
+        interval=interval_of(metric, metric.unit),
     )
+
+
+WithInterval = (
+    MetricScore | SubScore | TaskScore | CriterionScore | BenchmarkScore | FinalScore | Cost
+)
+
+
+def interval_of(score: WithInterval, unit: str = "fraction") -> str:
+    """The interval as it stands beside a value; empty where there is none."""
+    if score.ci95 is None:
+        return ""
+    equal = score.ci95_method == "all_equal"
+    return show_interval(score.ci95, unit, few=score.few_calls, equal=equal)
 
 
 def _decided(metric: MetricScore) -> str:
@@ -155,9 +181,8 @@ def _decided(metric: MetricScore) -> str:
 
 def _aside(metric: MetricScore, task: TaskScore) -> str:
     parts = []
-    if metric.ci95 is not None and metric.resolution is not None:
-        low, high = (show(end, "percent").removesuffix(" %") for end in metric.ci95)
-        parts.append(f"95 %: {low}–{high}; 1 in {100 / metric.resolution:.0f}")
+    if metric.resolution is not None:
+        parts.append(f"1 in {100 / metric.resolution:.0f}")
     if metric.facts is not None:
         parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
@@ -177,7 +202,7 @@ def _subscore(model: ModelScore, row: TemplateRow) -> Cell:
     score = task.subscores[part]
     if score.score is None:
         return Cell(NOTHING, "quiet", f"{part}: {score.status}, {show_count(score.n, 'case')}")
-    return Cell(f"{show(score.score)} (n = {score.n})")
+    return Cell(f"{show(score.score)} (n = {score.n})", interval=interval_of(score))
 
 
 def _task(task: TaskScore | None) -> Cell:
@@ -190,7 +215,8 @@ def _task(task: TaskScore | None) -> Cell:
         brief = show(task.score) + (f" ({', '.join(marks)})" if marks else "")
         if task.trivial_floor is not None:
             marks.append(f"trivial {show(task.trivial_floor)}")
-        return Cell(show(task.score) + (f" ({', '.join(marks)})" if marks else ""), brief=brief)
+        text = show(task.score) + (f" ({', '.join(marks)})" if marks else "")
+        return Cell(text, brief=brief, interval=interval_of(task))
     if task.status == "invalid":
         beside = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
         return Cell(f"invalid{beside}", "blocked", brief="invalid")
@@ -218,7 +244,7 @@ def _benchmark(model: ModelScore, row: TemplateRow) -> Cell:
         )
     estimate = " (estimate)" if benchmarks.approximate else ""
     tone: Tone = "plain" if benchmarks.meets_recommended else "middling"
-    return Cell(f"{show(benchmarks.score)}{estimate}", tone)
+    return Cell(f"{show(benchmarks.score)}{estimate}", tone, interval=interval_of(benchmarks))
 
 
 def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
@@ -228,7 +254,12 @@ def _criterion(criterion: CriterionScore, row: TemplateRow) -> Cell:
     shown = show_beside_limits(criterion.value, criterion.unit, row.bands)
     mark = ", approximate" if criterion.approximate else ""
     tone: Tone = "good" if criterion.binary else "bad"
-    return Cell(f"{criterion.binary} ({shown}{mark})", tone, brief=f"{criterion.binary} ({shown})")
+    return Cell(
+        f"{criterion.binary} ({shown}{mark})",
+        tone,
+        brief=f"{criterion.binary} ({shown})",
+        interval=interval_of(criterion, criterion.unit),
+    )
 
 
 def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
@@ -238,7 +269,8 @@ def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
     if value is not None:
         is_one_of_two = final.a is not None and final.b is not None
         mark = " (official)" if is_official and is_one_of_two else ""
-        return Cell(show(value) + (mark if final.official else " (estimate)"))
+        text = show(value) + (mark if final.official else " (estimate)")
+        return Cell(text, interval=interval_of(final) if is_official else "")
     if not is_official:
         return Cell(NOTHING, "quiet", _why_not_that_option(model))
     if final.status == "invalid":
@@ -258,7 +290,8 @@ def _why_not_that_option(model: ModelScore) -> str:
 def _cost(model: ModelScore) -> Cell:
     if model.cost.per_1000_calls is None:
         return Cell("unknown", "quiet", "an output, or all of them, has no price recorded")
-    return Cell(show_money(model.cost.per_1000_calls))
+    interval = interval_of(model.cost, "money")
+    return Cell(show_money(model.cost.per_1000_calls), interval=interval)
 
 
 def _rank(entry: Ranked) -> Cell:
@@ -266,7 +299,8 @@ def _rank(entry: Ranked) -> Cell:
         return Cell("—", "quiet", entry.reason or "")
     marks = " (estimates)" if entry.estimate else ""
     free = " (free)" if entry.cost_status == "zero" else ""
-    return Cell(f"{entry.rank}{free}{marks}")
+    interval = "" if entry.rank_ci95 is None else show_interval(entry.rank_ci95, "count")
+    return Cell(f"{entry.rank}{free}{marks}", interval=interval)
 
 
 def _blocker(model: ModelScore) -> Cell:

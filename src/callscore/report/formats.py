@@ -15,6 +15,7 @@ GROUP: Group = "callscore.reports"
 
 BUILT_IN: Mapping[str, str] = {
     "html": "callscore.report.html",
+    "md": "callscore.report.markdown",
     "csv": "callscore.report.csv",
     "xlsx": "callscore.report.xlsx",
     "json": "callscore.report.json",

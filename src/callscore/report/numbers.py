@@ -39,6 +39,18 @@ def show_money(value: float) -> str:
     return f"${half_up(value, min(places, MOST_PLACES))}"
 
 
+def show_interval(
+    limits: tuple[float, float], unit: str = "fraction", *, few: bool = False, equal: bool = False
+) -> str:
+    """The limits of an interval: [0.832–0.875]; ≈ where few calls, = where all calls agree."""
+    shown = [show_money(end) if unit == "money" else _limit(end, unit) for end in limits]
+    return f"{'≈' if few else ''}{'=' if equal else ''}[{shown[0]}–{shown[1]}]"
+
+
+def _limit(end: float, unit: str) -> str:
+    return f"{end:.3g}" if unit == "count" else show(end, unit).removesuffix(" %")
+
+
 def show_count(number: int, noun: str) -> str:
     """1 call, 2 calls."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from callscore.core.interval import GateClaim
 from callscore.core.scorecard import (
     Blocker,
     Judging,
@@ -13,9 +14,9 @@ from callscore.core.scorecard import (
     TemplateRow,
     Zeroed,
 )
-from callscore.report.cells import Cell, Row, Tone, not_run, rows
+from callscore.report.cells import Cell, Row, Tone, interval_of, not_run, rows
 from callscore.report.layout import Column, Line, Piece, paragraph, table
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
 from callscore.report.verdict import verdict
 
@@ -34,11 +35,12 @@ HEAD_WIDTH = 10
 
 
 class Layout(NamedTuple):
-    """How wide the columns are, and whether ratings are written out."""
+    """How wide the columns are, whether ratings are written out, and intervals shown."""
 
     threshold: int
     model: int
     is_brief: bool
+    intervals: bool
 
 
 LABEL_WIDTH = 41
@@ -47,8 +49,13 @@ LEAST_RANKING = 6
 """A column of the ranking: room for a score; where there is no more, headings are cut."""
 ROOM_FOR_REASONS = 100
 """So wide, and the reason for a missing rank has a column; else it stands below."""
-WIDE = Layout(threshold=30, model=27, is_brief=False)
-NARROW = Layout(threshold=14, model=12, is_brief=True)
+LAYOUTS = (
+    Layout(threshold=22, model=34, is_brief=False, intervals=True),
+    Layout(threshold=14, model=27, is_brief=True, intervals=True),
+    Layout(threshold=30, model=27, is_brief=False, intervals=False),
+    Layout(threshold=14, model=12, is_brief=True, intervals=False),
+)
+"""The first that has room for all models is taken; the last shows them in several tables."""
 
 
 def scorecard_lines(
@@ -95,8 +102,8 @@ def _template(
 ) -> Iterator[Line]:
     """The framework's template; as many models a table as the width allows."""
     filled = rows(card, template, all_rows=all_rows)
-    layout = WIDE if _room(width, WIDE) >= len(card.models) else NARROW
-    room = _room(width, layout)
+    layout = _layout(card, width, all_rows=all_rows)
+    room = max(1, _room(width, layout))
     notes = _Footnotes()
     for start in range(0, max(1, len(card.models)), room):
         shown = slice(start, start + room)
@@ -109,6 +116,10 @@ def _template(
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
         yield from paragraph([Piece(legend, "dim")], width)
+    if layout.intervals or width >= ROOM_FOR_REASONS:
+        yield from _about_intervals(card, width)
+    if all_rows:
+        yield from _claims(card, template, width)
     has_judge = card.judging is not None and card.judging.judge is not None
     yield from _footnotes(notes, width, has_judge=has_judge)
 
@@ -138,7 +149,54 @@ def _judging(judging: Judging) -> str:
 
 def _room(width: int, layout: Layout) -> int:
     """How many models fit side by side."""
-    return max(1, (width - LABEL_WIDTH - layout.threshold) // layout.model)
+    return (width - LABEL_WIDTH - layout.threshold) // layout.model
+
+
+def _layout(card: Scorecard, width: int, *, all_rows: bool) -> Layout:
+    """The widest layout that has room for all models; details always have intervals."""
+    known = [layout for layout in LAYOUTS if card.intervals is not None or not layout.intervals]
+    if all_rows and card.intervals is not None:
+        known = [layout for layout in known if layout.intervals]
+    fitting = (layout for layout in known if _room(width, layout) >= len(card.models))
+    return next(fitting, known[-1])
+
+
+def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
+    """What the brackets mean        STATS §7"""
+    method = card.intervals
+    if method is None:
+        return
+    told = (
+        f"[ ] {100 * method.level:g} % intervals about future calls, of which these "
+        f"{show_count(method.calls, 'call')} are taken as a sample; "
+        "≈ fewer than 15 calls; = all calls agree, what may differ by the rule of three"
+    )
+    yield from paragraph([Piece(told, "dim")], width)
+
+
+def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
+    """The rate gates that are kept, but not shown to be by so few calls        STATS §2"""
+    labels = {row.key: row.label for row in template if row.kind == "metric"}
+    found: dict[str, list[str]] = {}
+    for model in card.models:
+        metrics = [entry for task in model.tasks.values() for entry in task.metrics.items()]
+        for slug, metric in metrics:
+            if metric.claim is not None and not metric.claim.holds and slug in labels:
+                told = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
+                found.setdefault(told, []).append(plain(model.model, 40))
+    for told, models in found.items():
+        yield from paragraph([Piece(f"{told} ({', '.join(models)})", "dim")], width)
+
+
+def _not_demonstrable(claim: GateClaim, unit: str) -> str:
+    limit = show(claim.limit, unit)
+    if not claim.errors:
+        with_all_right = f"{show_count(claim.n, 'call')}: at least {claim.needed} clean ones"
+        return f"the limit {limit} is not demonstrable with {with_all_right} are needed"
+    return (
+        f"the limit {limit} is not demonstrable with {show_count(claim.errors, 'error')} in "
+        f"{show_count(claim.n, 'independent item')}: at least {claim.needed} are needed"
+    )
 
 
 class _Footnotes:
@@ -147,8 +205,10 @@ class _Footnotes:
     def __init__(self) -> None:
         self.reasons: list[str] = []
 
-    def mark(self, cell: Cell, is_brief: bool) -> str:
+    def mark(self, cell: Cell, is_brief: bool, *, intervals: bool = False) -> str:
         text = cell.brief if is_brief and cell.brief else cell.text
+        if intervals and cell.interval:
+            text = f"{text} {cell.interval}"
         if not cell.why:
             return text
         if cell.why not in self.reasons:
@@ -178,7 +238,10 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
         remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
-            Piece(notes.mark(cell, layout.is_brief), f"{strong} {STYLES[cell.tone]}".strip())
+            Piece(
+                notes.mark(cell, layout.is_brief, intervals=layout.intervals),
+                f"{strong} {STYLES[cell.tone]}".strip(),
+            )
             for cell in row.cells[shown]
         ]
         found.append([Piece(mark + label, strong), *cells, Piece(row.template.threshold, "dim")])
@@ -222,8 +285,12 @@ def _breach(blocker: Blocker) -> str:
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
     title = "Ranking (a call is one telephone call through all its tasks)"
     yield from paragraph([Piece(title, "bold")], width)
-    headings = ("Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto")
+    headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]
+    if _has_room_for_intervals(card, width):
+        finals = {model.model: interval_of(model.final) for model in card.models}
+        of_entries = [finals.get(entry.model, "") for entry in card.ranking]
+        entries = _with_interval(headings, entries, of_entries)
     yield from _with_reasons(headings, entries, width)
     if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."
@@ -238,9 +305,33 @@ def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
     tasks = {tuple(entry.tasks) for entry in card.zeroed_ranking if entry.zeroed_final is not None}
     over = f", over {', '.join(tasks.pop())}" if len(tasks) == 1 else ""
     yield from paragraph([Piece(f"Not official: blocked calls counted as 0{over}", "bold")], width)
-    headings = ("Place", "Model", "Final", "$ / 1000 calls")
-    yield from _with_reasons(headings, [_zeroed_cells(e) for e in card.zeroed_ranking], width)
+    headings = ["Place", "Model", "Final", "$ / 1000 calls"]
+    entries = [_zeroed_cells(entry) for entry in card.zeroed_ranking]
+    if _has_room_for_intervals(card, width):
+        few = {model.model for model in card.models if model.final.few_calls}
+        intervals = [
+            show_interval(entry.ci95, few=entry.model in few) if entry.ci95 else ""
+            for entry in card.zeroed_ranking
+        ]
+        entries = _with_interval(headings, entries, intervals)
+    yield from _with_reasons(headings, entries, width)
     yield []
+
+
+def _has_room_for_intervals(card: Scorecard, width: int) -> bool:
+    return card.intervals is not None and width >= ROOM_FOR_REASONS
+
+
+def _with_interval(
+    headings: list[str], entries: Sequence[Line], intervals: Sequence[str]
+) -> list[Line]:
+    """A column behind the Final Score, where the table has one."""
+    place = headings.index("Final") + 1
+    headings.insert(place, "95 %")
+    return [
+        [*cells[:place], Piece(interval, "dim"), *cells[place:]]
+        for cells, interval in zip(entries, intervals, strict=True)
+    ]
 
 
 def _zeroed_cells(entry: Zeroed) -> Line:

@@ -14,17 +14,17 @@ from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Work
+from callscore.core.suite import Suite
 from callscore.evaluate.cases import (
     Contradicted,
     IndexedCase,
     LoadedCase,
-    NamedEmotions,
     duplicate_id,
     open_case,
+    tasks_for,
 )
 from callscore.store.files import Line, lines_of
-from callscore.store.input_records import read_case_id, read_emotion_names
-from callscore.suites import catalog
+from callscore.store.input_records import read_case_id
 
 MOST_KEPT = 256
 """Cases in memory at most. Whoever falls further behind the fastest model reads by itself."""
@@ -72,7 +72,7 @@ class CaseFiles:
         self._config = config
         self._keep_content = keep_content
         self._contradicted = Contradicted()
-        self._tasks = catalog.tasks(config.checked_settings(), NamedEmotions(config.cases))
+        self._tasks = tasks_for(config)
         self.positions: dict[str, int] = {}
         self.digest = ""
         self.skipped: Sequence[str] = ()
@@ -82,19 +82,22 @@ class CaseFiles:
         config = self._config
         digest = hashlib.blake2b(digest_size=16)
         wanted: list[str] = []
-        emotions: dict[str, None] = {}
+        names: dict[str, dict[str, None]] = {}
+        suites: dict[str, Suite] = {}
         for line in lines_of(config.cases):
-            emotions.update(dict.fromkeys(read_emotion_names(line.raw)))
             if config.limit is not None and len(wanted) >= config.limit:
                 self._place(read_case_id(line), line)
+                _note_names(suites.values(), line, names)
                 continue
             opened = open_case(line, self._tasks)
+            suites[opened.suite.name] = opened.suite
+            _note_names(suites.values(), line, names)
             position = self._place(opened.case.id, line)
             if self._is_wanted(opened):
                 wanted.append(opened.case.id)
                 self._contradicted.look(opened, line)
                 IndexedCase(position, line, opened).add_to(digest)
-        self._tasks = catalog.tasks(config.checked_settings(), lambda: tuple(emotions))
+        self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
         return Survey(wanted, self.digest)
 
@@ -131,6 +134,12 @@ class CaseFiles:
 def _asked(indexed: IndexedCase) -> Asked:
     task, case = indexed.opened.task, indexed.opened.case
     return Asked(case, task.prompt(case), indexed)
+
+
+def _note_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
+    """Note the names in a line for the suites that have a case so far."""
+    for suite in suites:
+        names.setdefault(suite.name, {}).update(dict.fromkeys(suite.names_in(line.raw)))
 
 
 class CaseStream:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
 
 import msgspec
 
 from callscore.core.case import Case
 from callscore.core.framework import DOCUMENT, judged_metrics
 from callscore.core.run import ModelSpec
-from callscore.core.transcript import turns
+from callscore.core.suite import BenchmarkLayer, no_data_names
+from callscore.core.task import ItemCount, Task
 from callscore.judges.prompt import MOST_ITEMS
 from callscore.runner.cases import Asked, call_of
 from callscore.runner.prepare import ModelHandle, Prepared, price_of
 from callscore.store.journal import Journal
-from callscore.suites.calls.benchmarks.instructions import instructions_of
-from callscore.suites.calls.questions import MOST_STATED
-from callscore.suites.calls.sentences import sentences
-from callscore.suites.calls.text.claims import claims
-from callscore.suites.calls.translation.critical import given_facts
+from callscore.suites.registry import suite_of
 
 BYTES_A_TOKEN = 4
 RUBRIC_TOKENS = 2_400
@@ -125,15 +123,15 @@ class _JudgeCount:
         items = most_items(asked.case, benchmarks=answers.benchmarks)
         base = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked)
         texts = STATEMENTS_ASKED * answers.longest
-        for number, dossiers, longest, said in (
+        for number, judge_requests, longest, said in (
             (items.of_case, 1, 0, _shown(asked)),
             (items.of_answer, answers.a_case, min(answers.longest, ANSWER_TOKENS), texts),
         ):
-            requests = dossiers * -(-number // MOST_ITEMS)
+            requests = judge_requests * -(-number // MOST_ITEMS)
             self._calls += PUT * requests
             self._input += PUT * (requests * (base + longest))
-            self._input += PUT * dossiers * (number * ITEM_TOKENS + (said if number else 0))
-            self._output += PUT * (dossiers * number + requests * CANARIES) * ENTRY_TOKENS
+            self._input += PUT * judge_requests * (number * ITEM_TOKENS + (said if number else 0))
+            self._output += PUT * (judge_requests * number + requests * CANARIES) * ENTRY_TOKENS
 
     def add_whole(self, asked: Asked, answers: JudgedAnswers) -> None:
         requests = answers.a_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)
@@ -163,38 +161,34 @@ def _expected(asked: Asked) -> int:
     return len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
 
 
-class Items(NamedTuple):
-    """How many items a judge can be asked about: once a case, and of every answer."""
-
-    of_case: int
-    of_answer: int
-
-
-def most_items(case: Case, *, benchmarks: bool) -> Items:
+def most_items(case: Case, *, benchmarks: bool) -> ItemCount:
     """As many as there can be, whatever a model answers."""
-    spoken = len(turns(case.transcript)) if benchmarks else 0
-    wanted = len(instructions_of(case)) if benchmarks else 0
+    task, layer = _asking(case.task)
+    found = task.count_items(case) if task is not None else _scenario_items(case)
+    if layer is None or not benchmarks:
+        return found
+    added = layer.count_items(case)
+    return ItemCount(found.of_case + added.of_case, found.of_answer + added.of_answer)
+
+
+@cache
+def _asking(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
+    """The task of a name, and the second layer where it looks at the task."""
+    suite = suite_of(name)
+    if suite is None:
+        return None, None
+    settings = suite.settings({})
+    layer = suite.benchmarks(settings)
+    task = suite.tasks(settings, no_data_names).get(name)
+    return task, layer if layer is not None and name in layer.tasks else None
+
+
+def _scenario_items(case: Case) -> ItemCount:
+    """The values of the calls that are due: a judge may have to compare each."""
     expected = case.expected_outcome
-    if case.task == "qa":
-        asked = len(_listed(expected, "questions"))
-        return Items(spoken, asked + (asked + spoken + wanted if benchmarks else 0))
-    if case.task == "text":
-        summary = expected.get("summary") or {}
-        asked = 2 + len(_listed(summary, "highlights")) + 2 * MOST_STATED
-        matched = len(claims(summary)) + MOST_STATED + spoken + wanted if benchmarks else 0
-        return Items(spoken, asked + matched)
-    if case.task == "translation":
-        listed = given_facts(case)
-        pieces = 0
-        for entry in _listed(expected, "sentence_translations"):
-            text = entry.get("translated_text") if isinstance(entry, dict) else None
-            pieces += max(1, len(list(sentences(text)))) if isinstance(text, str) else 1
-        names = len(_listed(expected, "named_entities_handled"))
-        facts = pieces if listed is None else len(listed)
-        return Items(pieces if listed is None else 0, pieces + names + facts + wanted)
-    if _has_values(case):
-        return Items(0, sum(1 for _ in leaves(expected)))
-    return Items(0, wanted)
+    if "calls" not in expected and "actions" not in expected:
+        return ItemCount(0, 0)
+    return ItemCount(0, sum(1 for _ in leaves(expected)))
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -206,20 +200,10 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _listed(outcome: Mapping[str, Any], key: str) -> Sequence[Any]:
-    found = outcome.get(key)
-    return found if isinstance(found, list) else ()
-
-
 def _metrics_of(case: Case, *, benchmarks: bool) -> int:
     """The metrics of a task that the framework's judge may be asked to score."""
     kinds = (f"{case.task}.", "bench.") if benchmarks else (f"{case.task}.",)
     return sum(slug.startswith(kinds) for slug in judged_metrics())
-
-
-def _has_values(case: Case) -> bool:
-    """Whether a call is due, whose values a judge may have to compare."""
-    return "calls" in case.expected_outcome or "actions" in case.expected_outcome
 
 
 class _Count:

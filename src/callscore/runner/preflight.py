@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
-from callscore.core.provider import NEVER_REPEATED, Answered, AttemptFailed, Provider
+from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
 from callscore.core.run import ModelSpec, Price
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import Workload
@@ -147,7 +147,7 @@ async def _ask(trial: Trial, timeout_s: float) -> Preflight:
                 answer = await provider.attempt(call)
         except TimeoutError:
             answer = AttemptFailed("timeout", f"no answer within {timeout_s:g} s")
-        if isinstance(answer, Answered):
+        if isinstance(answer, ProviderResponse):
             reply = answer.reply
             return Preflight(name, None, reply.input_tokens or 0, reply.output_tokens or 0)
         if answer.kind in NEVER_REPEATED or not left or loop.time() >= until:

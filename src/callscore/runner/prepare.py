@@ -25,6 +25,7 @@ from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
 from callscore.suites.orchestration.settings import Mode
+from callscore.suites.registry import noise_of
 
 if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioSet
@@ -269,7 +270,7 @@ def _offline(spec: ModelSpec) -> Provider | None:
     if spec.provider == "simulated":
         from callscore.providers.simulated import SimulatedProvider
 
-        return SimulatedProvider(spec.name, spec.model, spec.params)
+        return SimulatedProvider(spec.name, spec.model, spec.params, noise_of)
     if spec.provider == "baseline":
         from callscore.providers.baseline.provider import BaselineProvider
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from callscore.config.score import ScoreConfig
 from callscore.core.case import Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import (
@@ -25,9 +26,10 @@ from callscore.engine.workload import PlannedModel
 from callscore.evaluate.case_steps import MeasuredAnswer, MeasuredCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judging import JudgeRunner
+from callscore.report.race_text import race_notes
 from callscore.runner.cases import Asked, work_of
 from callscore.runner.prepare import Prepared
-from callscore.runner.race_card import Account, news, race_card, race_notes
+from callscore.runner.race_card import Account, news, race_card
 from callscore.runner.race_outcomes import (
     CaseOutcome,
     call_outcome,
@@ -35,10 +37,10 @@ from callscore.runner.race_outcomes import (
     gates_of,
 )
 from callscore.runner.scoring import RunScoring, unless_stopped
+from callscore.scorecard.final import option_weights
 from callscore.stats.blocks import About, Kind, schedule
 from callscore.stats.race import Race, Rules
 from callscore.store.files import LinesByKey
-from callscore.suites.calls.final import option_weights
 
 if TYPE_CHECKING:
     from callscore.engine.shutdown import Shutdown
@@ -56,37 +58,49 @@ class RaceDraw:
         assert prepared.case_files is not None  # `prepare` refuses a race without calls
         self.prepared = prepared
         self._files = prepared.case_files
-        settings, custom = config.scoring.checked_settings(), config.scoring.weights or None
-        weights = {t: w for t, w in option_weights("b", settings, custom).items() if w}
         self.about: About = "future" if config.race.about == "future" else "pool"
         self._lines = LinesByKey(config.cases)
         self._number: dict[str, int] = {}
-        self.plan = schedule(self._index(weights), weights, config.race.seed, self.about)
+        tasks = self._index()
+        weights = _weights(config.scoring, {task for of in tasks.values() for task in of})
+        kinds = {call: self._kind(of, weights) for call, of in tasks.items()}
+        kinds = {call: kind for call, kind in kinds.items() if kind}
+        if not kinds:
+            raise UsageError("race: no case of a task that counts in the Final; expected some")
+        self.plan = schedule(kinds, weights, config.race.seed, self.about)
         if not self.plan.blocks:
             raise UsageError(
                 "race: about: future needs calls that have every task, or calls of each task; "
                 "expected about: pool, or other data"
             )
 
-    def _index(self, weights: Mapping[str, float]) -> dict[str, Kind]:
+    def _index(self) -> dict[str, list[str]]:
         """Where the cases of every call stand, and which tasks it has."""
         tasks: dict[str, list[str]] = {}
         for asked in self._files.stream():
             case = asked.case
-            if case.task not in weights or asked.indexed is None:
-                continue
+            assert asked.indexed is not None  # of a case file
             call = f"case/{case.id}" if case.call_id is None else f"call/{case.call_id}"
             number = self._number.setdefault(call, len(self._number))
             self._lines.add(number, asked.indexed.line)
             tasks.setdefault(call, []).append(case.task)
-        if not tasks:
-            raise UsageError("race: no case of a task that counts in the Final; expected some")
-        once = self.about == "future"
-        return {call: tuple(sorted(set(of) if once else of)) for call, of in tasks.items()}
+        return tasks
+
+    def _kind(self, tasks: Sequence[str], weights: Mapping[str, float]) -> Kind:
+        """The tasks of a call that count; about future calls, each once."""
+        counted = [task for task in tasks if weights.get(task)]
+        return tuple(sorted(set(counted) if self.about == "future" else counted))
 
     def cases(self, call: str) -> list[Asked]:
         """The cases of one call, read again."""
-        return [self._files.read(line) for line in self._lines.lines(self._number[call])]
+        found = [self._files.read(line) for line in self._lines.lines(self._number[call])]
+        return [asked for asked in found if asked.case.task in self.plan.weights]
+
+
+def _weights(scoring: ScoreConfig, tasks: Collection[str]) -> Mapping[str, float]:
+    """What the tasks count in the Final without benchmarks."""
+    spec, custom = scoring.catalog.spec_with(tasks), scoring.weights or None
+    return option_weights(spec, "b", scoring.checked_settings(), custom)
 
 
 class _Rounds:
@@ -150,7 +164,7 @@ class RaceRun:
         self._examiner = examiner
         self._rules = prepared.config.race
         settings = prepared.config.scoring.checked_settings()
-        self._gates = gates_of(sorted(draw.plan.sizes), settings)
+        self._gates = gates_of(sorted(draw.plan.sizes), prepared.config.scoring.catalog)
         self._race = Race(
             draw.plan,
             [model.spec.name for model in prepared.models],
@@ -204,6 +218,7 @@ class RaceRun:
                 told,
                 sum(account.asked for account in self._accounts.values()),
                 sum(account.total for account in self._accounts.values()),
+                sum(self._accounts[model].left for model in standing.dropped),
             )
         )
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
+from callscore.report.race_text import LONGEST_NAME, left_words
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Dropped, Standing
 
-LONGEST_NAME = 40
 STOPPED = {
     "one left": "one model is left",
     "none left": "no valid model is left",
@@ -49,12 +49,17 @@ class Account:
         return None if self._unpriced else math.fsum(self._costs)
 
     @property
+    def left(self) -> int:
+        """Requests of the full run that were not asked."""
+        return self.total - self.asked
+
+    @property
     def saved_usd(self) -> float | None:
         """What the other requests would have cost, at the mean of those answered."""
         paid = self.paid_usd
         if paid is None or not self._costs:
             return None
-        return paid / len(self._costs) * (self.total - self.asked)
+        return paid / len(self._costs) * self.left
 
 
 def race_card(
@@ -100,9 +105,8 @@ def _status(standing: Standing) -> RaceStatus:
 
 
 def _guarantee(about: str, alpha: float) -> str:
-    return (
-        f"{ABOUT[about]} is dropped with a probability of at most {alpha:.0%}, whenever one looks"
-    )
+    most = f"at most {100 * alpha:g} %"
+    return f"{ABOUT[about]} is dropped with a probability of {most}, whenever one looks"
 
 
 def _saved(accounts: Sequence[Account]) -> float | None:
@@ -126,68 +130,25 @@ def _racing(model: str, standing: Standing, account: Account) -> RacingModel:
         paid_usd=account.paid_usd,
         saved_usd=account.saved_usd,
         mean_score=standing.means[model] if read else None,
-        out=None if out is None else OutOfRace(out.why, out.blocks, out.by, out.gate),
+        out=None if out is None else _out(out),
         gates=standing.gates[model],
     )
+
+
+def _out(dropped: Dropped) -> OutOfRace:
+    return OutOfRace(dropped.why, dropped.blocks, dropped.by, dropped.gate)
 
 
 def news(before: Standing, now: Standing) -> list[str]:
     """In words, who left the race or came back since."""
     told = [
-        _left(model, dropped)
+        left_words(model, _out(dropped))
         for model, dropped in now.dropped.items()
         if model not in before.dropped
     ]
     told += [
-        f"{_name(model)} races again: what had dropped it is out"
+        f"{plain(model, LONGEST_NAME)} races again: what had dropped it is out"
         for model in before.dropped
         if model not in now.dropped
     ]
     return told
-
-
-def _left(model: str, dropped: Dropped) -> str:
-    after = f"after {dropped.blocks} blocks"
-    by = _name(dropped.by or "")
-    why = {
-        "worse": f"worse than {by}",
-        "bound": f"the calls left could not bring it up to {by}",
-        "call_gate": f"invalid for certain, {dropped.gate}",
-        "rate_gate": f"invalid, {dropped.gate} is over its limit",
-        "withdrawn": "it cannot be asked any more",
-    }
-    return f"{_name(model)} is out {after}: {why[dropped.why]}"
-
-
-def race_notes(race: RaceCard) -> list[str]:
-    """The race in words, for the notes of the card."""
-    cost = "" if race.saved_cost is None else f", {race.saved_cost:.0%} of the cost saved"
-    paid = f"after {race.requests:,} of {race.of_requests:,} calls{cost}"
-    notes = [f"race: {_decision(race, paid)}"]
-    notes += [
-        f"race: {_left(m.model, Dropped(m.out.why, m.out.after_blocks, m.out.by, m.out.gate))}"  # type: ignore[arg-type]
-        for m in race.models
-        if m.out is not None
-    ]
-    about = "this data set (pool)" if race.about == "pool" else "future calls (future)"
-    notes.append(f"race: the guarantee is about {about}: {race.guarantee}")
-    notes.append(
-        "race: the scores rest on the calls that were asked; the same command without --race asks "
-        "the rest, and pays for nothing twice"
-    )
-    return notes
-
-
-def _decision(race: RaceCard, paid: str) -> str:
-    if race.status == "decided":
-        return f"{_name(race.decision or '')} decided {paid}"
-    names = " and ".join(map(_name, race.tie_band))
-    if race.status == "tie":
-        return f"{names} cannot be told apart {paid}; {race.stopped}"
-    if race.status == "none":
-        return f"no valid model is left, decided {paid}"
-    return f"not decided {paid}; still in: {names}; {race.stopped}"
-
-
-def _name(model: str) -> str:
-    return plain(model, LONGEST_NAME)

@@ -10,8 +10,7 @@ from callscore.core.case import Failed
 from callscore.evaluate.case_steps import MeasuredAnswer
 from callscore.stats.race import Outcome
 from callscore.stats.race_gates import RateGate
-from callscore.suites import catalog
-from callscore.suites.calls.spec import Settings
+from callscore.suites.catalog import Catalog
 
 NOTHING_TO_COUNT = ("undefined", "absent", "malformed")
 """Why a measure has no value although nothing about it is open: it adds nothing to a rate."""
@@ -39,11 +38,11 @@ class CaseOutcome(NamedTuple):
     breached: frozenset[str]
 
 
-def gates_of(tasks: Sequence[str], settings: Settings) -> Gates:
+def gates_of(tasks: Sequence[str], catalog: Catalog) -> Gates:
     """All active gates, the rates as shares of events that must be at most a limit."""
     rates, calls, floors = [], {}, set()
     for task in tasks:
-        formula = catalog.formula_for(task, settings)
+        formula = catalog.formula(task)
         for gate in formula.gates:
             if gate.rule.kind == "call":
                 calls[gate.slug] = task

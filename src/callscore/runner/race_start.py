@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from callscore.evaluate.judge_client import JudgeCalls
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.runner.prepare import Prepared
 from callscore.runner.scoring import RunScoring
 
@@ -32,7 +32,7 @@ def prepare_race(prepared: Prepared) -> StartRace:
     @contextmanager
     def start(scoring: RunScoring, calls: JudgeCalls) -> Iterator[RaceRun]:
         # A judge on an account of its own: what it says is counted once, where the card is made.
-        with opened_examiner(prepared.config.scoring, calls) as examiner:
+        with open_judge_runner(prepared.config.scoring, calls) as examiner:
             if examiner is not None:
                 examiner.embedder = scoring.embedder
             yield RaceRun(draw, scoring, examiner, calls)

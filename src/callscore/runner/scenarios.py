@@ -14,6 +14,7 @@ from callscore.config.scenarios import Departure, ScenarioData, ScenarioSettings
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.errors import DataError
 from callscore.core.scorecard import CaseResult, Status
+from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.model_identity import AnsweredBy
@@ -21,7 +22,6 @@ from callscore.evaluate.scorer import OnRecord
 from callscore.evaluate.step_judging import JudgedSteps, judge_steps
 from callscore.evaluate.step_verdicts import StepVerdicts, with_unused
 from callscore.evaluate.worklist import open_items
-from callscore.providers.simulated_errors import SCENARIO
 from callscore.runner.cases import Asked, Survey
 from callscore.runner.scenario_outputs import public_output
 from callscore.runner.scenario_replies import (

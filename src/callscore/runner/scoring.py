@@ -18,7 +18,7 @@ from callscore.engine.shutdown import Shutdown
 from callscore.evaluate.case_steps import MeasuredCase
 from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
-from callscore.evaluate.judge_setup import opened_examiner
+from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import Answers
 from callscore.evaluate.scorecards import scorecard
@@ -62,7 +62,7 @@ class RunScoring:
         self._judged: Judged = {}
         self.exported: OutputFolder | None = None
         self._trajectories: Trajectories | None = None
-        self._examiner = self._stack.enter_context(opened_examiner(config.scoring, self.calls))
+        self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
         self.embedder = self._examiner.embedder if self._examiner is not None else None
         self._defer_embedder()
         if files is not None:

@@ -3,7 +3,7 @@
 # No postponed annotations here: msgspec would evaluate each of them at every start.
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -35,14 +35,6 @@ class CaseHead(msgspec.Struct, gc=False):
     """The part of a case that indexing needs."""
 
     id: str
-
-
-class _EmotionOfOutcome(msgspec.Struct, gc=False):
-    emotion: dict[str, Any] = {}
-
-
-class _EmotionOfCase(msgspec.Struct, gc=False):
-    expected_outcome: _EmotionOfOutcome
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -82,7 +74,6 @@ _SORTED = msgspec.json.Encoder(order="sorted")
 _ANY = msgspec.json.Decoder()
 _CASE = msgspec.json.Decoder(Case)
 _CASE_HEAD = msgspec.json.Decoder(CaseHead)
-_EMOTION = msgspec.json.Decoder(_EmotionOfCase)
 _OUTPUT_HEAD = msgspec.json.Decoder(OutputHead)
 _OUTPUT = msgspec.json.Decoder(OutputRecord)
 _TEXT = msgspec.json.Decoder(str | None)
@@ -100,16 +91,6 @@ def read_case_ids(lines: Sequence[bytes]) -> Sequence[str]:
     """The ids of many cases at once; empty if a line must be parsed on its own."""
     ids = [head.id for head in _heads(_CASE_HEAD, lines)]
     return ids if all(map(str.strip, ids)) else ()
-
-
-def read_emotion_names(line: bytes) -> Collection[str]:
-    """The emotions that the reference on a line names; empty if there are none."""
-    if b'"emotion"' not in line:
-        return ()
-    try:
-        return _EMOTION.decode(line).expected_outcome.emotion
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ()
 
 
 def _heads(decoder: msgspec.json.Decoder[T], lines: Sequence[bytes]) -> Sequence[T]:

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.run import CachedReply, Item, RunStatus, Work
+from callscore.core.run import CachedReply, RunItem, RunStatus, Work
 from callscore.store.connection import (
     Unreadable,
     connect,
@@ -322,11 +322,11 @@ class OpenRun:
         """Whether the journal may hold other replies than it was given: earlier ones are kept."""
         return self.answers.commits.superseded
 
-    async def keep(self, item: Item, stored: CachedReply) -> None:
+    async def keep(self, item: RunItem, stored: CachedReply) -> None:
         """Store a paid reply and its item; returns when both are durable."""
         await self.answers.keep(stored, self._item_row(item))
 
-    async def note(self, item: Item) -> None:
+    async def note(self, item: RunItem) -> None:
         """Store an item that cost nothing; it is durable after the next `keep` or `settle`."""
         await self.answers.commits.soon(Rows(item=self._item_row(item)))
 
@@ -351,7 +351,7 @@ class OpenRun:
         self.answers.close()
         self._journal.end_run(self.id, status)
 
-    def _item_row(self, item: Item) -> ItemRow:
+    def _item_row(self, item: RunItem) -> ItemRow:
         return (
             self.id,
             item.case_id,

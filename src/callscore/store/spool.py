@@ -32,6 +32,10 @@ class Spool(Generic[T]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the file."""
         self._file.close()
 
     def add(self, value: T) -> None:

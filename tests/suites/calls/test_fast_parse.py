@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calls_suite import all_tasks
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
-from callscore.suites import catalog
-from callscore.suites.calls import spec
+from callscore.core.reply_json import read_object
 from callscore.suites.calls.fast_parse import read_documented
-from callscore.suites.calls.parse import read_object, read_shaped
+from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.structure import Structure
 
-TASKS = catalog.tasks(spec.settings())
+TASKS = all_tasks()
 QUESTION = {"question_id": "Q1", "score": 5, "max_score": 5, "type": "SCORE", "reason": "At 0:12"}
 SENTENCE = {"sentence_id": 1, "text": "Hello: you", "label": "neutral"}
 TRANSLATED = {"source_id": 1, "source_text": "Hola", "translated_text": "Hello"}

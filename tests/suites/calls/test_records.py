@@ -20,7 +20,7 @@ from builders import (
     text_outcome,
     translation_case,
 )
-from callscore.suites.calls.explain import LONGEST_NAMED, MOST_NAMED
+from callscore.scorecard.explain import LONGEST_NAMED, MOST_NAMED
 
 
 def reasons(case: Json, answer: object, folder: Path, verdicts: Sequence[Json] = ()) -> Json:

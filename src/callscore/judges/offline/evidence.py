@@ -1,4 +1,4 @@
-"""Whether a reason points to something that was said, and whether it was said so (C-37, C-39)."""
+"""Whether a reason refers to something that was said, and says it correctly (C-37, C-39)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from callscore.judges.offline.wording import Wording
 from callscore.metrics.text import n2
 
 SHARED_RUN = 3
-"""Content words in a row that are no accident."""
+"""Consecutive content words that are no coincidence."""
 LEAST_OVERLAP = 0.5
 QUOTE_LIKENESS = 90.0
-"""Percent; a quote is often tidied up."""
+"""Percent; quotes are often tidied up."""
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{2,300})[\"”»“]|(?<!\w)['‘]([^'‘’]{2,300})['’](?!\w)")
 _TIME = re.compile(r"\b(?:(\d{1,3}):)?(\d{1,3}):(\d{2})\b")
 
 
 class Evidence(NamedTuple):
-    """The verdict on a reason and the turn that it rests on."""
+    """The verdict on a reason and the turn that supports it."""
 
     verdict: str
     turn: Passage | None = None
@@ -33,10 +33,11 @@ VAGUE = Evidence("vague")
 
 
 def evidence(reason: str, page: Page, lang: str | None) -> Evidence:
-    """A quote or three content words in a row found: as_described; half of a turn: differs; vague
+    """A quote or three consecutive content words found: as_described; half of a turn: differs;
+    vague
 
-    Found beside a wrong time, number or name, or in a quote that is none, it `differs`; a quote
-    that nobody said is `absent`.
+    With a wrong time, number or name, or inside an inexact quote, it `differs`; a quote that does
+    not occur is `absent`.
     """
     wording = Wording(reason, lang)
     quotes = [quote for quote in _quotes(reason) if " " in quote.strip()]
@@ -53,7 +54,7 @@ def evidence(reason: str, page: Page, lang: str | None) -> Evidence:
 
 
 def overlapping(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
-    """The turn that holds half of the content words or more, rare ones weighing most"""
+    """The turn with at least half of the content words, rare ones weighing most"""
     weights = {form: _rarity(form, turns) for form in wording.content}
     total = math.fsum(weights.values())
     if not total:
@@ -67,12 +68,12 @@ def overlapping(wording: Wording, turns: Sequence[Passage]) -> Passage | None:
 
 
 def has_shared_run(one: Wording, other: Wording) -> bool:
-    """Whether three content words in a row stand in both"""
+    """Whether three consecutive content words occur in both"""
     return not _runs(one).isdisjoint(_runs(other))
 
 
 def _rarity(form: str, turns: Sequence[Passage]) -> float:
-    """log(1 + N / (1 + turns that hold the word))"""
+    """log(1 + N / (1 + turns with the word))"""
     held = sum(form in turn.wording.content for turn in turns)
     return log(1 + len(turns) / (1 + held))
 
@@ -101,7 +102,7 @@ def _quoted_turn(quotes: Sequence[str], page: Page) -> Passage | None:
 
 
 def _has_no_other_word(quote: str, turn: Passage) -> bool:
-    """Whether a quote that was tidied up differs from the turn in spelling only."""
+    """Whether a tidied quote differs from the turn in spelling only."""
     said = frozenset(word.casefold() for word in turn.wording.words)
     quoted = {word.casefold() for word in Wording(quote, turn.wording.lang).content_words}
     return all(is_misspelt(word, said) for word in quoted - said)
@@ -115,7 +116,7 @@ def _turn_with_run(wording: Wording, turns: Sequence[Passage]) -> Passage | None
 
 
 def _is_right(reason: str, turn: Passage, page: Page, lang: str | None) -> bool:
-    """Whether time, numbers and names beside the evidence agree with the call."""
+    """Whether the time, numbers and names of the reason agree with the call."""
     times = [_seconds(*found) for found in _TIME.findall(reason)]
     if times and turn.start is not None:
         return any(abs(time - turn.start) <= page.tolerance_s for time in times)

@@ -1,8 +1,8 @@
-"""The offline judge: estimates for the questions that rules can say something about.
+"""The offline judge: estimates by rule.
 
-Every word is approximate (C-125): an estimate neither triggers nor clears a blocker. Where a
-rule has nothing to say it abstains; on names it stays silent, so that what code has found stands
-(C-72); outcomes that it cannot find make a translation approximate.
+Every verdict is approximate (C-125): an estimate neither triggers nor clears a blocker. A rule that
+cannot decide abstains; names are left to the measures in code (C-72); outcomes that are not found
+make a translation approximate.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 
 from callscore.core.case import Failed
-from callscore.core.judging import Judged, JudgeRequest, Question, Verdict
+from callscore.core.judging import JudgeRequest, JudgeResult, Question, Verdict
 from callscore.core.ports import Embedder
-from callscore.judges.items import word_for_nothing
+from callscore.judges.items import word_for_empty
 from callscore.judges.offline.evidence import evidence, has_shared_run, overlapping
 from callscore.judges.offline.layout import plain
-from callscore.judges.offline.likeness import (
+from callscore.judges.offline.page import SECONDS, Page, Passage, page
+from callscore.judges.offline.similarity import (
     goal_word,
-    likenesses,
     match_word,
+    pair_similarities,
     stated_words,
     value_word,
 )
-from callscore.judges.offline.page import SECONDS, Page, Passage, page
 from callscore.judges.offline.support import Support, support
 from callscore.judges.offline.translation import fact_word, fluency_word
 from callscore.judges.offline.wording import Wording
@@ -32,7 +32,7 @@ from callscore.judges.offline.wording import Wording
 CANNOT_TELL = "cannot_tell"
 LONGEST_QUOTE = 300
 LONGEST_TEXT = 20_000
-"""Characters of a question that are read; an answer may be as long as its model likes."""
+"""Characters of a question that are read; an output may be very long."""
 OTHER_GOAL = "call_purpose:other_goal"
 OUTCOME = "outcome:"
 
@@ -42,11 +42,11 @@ VAIN = "the text says nothing"
 ABSTAINING = frozenset({"bench.instruction_following"})
 
 Answer = tuple[str, Passage | None, str]
-"""The word, the passage it rests on, and why."""
+"""The verdict, the passage that supports it, and why."""
 
 
 class OfflineJudge:
-    """A Judge by rule; the embedder, where there is one, compares goals and highlights."""
+    """A judge by rule; the embedder, if there is one, compares goals and highlights."""
 
     name = "offline estimate"
 
@@ -56,24 +56,24 @@ class OfflineJudge:
 
     @cached_property
     def signature(self) -> str:
-        """The rules, by a hash of their files, and the embedder."""
+        """A hash of the rules' files, and the embedder."""
         embedder = self._embedder.signature if self._embedder else "none"
         return f"offline:{_rules()};embedder={embedder}"
 
-    async def judge(self, dossier: JudgeRequest) -> Judged | Failed:
-        """An estimate for every question that a rule can say something about."""
-        read = page(dossier, self._tolerance_s)
-        worded = [_plain(question) for question in dossier.questions if question.offered]
-        vain = [word_for_nothing(question) for question in worded]
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+        """An estimate for every question that a rule can decide."""
+        read = page(judge_request, self._tolerance_s)
+        worded = [_plain(question) for question in judge_request.questions if question.offered]
+        vain = [word_for_empty(question) for question in worded]
         asked = [question for question, word in zip(worded, vain, strict=True) if not word]
         verdicts = [
-            # an estimate never calls a goal another one: that alone would block the call
+            # an estimate never says `different`, which alone would block the call
             self._verdict(question, (CANNOT_TELL if question.metric == GOAL else word, None, VAIN))
             for question, word in zip(worded, vain, strict=True)
             if word and question.metric not in LEFT_TO_CODE
         ]
         verdicts += [
-            self._verdict(question, BY_METRIC[question.metric](question, read, dossier.lang))
+            self._verdict(question, BY_METRIC[question.metric](question, read, judge_request.lang))
             for question in asked
             if question.metric in BY_METRIC and not question.item.startswith(OUTCOME)
         ]
@@ -83,16 +83,16 @@ class OfflineJudge:
             if question.metric in ABSTAINING or question.item.startswith(OUTCOME)
         ]
         for compare in (self._goals, self._recall):
-            compared = await compare(asked, dossier.lang)
+            compared = await compare(asked, judge_request.lang)
             if isinstance(compared, Failed):
                 return compared
             verdicts += compared
-        return Judged(verdicts)
+        return JudgeResult(verdicts)
 
     async def _goals(self, asked: Sequence[Question], lang: str | None) -> list[Verdict] | Failed:
         goals = [question for question in asked if question.metric == GOAL]
         pairs = [(Wording(q.text, lang), Wording(q.reference, lang)) for q in goals]
-        found = await likenesses(pairs, self._embedder, lang)
+        found = await pair_similarities(pairs, self._embedder, lang)
         if isinstance(found, Failed):
             return found
         return [
@@ -107,7 +107,7 @@ class OfflineJudge:
         expected = [Wording(question.text, lang) for question in questions]
         given = _lines(questions[0].reference, lang)
         pairs = [(one, other) for one in expected for other in given]
-        found = await likenesses(pairs, self._embedder, lang)
+        found = await pair_similarities(pairs, self._embedder, lang)
         if isinstance(found, Failed):
             return found
         width = len(given)
@@ -181,7 +181,9 @@ def _used(question: Question, read: Page, lang: str | None) -> Answer:
 
 
 def _carries(turn: str, statements: Sequence[Wording], lang: str | None) -> bool:
-    """Whether a statement has three content words in a row, or half of its words, of the turn."""
+    """Whether a statement has three consecutive content words, or half of the words, of
+    the turn.
+    """
     said = Passage("t", Wording(turn, lang))
     return any(
         has_shared_run(said.wording, statement) or overlapping(statement, [said]) is not None
@@ -230,7 +232,7 @@ BY_METRIC: Mapping[str, Callable[[Question, Page, str | None], Answer]] = {
 
 @lru_cache(maxsize=1)
 def _rules() -> str:
-    """A hash of the files of this judge: whatever changes a rule changes the signature (C-126)."""
+    """A hash of the files of this judge: any change of a rule changes the signature (C-126)."""
     from importlib.resources import files
 
     digest = blake2b(digest_size=8)

@@ -1,4 +1,4 @@
-"""Text without its layout: marks of Markdown and blank lines say nothing."""
+"""Text without its layout: Markdown and blank lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKER = re.compile(
     r"(?:[ \t]+|$)(?:([^\W\d_]+))?",
     re.MULTILINE,
 )
-"""What numbers a line: "1.", "2)", "(a)", "iv." """
+"""The number of a line: `1.`, `2)`, `(a)`, `iv.`"""
 _MARKER_INSIDE = re.compile(r"(?<=\s)\((?:\d{1,2}|[a-z]|[ivx]{1,4})\)\s")
 # Bounded, and from the beginning of a run only: a flood of marks must cost no more than reading it.
 _EMPHASIS = re.compile(
@@ -22,7 +22,7 @@ _BLANK = re.compile(r"(?<!\s)\s*\n\s*")
 
 
 def plain(text: str) -> str:
-    """The words of a text, one line each; bullets, headings and emphasis taken off"""
+    """The words of a text, one line each, without bullets, headings and emphasis"""
     bare = _MARKER_INSIDE.sub("", _MARKER.sub(_unmarked, _OPENING.sub("", text)))
     return _BLANK.sub("\n", _EMPHASIS.sub(r"\2", bare)).strip()
 

@@ -1,4 +1,4 @@
-"""The words by which the offline judge reads, by language; the tables are in `lexicon.toml`."""
+"""Word lists of the offline judge by language; the tables are in `lexicon.toml`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Words = frozenset[str]
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One language as it stands in the file."""
+    """One language of the file."""
 
     stop: str
     negation: str
@@ -30,7 +30,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Lexicon(msgspec.Struct, frozen=True):
-    """What the judge knows of the words of a text; `opposites` are between stems."""
+    """Word lists of one language; `opposites` are between stems."""
 
     stop: Words
     negation: Words
@@ -40,7 +40,7 @@ class Lexicon(msgspec.Struct, frozen=True):
     introductions: tuple[tuple[str, ...], ...]
     """Phrases after which speakers give their own name."""
     linking: Words
-    """What may stand between a side of the call and its name."""
+    """Words between a side of the call and its name."""
     roles: Mapping[str, str]
     sides: Words
     """The stems of the words for the sides of a call."""
@@ -49,7 +49,7 @@ class Lexicon(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def lexicon(lang: str | None) -> Lexicon:
-    """The words of the language, or of all languages together where it has no table."""
+    """The word lists of the language, or of all languages together if it has no table."""
     tables = _tables()
     own = tables.get(base_language(lang))
     chosen = [own] if own else list(tables.values())

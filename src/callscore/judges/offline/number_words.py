@@ -1,4 +1,4 @@
-"""The words that numbers are said with, by language; the tables are in `numbers.toml`."""
+"""Number words by language; the tables are in `numbers.toml`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["value", "scale", "joiner", "point", "ordinal", "repeat", "spoil"
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One language as it stands in the file."""
+    """One language of the file."""
 
     values: str
     scales: str
@@ -33,7 +33,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Word(NamedTuple):
-    """What a word says in a number."""
+    """The meaning of a word in a number."""
 
     kind: Kind
     value: int
@@ -46,7 +46,7 @@ class NumberWords(msgspec.Struct, frozen=True):
     lone: frozenset[str]
     joins_tens: bool = False
     is_reversed: bool = False
-    """Whether units stand before tens: "fünfundzwanzig"."""
+    """Whether units precede tens: "fünfundzwanzig"."""
     counts_by_twenty: bool = False
     """Whether "quatre-vingt-dix" is 90."""
     compounds: bool = False
@@ -55,9 +55,9 @@ class NumberWords(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def careful(lang: str | None) -> NumberWords:
-    """The number words of the language; of English and Hindi where it is none of ours
+    """The number words of the language; of English and Hindi if it has no table
 
-    Words of other languages are too often others: "once", "due", "seize".
+    Those of other languages are too often other words: "once", "due", "seize".
     """
     known = tables()
     base = base_language(lang)
@@ -66,7 +66,7 @@ def careful(lang: str | None) -> NumberWords:
 
 @lru_cache(maxsize=64)
 def generous(lang: str | None) -> NumberWords:
-    """The number words of the language; of all languages where it is none of ours"""
+    """The number words of the language; of all languages if it has no table"""
     known = tables()
     base = base_language(lang)
     return _of(known, [base] if base in known else list(known))
@@ -89,7 +89,7 @@ def _of(tables: Mapping[str, Table], names: Sequence[str]) -> NumberWords:
 
 
 def _hints(tables: Iterable[Table]) -> Mapping[str, Sequence[str]]:
-    """Words that are no number, with all that may be meant by them"""
+    """Words that are no number, with all their possible meanings"""
     found: dict[str, list[str]] = {}
     for line in (line for table in tables for line in table.hints.strip().splitlines()):
         value, *words = line.split()
@@ -121,5 +121,5 @@ def tables() -> Mapping[str, Table]:
 
 
 def folded_word(word: str) -> str:
-    """A word as it is looked up; a text may compose its characters or not."""
+    """A word as it is looked up, with composed characters."""
     return word.casefold() if word.isascii() else unicodedata.normalize("NFC", word).casefold()

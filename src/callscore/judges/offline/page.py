@@ -1,4 +1,4 @@
-"""What a claim may rest on: the turns of the call and the human's reference."""
+"""What can support a claim: the turns of the call and the reference."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from callscore.metrics.facts.fact import Index
 
 SHORTEST_ROOT = 4
 LONGEST_ENDING = 3
-"""Letters by which another form of a name is known again, and those that may differ."""
+"""Letters that another form of a name must share, and those that may differ."""
 LONGEST_STATEMENT = 200
-"""Characters up to which a turn is taken as one statement."""
+"""Characters up to which a turn is one statement."""
 SECONDS = 5.0
-"""How far a timestamp may be off, where nothing else is set (C-39)."""
+"""How far a timestamp may be off by default (C-39)."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？।])\s+|\n+")
 
 
 class Passage(msgspec.Struct, frozen=True, dict=True):
-    """One turn, or one value of the reference; `source` names it as judges do: `t3`, `ref:…`."""
+    """One turn, or one value of the reference; `source` is its place: `t3`, `ref:…`."""
 
     source: str
     wording: Wording
     role: str | None = None
     start: float | None = None
     context: frozenset[str] = frozenset()
-    """The content words of the turn before: "No, I don't" denies what was asked there."""
+    """The content words of the previous turn: "No, I don't" negates what was asked there."""
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is of the reference, and not of the call."""
+        """Whether it is part of the reference."""
         return self.source.startswith("ref:")
 
     @cached_property
     def near(self) -> frozenset[str]:
-        """Its content words and those of the turn before."""
+        """Its content words and those of the previous turn."""
         return self.wording.content | self.context
 
 
 class Page(msgspec.Struct, frozen=True, dict=True):
-    """All that was said and all that is expected, ready to be searched."""
+    """All turns and the reference, ready to be searched."""
 
     turns: Sequence[Passage]
     reference: Sequence[Passage]
@@ -60,7 +60,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
     tolerance_s: float = SECONDS
 
     def without_field(self, claim: str) -> str:
-        """A claim "field: value" without the name of its field, which claims nothing."""
+        """A claim "field: value" without the name of its field."""
         field, mark, value = claim.partition(": ")
         is_label = field in self.fields or ("_" in field and field.isidentifier())
         return value if mark and is_label else claim
@@ -72,33 +72,35 @@ class Page(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def statements(self) -> Sequence[Passage]:
-        """The passages, long ones sentence by sentence: what is said of one thing is no other."""
+        """The passages, long ones split into sentences."""
         return [statement for passage in self.passages for statement in _statements(passage)]
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The stems of all content words, speakers included."""
+        """The stems of all content words, including speakers."""
         return frozenset().union(*(p.wording.content for p in self.passages), self.speakers)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All words, folded: what a name may be looked for in."""
+        """All words, folded, to look up names."""
         said = (word.casefold() for p in self.passages for word in p.wording.words)
         return self.speakers.union(word.removesuffix("'s") for word in said)
 
     def introduced(self, role: str, *, own: bool) -> frozenset[str]:
-        """The names that speakers of this side (or, not `own`, of another) give as their own."""
+        """The names with which speakers of this side (or, without `own`, of another) introduce
+        themselves.
+        """
         turns = (turn for turn in self.turns if turn.role and (turn.role == role) is own)
         return frozenset().union(*(turn.wording.introduced for turn in turns))
 
     @cached_property
     def facts(self) -> Index:
-        """All that is stated in digits or in number words."""
+        """All facts in digits or in number words."""
         return Index([fact for p in self.passages for fact in p.wording.said.facts])
 
     @cached_property
     def loose_numbers(self) -> frozenset[str]:
-        """The numbers that stand without a unit, or that numbers in a row may mean together."""
+        """Numbers without a unit, or possible combinations of consecutive numbers."""
         facts = (fact for p in self.passages for fact in p.wording.said.facts)
         bare = (key[2] for fact in facts for key in fact.keys if key[:2] == ("number", ""))
         return frozenset(bare).union(*(p.wording.said.together for p in self.passages))
@@ -116,7 +118,7 @@ class Page(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def roots(self) -> frozenset[str]:
-        """How the words begin, without up to three letters: "Canadian" is of "Canada"."""
+        """The beginnings of words, without up to three letters: "Canadian" matches "Canada"."""
         return frozenset(
             name[:end]
             for name in self.names
@@ -125,29 +127,31 @@ class Page(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def initials(self) -> str:
-        """The first letters of all words, turn by turn: what an abbreviation may be made of."""
+        """The first letters of all words by turn, to match abbreviations."""
         return " ".join("".join(w[0].casefold() for w in p.wording.words) for p in self.passages)
 
 
-def page(dossier: JudgeRequest, tolerance_s: float = SECONDS) -> Page:
-    """The page of a dossier."""
-    turns = list(_turns(dossier))
-    known = [turn.speaker for turn in dossier.turns if turn.speaker]
-    speakers = (word.casefold() for name in known for word in Wording(name, dossier.lang).words)
+def page(judge_request: JudgeRequest, tolerance_s: float = SECONDS) -> Page:
+    """The page of a request."""
+    turns = list(_turns(judge_request))
+    known = [turn.speaker for turn in judge_request.turns if turn.speaker]
+    speakers = (
+        word.casefold() for name in known for word in Wording(name, judge_request.lang).words
+    )
     return Page(
         turns,
-        list(_leaves(dossier.expected_outcome, "", dossier.lang)),
+        list(_leaves(judge_request.expected_outcome, "", judge_request.lang)),
         frozenset(speakers),
-        frozenset(_fields(dossier.expected_outcome)),
+        frozenset(_fields(judge_request.expected_outcome)),
         tolerance_s,
     )
 
 
-def _turns(dossier: JudgeRequest) -> Iterator[Passage]:
+def _turns(judge_request: JudgeRequest) -> Iterator[Passage]:
     before: frozenset[str] = frozenset()
-    for number, turn in enumerate(dossier.turns, start=1):
-        wording = Wording(turn.text, dossier.lang)
-        role = _role(turn.speaker, dossier.lang)
+    for number, turn in enumerate(judge_request.turns, start=1):
+        wording = Wording(turn.text, judge_request.lang)
+        role = _role(turn.speaker, judge_request.lang)
         yield Passage(f"t{number}", wording, role, turn.start, before)
         before = wording.content
 
@@ -164,14 +168,14 @@ def _statements(passage: Passage) -> Iterator[Passage]:
 
 
 def _role(speaker: str | None, lang: str | None) -> str | None:
-    """Which side a speaker is on, where the name says so."""
+    """The side of a speaker, if the name says so."""
     roles = lexicon(lang).roles
     named = (roles.get(word.casefold()) for word in Wording(speaker or "", lang).words)
     return next(filter(None, named), None)
 
 
 def _leaves(value: Any, path: str, lang: str | None) -> Iterator[Passage]:
-    """Every value of the reference, with its path."""
+    """Every value of the reference with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(inner, f"{path}.{key}" if path else str(key), lang)

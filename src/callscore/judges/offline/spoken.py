@@ -1,7 +1,7 @@
 """Numbers in words: "one hundred and twenty" is 120, "four nine two" may be 492.
 
-A claim is read carefully: only what is certainly a number. What was said in a call is read
-generously: every number that somebody may have meant.
+Claims are read carefully: only what is certainly a number. Calls are read generously: every number
+that may be meant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from callscore.metrics.facts.lexicon import lexicon as units_and_months
 HUNDRED, THOUSAND = 100, 1000
 TEN = 10
 LONGEST_DICTATION = 16
-"""Numbers in a row that may be one: a card number, digit by digit."""
+"""Consecutive numbers that may be one: a card number, digit by digit."""
 _LONGEST_COMPOUND = 60
 _LARGEST = 10**15
 _BETWEEN = re.compile(r"[^\S\n]{1,2}|-|‐")
@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 
 class Spoken(NamedTuple):
-    """A number in words, and where it stands."""
+    """A number in words and its position."""
 
     start: int
     end: int
@@ -50,22 +50,22 @@ class Spoken(NamedTuple):
 
     @property
     def is_count(self) -> bool:
-        """Whether it is one word up to ten, by which things are counted that nobody counted"""
+        """Whether it is one word up to ten, which may count things that were not counted"""
         return len(self.tokens) == 1 and len(self.value) <= len("10") and int(self.value) <= TEN
 
     @property
     def is_scale(self) -> bool:
-        """Whether it is "hundred" or "million" alone, which may belong to the digits before it"""
+        """Whether it is "hundred" or "million" alone, which may belong to preceding digits"""
         return len(self.tokens) == 1 and self.tokens[0].word.kind == "scale"
 
     @property
     def is_ordinal(self) -> bool:
-        """Whether it says which one, and not how many"""
+        """Whether it is an ordinal"""
         return self.tokens[-1].word.kind == "ordinal"
 
 
 def numbers(text: str, words: NumberWords) -> Iterator[Spoken]:
-    """The numbers in words, in order, each as long as it can be"""
+    """The numbers in words, in order, each as long as possible"""
     tokens = _tokens(text, words)
     at = 0
     while at < len(tokens):
@@ -77,7 +77,7 @@ def numbers(text: str, words: NumberWords) -> Iterator[Spoken]:
         value, after = found
         used = [token for token in tokens[at:after] if token]
         yield Spoken(token.start, used[-1].end, value, used)
-        # "three point five million" is 3.5 million: digits and their scale are read together
+        # "three point five million" is 3.5 million: digits and their scale are parsed together
         at = after + ("." in value and _is(tokens, after, "scale"))
 
 
@@ -91,10 +91,10 @@ def in_digits(text: str, spoken: Iterable[Spoken]) -> str:
 
 
 def stated(text: str, lang: str | None) -> tuple[list[Spoken], list[Spoken]]:
-    """Numbers in words that a claim certainly states, and those by which it may only count
+    """Number words that a claim certainly states, and those that may only count
 
-    A small number needs a unit beside it, an ordinal a month; "one of them" and "a million
-    thanks" are neither.
+    A small number needs a unit, an ordinal a month; "one of them" and "a million thanks" are
+    neither.
     """
     words = careful(lang)
     certain, counting = [], []
@@ -111,7 +111,9 @@ def stated(text: str, lang: str | None) -> tuple[list[Spoken], list[Spoken]]:
 
 
 def heard(text: str, lang: str | None) -> tuple[str, frozenset[str]]:
-    """The text with all its numbers in digits, and what numbers said in a row may mean together"""
+    """The text with all its numbers in digits, and the possible combinations of
+    consecutive numbers
+    """
     words = generous(lang)
     found = [
         one for one in numbers(text, words) if not (one.is_scale and _is_after_digits(one, text))
@@ -159,9 +161,9 @@ def _meanings(folded: str, words: NumberWords) -> Sequence[Word]:
 
 @lru_cache(maxsize=4096)
 def _parts(compound: str, known: frozenset[str]) -> Sequence[str]:
-    """The number words that make up a compound, from left to right; none if anything is left
+    """The number words of a compound, from left to right; empty if anything is left over
 
-    Found from the end, so that each place is looked at once.
+    Searched from the end, so that each position is visited once.
     """
     ways: list[Sequence[str] | None] = [None] * len(compound) + [()]
     for at in range(len(compound) - 1, -1, -1):
@@ -175,7 +177,7 @@ def _parts(compound: str, known: frozenset[str]) -> Sequence[str]:
 
 Tokens = Sequence[Token | None]
 Found = tuple[int, int]
-"""A value, and the place after it."""
+"""A value and the position after it."""
 
 
 def _word(tokens: Tokens, at: int) -> Word | None:
@@ -222,7 +224,7 @@ def _whole(tokens: Tokens, at: int, words: NumberWords, below: int = 0) -> Found
 
 
 def _scale(tokens: Tokens, at: int) -> int:
-    """The thousand, million … there; 0 where there is none"""
+    """The thousand, million … at this position; 0 if there is none"""
     word = _word(tokens, at)
     return word.value if word and word.kind == "scale" and word.value >= THOUSAND else 0
 
@@ -301,7 +303,7 @@ _NEXT_WORD = re.compile(r"[\s-]{1,3}(?:(?:of|de|di)\s)?([^\W\d_]{1,24}|[%€$£�
 
 
 def _has_unit(one: Spoken, text: str, lang: str | None) -> bool:
-    """Whether a unit stands behind it, or behind an ordinal a month"""
+    """Whether a unit follows, or a month follows an ordinal"""
     following = _NEXT_WORD.match(text, one.end)
     if following is None:
         return False
@@ -313,12 +315,12 @@ def _has_unit(one: Spoken, text: str, lang: str | None) -> bool:
 
 
 def _is_after_digits(one: Spoken, text: str) -> bool:
-    """Whether digits stand right before it: "5 million" is read where digits are"""
+    """Whether digits directly precede it: "5 million" is parsed with the digits"""
     return text[max(0, one.start - 2) : one.start].rstrip()[-1:].isdecimal()
 
 
 def _rows(text: str, found: Sequence[Spoken]) -> Iterator[list[Spoken]]:
-    """Numbers that nothing parts from each other"""
+    """Consecutive numbers with nothing between them"""
     row: list[Spoken] = []
     for one in found:
         if row and not _BETWEEN.fullmatch(text, row[-1].end, one.start):

@@ -1,4 +1,4 @@
-"""Words and their stems: enough to know a word again in another form."""
+"""Words and stems: enough to recognise a word in another form."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _ENDINGS = (
 
 
 def words(text: str) -> list[str]:
-    """The words of a text as they are written, signs and spaces left out."""
+    """The words of a text, without punctuation and spaces."""
     return [word.replace("’", "'") for word in _WORD.findall(text)]
 
 
 def placed_words(text: str) -> Iterator[tuple[int, str]]:
-    """The words of a text with the places where they begin."""
+    """The words of a text with their positions."""
     return ((found.start(), found[0].replace("’", "'")) for found in _WORD.finditer(text))
 
 
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
-    """The word folded, without a common English ending; other scripts stay as they are."""
+    """The word folded, without a common English ending; other scripts are unchanged."""
     folded = word.casefold()
     if not folded.isascii():
         return folded
@@ -65,7 +65,7 @@ def stem(word: str) -> str:
 
 
 def stems(word: str) -> Iterator[str]:
-    """The stem of a word; of a script without spaces, every pair of neighbours."""
+    """The stem of a word; for a script without spaces, every pair of characters."""
     if word.isascii() or not is_unspaced_script(word) or len(word) <= 2:
         yield stem(word)
     else:

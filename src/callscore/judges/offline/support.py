@@ -1,7 +1,7 @@
-"""Whether a claim is supported by the call or the reference: what speaks against it, and how much.
+"""Whether the call or the reference supports a claim, and what contradicts it.
 
-A rule sees a wrong number, name, date or "not"; it does not see a wrong relation. What it finds
-is a suspicion, never a fabrication.
+A rule detects a wrong number, name, date or negation; it does not detect a wrong relation. A
+finding is a suspicion, never a fabrication.
 """
 
 from __future__ import annotations
@@ -42,44 +42,44 @@ WEIGHTS: dict[Doubt, float] = {
     "unsaid restriction": 0.4,
     "speaker": 0.3,
 }
-"""How sure a single finding makes us."""
+"""The weight of a single finding."""
 WORKING_POINT = 0.65
-"""The suspicion from which a claim is accused: one strong finding, or three weak ones."""
+"""Suspicion from which a claim counts as unsupported: one strong finding, or three weak ones."""
 LEAST_COVERAGE = 0.1
-"""A claim that shares fewer of its words is about something else; a paraphrase shares more."""
+"""A claim with a smaller share of known words is about something else; a paraphrase has more."""
 FEWEST_WORDS = 4
-"""Content words below which a share of them says nothing."""
+"""With fewer content words, their share is not used."""
 HALF = 0.5
 MOSTLY = 0.6
 NEARLY_ALL = 0.75
 FEWEST_SAID = 2
 REACH = 3
-"""Content words on either side that an opposite stands among."""
+"""Content words on either side that are the context of an opposite."""
 MOST_READ = 500
 MOST_LOOKED_AT = 64
-"""Names, denials, sayings of one claim that are looked at: whatever it says, work is bounded."""
+"""The most names, negations and quotations of one claim that are checked, to bound the work."""
 SHORTEST_MISSPELT = 5
-"""Letters; a shorter name is another name where one letter differs."""
+"""Letters; a shorter name with one different letter is another name."""
 NAME_LIKENESS = 85.0
 """Percent; transcripts of speech misspell names."""
 ACRONYM = range(3, 7)
 """Letters of an abbreviation."""
 SHORTEST_DICTATED = 4
-"""Digits that are hardly ever found in a row by accident."""
+"""Digits that hardly ever occur in a row by coincidence."""
 _NAME_ENDINGS = ("s", "es", "n", "an", "ian", "ians", "ese", "ish", "i", "ic")
 _REVERSING = ("un", "in", "im", "ir", "dis", "non")
 _DIGITS = re.compile(r"\d+")
 
 
 class Finding(NamedTuple):
-    """One thing that speaks against a claim."""
+    """One thing that contradicts a claim."""
 
     doubt: Doubt
     about: str
 
 
 class Support(NamedTuple):
-    """What was found about a claim; `best` is the passage nearest to it."""
+    """What was found about a claim; `best` is the closest passage."""
 
     findings: Sequence[Finding]
     coverage: float
@@ -91,13 +91,14 @@ class Support(NamedTuple):
     def suspicion(self) -> float:
         """1 − Π (1 − weight of a finding), 0 … 1
 
-        Coverage stays out: a faithful paraphrase covers less than a copy with one word turned.
+        Coverage is not part of it: a faithful paraphrase covers less than a copy with one word
+        changed.
         """
         return 1 - math.prod(1 - WEIGHTS[finding.doubt] for finding in self.findings)
 
     @property
     def is_supported(self) -> bool:
-        """suspicion < 0.65, and it is not about something else altogether"""
+        """suspicion < 0.65, and the claim is not about something else"""
         return self.suspicion < WORKING_POINT and not self.is_foreign
 
 
@@ -119,14 +120,16 @@ def support(claim: str, page: Page, lang: str | None) -> Support:
 
 
 def coverage(wording: Wording, page: Page) -> float:
-    """content words of the claim that are on the page / content words of the claim; no numbers"""
+    """content words of the claim on the page / content words of the claim, without numbers"""
     if not wording.matter:
         return 1.0
     return len(wording.matter & page.content) / len(wording.matter)
 
 
 def nearest(wording: Wording, page: Page) -> Passage | None:
-    """The statement that shares most content words; a turn before a reference, then the shortest"""
+    """The statement with the most shared content words; turns before the reference, then the
+    shortest
+    """
     ranked = [
         (len(wording.content & p.wording.content), not p.is_reference, -len(p.wording.run), p)
         for p in page.statements
@@ -144,7 +147,7 @@ def _numbers(wording: Wording, page: Page) -> Iterator[Finding]:
 
 
 def _is_heard(fact: Fact, page: Page) -> bool:
-    """Whether the digits were said: with no other unit, one by one, or over several turns"""
+    """Whether the digits were said: without a unit, one by one, or over several turns"""
     known = page.loose_numbers if fact.kind in ("amount", "percent") else page.numbers
     written = {run.lstrip("0") for run in _DIGITS.findall(fact.text)} - {""}
     if fact.numbers <= known or (written and written <= known):
@@ -164,7 +167,7 @@ def _names(wording: Wording, page: Page) -> Iterator[Finding]:
 
 
 def _is_known(name: str, wording: Wording, page: Page) -> bool:
-    """Whether it is a form, an abbreviation or a misspelling of what is on the page"""
+    """Whether it is a form, an abbreviation or a misspelling of a word on the page"""
     if name in wording.known.roles or is_misspelt(name, page.names):
         return True
     if any(name.endswith(end) and name.removesuffix(end) in page.roots for end in _NAME_ENDINGS):
@@ -174,7 +177,7 @@ def _is_known(name: str, wording: Wording, page: Page) -> bool:
 
 
 def is_misspelt(name: str, known: frozenset[str]) -> bool:
-    """Whether a word is nearly one of those known"""
+    """Whether a word is nearly one of the known words"""
     from rapidfuzz import fuzz, process
 
     if len(name) < SHORTEST_MISSPELT:
@@ -184,7 +187,7 @@ def is_misspelt(name: str, known: frozenset[str]) -> bool:
 
 
 def _denials(wording: Wording, page: Page) -> Iterator[Finding]:
-    """Every "not" that no statement says of the same; a reversal where one says the contrary"""
+    """Every negation that no statement has; a reversal if one says the contrary"""
     for scope in islice(wording.denied, MOST_LOOKED_AT):
         if not any(_says(passage.wording.denied, passage, scope) for passage in page.statements):
             is_reversed = any(_asserts(passage, scope) for passage in page.statements)
@@ -193,7 +196,7 @@ def _denials(wording: Wording, page: Page) -> Iterator[Finding]:
 
 
 def _restrictions(wording: Wording, page: Page) -> Iterator[Finding]:
-    """Every "only" that no statement says of the same; a narrowing where one says it freely"""
+    """Every "only" that no statement has; a narrowing if one says it without"""
     for scope in islice(wording.restricted, MOST_LOOKED_AT):
         if not any(
             _says(passage.wording.restricted, passage, scope) for passage in page.statements
@@ -204,13 +207,15 @@ def _restrictions(wording: Wording, page: Page) -> Iterator[Finding]:
 
 
 def _says(own: Sequence[Scope], passage: Passage, scope: Scope) -> bool:
-    """Whether the passage denies (restricts) these things; a bare "no" denies what was asked."""
+    """Whether the passage negates (restricts) these things; a bare "no" negates the question before
+    it.
+    """
     sought = scope.words
     return any(len(sought & (said.words or passage.context)) >= HALF * len(sought) for said in own)
 
 
 def _asserts(passage: Passage, scope: Scope) -> bool:
-    """Whether the passage says half of what stands around the "not", and denies none of it"""
+    """Whether the passage has half of the words around the negation, and negates none of them"""
     shared = len(scope.around & passage.wording.content)
     if not shared or shared < HALF * len(scope.around):
         return False
@@ -218,7 +223,7 @@ def _asserts(passage: Passage, scope: Scope) -> bool:
 
 
 def _opposites(wording: Wording, page: Page) -> Iterator[Finding]:
-    """Words that are nowhere on the page, where a statement says the same with their opposite"""
+    """Words that do not occur on the page, if a statement says the same with their opposite"""
     run = wording.run
     for at, form in islice(enumerate(run), MOST_READ):
         if form in page.content:
@@ -236,7 +241,7 @@ def _opposites_of(form: str, wording: Wording) -> frozenset[str]:
 
 
 def _nearness_of(passage: Passage, others: frozenset[str], around: frozenset[str]) -> float:
-    """The share of the words around a word that stand beside an opposite of it"""
+    """The share of the words around a word that occur next to its opposite"""
     said = passage.wording.content
     if others.isdisjoint(said) or not around:
         return 0.0
@@ -244,7 +249,7 @@ def _nearness_of(passage: Passage, others: frozenset[str], around: frozenset[str
 
 
 def _speaker(wording: Wording, page: Page) -> Iterator[Finding]:
-    """Words put into the mouth of one side, where only the other side comes near them."""
+    """Words attributed to one side, if only the other side said something similar."""
     for role, said in islice(wording.sayings, MOST_LOOKED_AT):
         if len(said) < FEWEST_SAID:
             continue

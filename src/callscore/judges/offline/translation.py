@@ -1,6 +1,6 @@
-"""Estimates for translations: fluency by likeness to the human's sentence, facts by their words.
+"""Estimates for translations: fluency by similarity to the human's sentence, facts by their words.
 
-Both are blind to a good paraphrase; what they say is approximate and decides no gate.
+Neither recognises a good paraphrase; both are approximate and decide no gate.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from callscore.metrics.chrf import chrf
 from callscore.metrics.facts.fact import Index, unmatched
 
 FLUENT = ((0.60, "native"), (0.40, "minor"), (0.25, "noticeable"), (0.10, "significant"))
-"""From which likeness to the human's sentence a sentence is taken for how fluent."""
+"""The fluency for a similarity to the human's sentence."""
 KEPT = 0.5
 """The share of a fact's words that a translation must have."""
 MOST_WORDS = 500
-"""Words of a sentence whose order is looked at."""
+"""Words of a sentence whose order is compared."""
 
 
 def fluency_word(sentence: str, human: str) -> str:
@@ -27,7 +27,7 @@ def fluency_word(sentence: str, human: str) -> str:
 
 
 def order(sentence: str, human: str) -> float:
-    """shared words that stand in the same order / shared words; 1 where none is shared"""
+    """shared words in the same order / shared words; 1 if none is shared"""
     from rapidfuzz.distance import LCSseq
 
     given, wanted = (
@@ -38,7 +38,7 @@ def order(sentence: str, human: str) -> float:
 
 
 def fact_word(fact: Wording, translation: Wording) -> str:
-    """preserved: half of the fact's words, all its numbers and its "not" are there; else omitted"""
+    """preserved: half of the fact's words, all its numbers and its negation occur; else omitted"""
     if not fact.content:
         return "cannot_tell"
     is_kept = (
@@ -50,7 +50,7 @@ def fact_word(fact: Wording, translation: Wording) -> str:
 
 
 def _keeps_denials(fact: Wording, translation: Wording) -> bool:
-    """Whether whatever the fact denies is denied, and nothing where it denies nothing"""
+    """Whether the negations of the fact are kept, and none is added"""
     own, given = fact.denied, translation.denied
     if not own:
         return not any(fact.matter <= said.around for said in given)

@@ -1,4 +1,4 @@
-"""What a text is made of: content words, names, numbers in words, what is denied in it."""
+"""The parts of a text: content words, names, number words, negations."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from callscore.judges.offline.stems import placed_words, stem, stems, words
 from callscore.metrics.facts.extraction import extract
 from callscore.metrics.facts.fact import Fact
 
-# Runs of marks or blanks are looked at from their beginning only: anything else is quadratic.
+# Runs of marks or blanks are matched from their beginning only: anything else is quadratic.
 _CLAUSE = re.compile(r"(?<![,;:.!?()\n–—])[,;:.!?()\n–—]+\s|[。！？，；।]|\bbut\b")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\"“(]\s*+|(?<!\s)(?=[^\S\n]*+\n)\s++|\s-\s)(?=\w)")
 _NUMERIC = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
 _REACH = 4
-"""Content words after a "not" that it may concern."""
+"""Content words after a negation that it may concern."""
 _SUBJECT = 3
-"""Words before a verb of speech among which its subject is sought."""
+"""Words before a verb of speech that are searched for its subject."""
 _LONGEST_NAME = 6
 _SMALLEST_COUNT = 2
 """`one` is too often no number."""
 _TITLED = 0.9
-"""Share of words with a capital letter from which a text is a headline that names nobody."""
+"""Share of capitalised words from which a text is a headline, without names."""
 _SHORTEST_HEADLINE = 6
 
 
 class Said(NamedTuple):
-    """Numbers of a text that was spoken."""
+    """The numbers of a spoken text."""
 
     facts: Sequence[Fact]
     together: frozenset[str]
-    """What numbers in a row, and parts of numbers, may mean."""
+    """Possible meanings of consecutive numbers and of parts of numbers."""
     digits: str
-    """All its digits, one after the other: a number may be dictated over several turns."""
+    """All its digits in order: a number may be dictated over several turns."""
 
 
 class Scope(NamedTuple):
-    """The content words that a "not" or an "only" may concern, and all that stand around it."""
+    """The content words that a "not" or an "only" may concern, and all words around it."""
 
     words: frozenset[str]
     around: frozenset[str]
 
 
 class Wording(msgspec.Struct, frozen=True, dict=True):
-    """One text, read word by word when somebody asks."""
+    """One text; its parts are computed on demand."""
 
     text: str
     lang: str | None = None
 
     @cached_property
     def known(self) -> Lexicon:
-        """The words of its language."""
+        """The word lists of its language."""
         return lexicon(self.lang)
 
     @cached_property
     def words(self) -> Sequence[str]:
-        """Its words as they stand."""
+        """Its words."""
         return words(self.text)
 
     @cached_property
     def content_words(self) -> Sequence[str]:
-        """Its words without those that say little."""
+        """Its words without stop words."""
         return [word for word in self.words if self._is_content(word)]
 
     @cached_property
@@ -88,18 +88,18 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def matter(self) -> frozenset[str]:
-        """The content words without numbers and without the sides of the call."""
+        """The content words without numbers and the sides of the call."""
         found = Wording(in_digits(self.text, numbers(self.text, careful(self.lang))), self.lang)
         return found.spoken - self.known.sides
 
     @cached_property
     def facts(self) -> Sequence[Fact]:
-        """What it states in digits, or in words that are certainly a number."""
+        """The facts in digits, or in words that are certainly a number."""
         return extract(in_digits(self.text, self._stated[0]), self.lang)
 
     @cached_property
     def counts(self) -> frozenset[str]:
-        """Small numbers in words without a unit: it may have counted what nobody counted."""
+        """Small number words without a unit, which may count things that were not counted."""
         return frozenset(one.value for one in self._stated[1] if int(one.value) >= _SMALLEST_COUNT)
 
     @cached_property
@@ -108,13 +108,13 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def said(self) -> Said:
-        """All numbers that whoever said it may have meant."""
+        """All numbers that the speaker may have meant."""
         written, together = heard(self.text, self.lang)
         return Said(extract(written, self.lang), together, "".join(_DIGITS.findall(written)))
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Folded words with a capital letter where a sentence does not ask for one, and titles."""
+        """Folded words with a capital letter inside a sentence, and titles."""
         starts = {match.end() for match in _SENTENCE_START.finditer(self.text)}
         found: set[str] = set()
         for at, word in placed_words(self.text):
@@ -127,7 +127,7 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def introduced(self) -> frozenset[str]:
-        """The names that its speaker gives as their own, folded."""
+        """The names with which its speaker introduces themselves, folded."""
         folded = [word.casefold() for word in self.words]
         found: set[str] = set()
         for phrase in self.known.introductions:
@@ -138,7 +138,9 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def called(self) -> Sequence[tuple[str, frozenset[str]]]:
-        """Sides of the call with the names that it gives them ("the customer is called …")."""
+        """Sides of the call with the names that the text gives them ("the customer is
+        called …").
+        """
         found = []
         for place, word in enumerate(self.words):
             role = self.known.roles.get(word.casefold().removesuffix("'s"))
@@ -159,7 +161,7 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
         return len(letters) >= _SHORTEST_HEADLINE and capital > _TITLED * len(letters)
 
     def _names_from(self, at: int) -> Iterator[str]:
-        """The names that stand there in a row."""
+        """The consecutive names at a position."""
         for word in self.words[at : at + _LONGEST_NAME]:
             plain = word.removesuffix("'s")
             if not plain[:1].isupper() or plain.casefold() not in self.names:
@@ -168,12 +170,12 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def denied(self) -> Sequence[Scope]:
-        """For every "not": the content words that it may concern."""
+        """For every "not", the content words that it may concern."""
         return self._different(self.known.negation)
 
     @cached_property
     def restricted(self) -> Sequence[Scope]:
-        """For every "only": the content words that it may concern."""
+        """For every "only", the content words that it may concern."""
         return self._different(self.known.exclusive)
 
     def _different(self, cues: frozenset[str]) -> list[Scope]:
@@ -181,12 +183,12 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def denies(self) -> bool:
-        """Whether anything is denied in it."""
+        """Whether it has a negation."""
         return any(word.casefold() in self.known.negation for word in self.words)
 
     @cached_property
     def sayings(self) -> Sequence[tuple[str, frozenset[str]]]:
-        """Who says what in it: the side named right before a verb of speech, the words after it."""
+        """Who says what: the side named before a verb of speech, and the words after it."""
         return list(dict.fromkeys(self._sayings()))
 
     def _is_content(self, word: str) -> bool:
@@ -209,7 +211,7 @@ class Wording(msgspec.Struct, frozen=True, dict=True):
                 yield roles[-1], frozenset(after[:_REACH]) - self.known.sides
 
     def _scopes(self, cues: frozenset[str]) -> Iterator[Scope]:
-        """The content words after each cue within its clause, or before it where none follows."""
+        """The content words after each cue in its clause, or before it if none follows."""
         for clause in _CLAUSE.split(self.text):
             inside = words(clause)
             places = [at for at, word in enumerate(inside) if word.casefold() in cues]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import Prompt, Reply, ToolCall
-from callscore.core.provider import Answered, AttemptFailed, ProviderRequest
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.providers.baseline import calls, steps
 
 LABEL = "baseline"
@@ -32,16 +32,16 @@ class BaselineProvider:
         key = blake2b(known + body, digest_size=KEY_BYTES).digest()
         return ProviderRequest(key, LABEL, body, input_tokens=0, max_output_tokens=0)
 
-    async def attempt(self, request: ProviderRequest) -> Answered | AttemptFailed:
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
         """The answer of the rules."""
         prompt = _READ.decode(request.body)
         if prompt.schema is not None:
             answer = calls.answer(prompt.schema, _document(prompt))
-            return Answered(_reply(msgspec.json.encode(answer).decode()))
+            return ProviderResponse(_reply(msgspec.json.encode(answer).decode()))
         if not prompt.tools:
-            return Answered(_reply(steps.plan(prompt.messages)))
+            return ProviderResponse(_reply(steps.plan(prompt.messages)))
         made = steps.act(prompt.messages, prompt.tools)
-        return Answered(_reply(steps.ASKS_BACK) if made is None else _reply("", made))
+        return ProviderResponse(_reply(steps.ASKS_BACK) if made is None else _reply("", made))
 
     async def close(self) -> None:
         """Nothing to close."""

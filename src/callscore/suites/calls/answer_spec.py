@@ -6,23 +6,39 @@ taken: ids, source texts, scales, fields, emotions and the list of entities; nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from callscore.core.case import Case, JsonObject
+from callscore.core.suite import DataNames
 from callscore.core.transcript import turns
-from callscore.suites.calls.items import item_id
+from callscore.metrics.item_ids import item_id
 
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
 """Those of the framework's own sample, where neither config nor data set names any (C-25)."""
 
-EmotionsOfData = Callable[[], Sequence[str]]
-"""The emotions that any reference of the data set names."""
+
+class _EmotionOfOutcome(msgspec.Struct, gc=False):
+    emotion: dict[str, Any] = {}
 
 
-def no_data_set() -> Sequence[str]:
-    """Where a case stands alone."""
-    return ()
+class _EmotionOfCase(msgspec.Struct, gc=False):
+    expected_outcome: _EmotionOfOutcome
+
+
+_EMOTION = msgspec.json.Decoder(_EmotionOfCase)
+
+
+def emotion_names(line: bytes) -> Collection[str]:
+    """The emotions that the reference on a line of a case file names."""
+    if b'"emotion"' not in line:
+        return ()
+    try:
+        return _EMOTION.decode(line).expected_outcome.emotion
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()
 
 
 def texts(value: object) -> tuple[str, ...]:
@@ -31,7 +47,7 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item for item in items if isinstance(item, str) and item.strip()))
 
 
-def asked_emotions(config: JsonObject, of_data: EmotionsOfData) -> Sequence[str]:
+def asked_emotions(config: JsonObject, of_data: DataNames) -> Sequence[str]:
     """config.emotions, else those of the data set, else those of the sample        C-25, C-130"""
     given = texts(config.get("emotions"))
     return given or in_known_order(of_data()) or SAMPLE_EMOTIONS

@@ -15,14 +15,10 @@ from callscore.core.nearest import nearest
 from callscore.metrics.text import n1
 from callscore.suites.calls.answer_spec import texts
 from callscore.suites.calls.entity.reference import (
-    ADHERENCE,
-    KEYWORDS,
     NOT_CONFIGURED,
-    TOPICS,
     EntityReference,
 )
 from callscore.suites.calls.placeholders import LONGEST_PLACEHOLDER, is_empty
-from callscore.suites.calls.spec import load
 from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.reference import (
@@ -54,7 +50,7 @@ CONFIG_KEYS = frozenset(
 """The keys of a config that are understood (C-123)."""
 ALIKE = 0.8
 """How alike another key must be to be taken for a misspelt one."""
-MOST_NAMED, LONGEST_KEY = 10, 64
+LONGEST_KEY = 64
 
 
 def may_contradict(case: Case, reference: object) -> bool:
@@ -79,35 +75,6 @@ def contradictions(case: Case, reference: object) -> Iterator[DataError]:
         yield from _unfilled(case, reference)
     elif isinstance(reference, TranslationReference):
         yield from _of_translation(reference)
-
-
-def refuse_contradiction(reference: object) -> None:
-    """Raise where a perfect answer would be blocked: for entities that its list lacks     C-131"""
-    if not isinstance(reference, EntityReference) or NOT_CONFIGURED not in reference.flags:
-        return
-    configured = reference.configured
-    total = len(reference.keywords) + len(reference.topics)
-    outside = {
-        KEYWORDS: sorted(reference.keywords - configured),
-        TOPICS: sorted(reference.topics - configured),
-    }
-    gate = load().metrics[ADHERENCE].gate
-    assert gate is not None  # the framework makes it a blocker
-    if ADHERENCE in reference.absent or not gate.breached(
-        1 - sum(map(len, outside.values())) / total
-    ):
-        return
-    part = KEYWORDS if outside[KEYWORDS] else TOPICS
-    raise DataError(
-        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which holds"
-        f" {_some(configured)}: a perfect answer would be blocked; expected entities of the list",
-        field=f"expected_outcome.{part}",
-    )
-
-
-def _some(names: frozenset[str]) -> str:
-    named = ", ".join(map(repr, sorted(names)[:MOST_NAMED]))
-    return f"{named}, …" if len(names) > MOST_NAMED else named or "nothing"
 
 
 def _misspelt(config: JsonObject) -> Iterator[DataError]:

@@ -8,18 +8,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.metrics.text import n1
-
-
-def item_id(value: object) -> str:
-    """An id as text after N1: 1 equals "1", "Q1" does not equal "q1"        C-19"""
-    if type(value) is int:
-        return str(value)
-    if isinstance(value, str):
-        return value if value.isalnum() and value.isascii() else n1(value)
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+from callscore.metrics.item_ids import item_id
 
 
 class Matched(msgspec.Struct, frozen=True, gc=False):

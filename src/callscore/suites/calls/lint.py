@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.lazy_regex import lazy_regex
+from callscore.metrics.item_ids import item_id
 from callscore.suites.calls.answer_spec import asked_questions, asked_sentences, texts
 from callscore.suites.calls.contradictions import contradictions
 from callscore.suites.calls.entity.reference import ADHERENCE, EntityReference
-from callscore.suites.calls.items import item_id, number
+from callscore.suites.calls.items import number
 from callscore.suites.calls.placeholders import is_empty
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference
 from callscore.suites.calls.text.reference import TextReference

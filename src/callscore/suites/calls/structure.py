@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import ratio
+from callscore.metrics.item_ids import item_id
 from callscore.suites.calls.fast_parse import CONTAINERS, Form
-from callscore.suites.calls.items import item_id
 
 
 class Shape(msgspec.Struct, frozen=True):

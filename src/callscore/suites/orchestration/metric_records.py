@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from callscore.suites.calls.records import Record
+from callscore.scorecard.records import Record
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.scenario.recording import RecordedReply
 

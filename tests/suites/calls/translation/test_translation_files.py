@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from calls_suite import formula_of
 from callscore.core.case import Case, Reply
 from callscore.core.judging import NO_VERDICTS
-from callscore.suites.calls.case_score import score_case
-from callscore.suites.calls.formula import formula_of
+from callscore.scorecard.case_score import score_case
 from shared_cases import cases_of, shared_file
 from translation_cases import TASK, asked, measured
 

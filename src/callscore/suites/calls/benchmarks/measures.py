@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from callscore.core.measure import Measure, not_run, percent, ratio, undefined, vacuous
-from callscore.metrics.spread import steadiness
 
 Findings = Sequence[bool | None]
 
 NO_SIMILARITY = not_run("1 of 1 answers awaits a similarity")
-FEWEST_RUNS = 2
 
 
 def faithfulness(supported: Findings) -> Measure:
@@ -108,18 +106,6 @@ def instruction_following(followed: Findings) -> Measure:
 def exact_match(matches: int, fields: int) -> Measure:
     """exact_matches / |expected ∪ predicted closed fields|        003 Exact Match, C-97"""
     return ratio(matches, fields) if fields else vacuous(1.0)
-
-
-def consistency(scores: Sequence[float], ddof: int) -> Measure:
-    """1 − std_dev(scores across N runs) / mean(scores)        003 Consistency, C-98
-
-    Runs that are all 0 are not consistent in the sense of the criterion: no value, which the
-    mean over cases counts as 0.
-    """
-    if len(scores) < FEWEST_RUNS:
-        return not_run(f"{len(scores)} scored runs of a case; two are needed")
-    value = steadiness(scores, ddof)
-    return undefined("every run scores 0") if value is None else ratio(value, 1)
 
 
 def _clamped(cosine: float) -> float:

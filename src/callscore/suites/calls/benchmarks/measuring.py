@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from callscore.core.case import Case
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.core.measure import ABSENT, Measure, not_run, percent, ratio
-from callscore.suites.calls.approximation import mark_approximate
+from callscore.scorecard.criteria import CONSISTENCY, Benchmarked
 from callscore.suites.calls.benchmarks import (
     answers,
     context,
@@ -21,7 +21,6 @@ from callscore.suites.calls.benchmarks import measures as formulas
 from callscore.suites.calls.benchmarks.view import Subject, View
 from callscore.suites.calls.benchmarks.words import (
     ARGUMENT,
-    CONSISTENCY,
     CORRECTNESS,
     EXACT_MATCH,
     FAITHFULNESS,
@@ -30,11 +29,11 @@ from callscore.suites.calls.benchmarks.words import (
     OUTPUT,
     PRECISION,
     RELEVANCY,
-    Benchmarked,
     absent_criteria,
     criteria_of,
 )
 from callscore.suites.calls.spec import load
+from callscore.suites.calls.verdict_rules import RULES
 
 _VIEWS: Mapping[str, Callable[[Subject, Verdicts, set[str]], View]] = {
     "qa": qa.view,
@@ -86,7 +85,7 @@ def measure(subject: Subject, verdicts: Verdicts) -> Benchmarked:
     }
     if _applies(case, PRECISION):
         found |= context.measure(case, _SAID[case.task](subject), verdicts, flags)
-    return _of_task(case, mark_approximate(found, verdicts))
+    return _of_task(case, RULES.mark_approximate(found, verdicts))
 
 
 def malformed(case: Case) -> Benchmarked:

@@ -10,9 +10,9 @@ import msgspec
 
 from callscore.core.case import Case, JsonObject
 from callscore.core.judging import Item, Verdicts
+from callscore.metrics.item_ids import item_id
 from callscore.suites.calls.benchmarks.measures import Findings
 from callscore.suites.calls.benchmarks.words import CANNOT_TELL
-from callscore.suites.calls.items import item_id
 
 ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from callscore.core.case import Case
-from callscore.core.measure import Measure
 from callscore.suites.calls.spec import load
-
-Benchmarked = Mapping[str, Measure]
-"""The criteria of one answer; consistency needs several and is not among them."""
 
 FAITHFULNESS, HALLUCINATION = "bench.faithfulness", "bench.hallucination_rate"
 RELEVANCY, CORRECTNESS = "bench.answer_relevancy", "bench.answer_correctness"
 PRECISION, RECALL = "bench.contextual_precision", "bench.contextual_recall"
 CONTEXTUAL = "bench.contextual_relevancy"
 ARGUMENT, INSTRUCTIONS = "bench.argument_correctness", "bench.instruction_following"
-EXACT_MATCH, CONSISTENCY = "bench.exact_match", "bench.consistency"
+EXACT_MATCH = "bench.exact_match"
 
 CANNOT_TELL = "cannot_tell"
 SUPPORT = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.judging import Verdicts
+from callscore.core.task import Faults
+from callscore.scorecard.explain import quoted
 from callscore.suites.calls.entity.measures import fabricated_entities
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
@@ -15,7 +17,6 @@ from callscore.suites.calls.entity.reference import (
     EntityReference,
 )
 from callscore.suites.calls.entity.task import EntityOutput
-from callscore.suites.calls.explain import Faults, quoted
 
 
 def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts) -> Faults:

@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from callscore.core.case import Case
+from callscore.core.errors import DataError
 from callscore.core.transcript import spoken_text
 from callscore.metrics.text import contains, n2
 from callscore.suites.calls.entity.configured import (
@@ -17,6 +18,7 @@ from callscore.suites.calls.entity.configured import (
 )
 from callscore.suites.calls.entity.identity import Aliases, distinct, is_text
 from callscore.suites.calls.entity.languages import foreign_entities
+from callscore.suites.calls.spec import load
 from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.validation import NO_PARTS, documented_keys, listed, structure_of
 
@@ -37,6 +39,8 @@ TOPIC_F1 = "entity.topic_f1"
 OF_KEYWORDS = (KEYWORD_PRECISION, KEYWORD_RECALL, KEYWORD_F1)
 OF_TOPICS = (TOPIC_PRECISION, TOPIC_RECALL, TOPIC_F1)
 OF_EITHER = (ADHERENCE, FABRICATED, CROSS_LANGUAGE)
+
+MOST_NAMED = 10
 
 
 class EntityReference(msgspec.Struct, frozen=True, dict=True):
@@ -110,6 +114,35 @@ def read_reference(case: Case, sources: Sources) -> EntityReference:
         absent=_absent_metrics(case, no_list),
         flags=(NOT_CONFIGURED,) if contradicted else (),
     )
+
+
+def refuse_blocked(reference: EntityReference) -> None:
+    """Raise where a perfect answer would be blocked: for entities that its list lacks     C-131"""
+    if NOT_CONFIGURED not in reference.flags:
+        return
+    configured = reference.configured
+    total = len(reference.keywords) + len(reference.topics)
+    outside = {
+        KEYWORDS: sorted(reference.keywords - configured),
+        TOPICS: sorted(reference.topics - configured),
+    }
+    gate = load().metrics[ADHERENCE].gate
+    assert gate is not None  # the framework makes it a blocker
+    if ADHERENCE in reference.absent or not gate.breached(
+        1 - sum(map(len, outside.values())) / total
+    ):
+        return
+    part = KEYWORDS if outside[KEYWORDS] else TOPICS
+    raise DataError(
+        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which holds"
+        f" {_some(configured)}: a perfect answer would be blocked; expected entities of the list",
+        field=f"expected_outcome.{part}",
+    )
+
+
+def _some(names: frozenset[str]) -> str:
+    named = ", ".join(map(repr, sorted(names)[:MOST_NAMED]))
+    return f"{named}, …" if len(names) > MOST_NAMED else named or "nothing"
 
 
 def _entities(case: Case, part: str) -> list[str]:

@@ -14,6 +14,7 @@ from callscore.core.task import Measured
 from callscore.metrics.sets import counts
 from callscore.suites.calls import spec
 from callscore.suites.calls.answer_spec import texts
+from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas
 from callscore.suites.calls.entity.configured import configured_list
 from callscore.suites.calls.entity.fast_parse import FORM
@@ -33,6 +34,7 @@ from callscore.suites.calls.entity.reference import (
     VALID_SET,
     EntityReference,
     read_reference,
+    refuse_blocked,
 )
 from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import build_prompt
@@ -56,7 +58,7 @@ class EntityOutput(msgspec.Struct, frozen=True, gc=False):
     flags: Sequence[str]
 
 
-class EntityTask:
+class EntityTask(CallTask[EntityReference, EntityOutput]):
     """Detects configured keywords and topics."""
 
     name = "entity"
@@ -68,6 +70,10 @@ class EntityTask:
     def reference(self, case: Case) -> EntityReference:
         """The human's entities, checked (C-20)."""
         return read_reference(case, self._sources)
+
+    def check_reference(self, reference: EntityReference) -> None:
+        """Refuse expected entities that the configured list lacks        C-131"""
+        refuse_blocked(reference)
 
     def prompt(self, case: Case) -> Prompt:
         """The configured list and the transcript."""

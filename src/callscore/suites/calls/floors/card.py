@@ -1,47 +1,26 @@
-"""What a scorecard says about trivial answers: beside every task score, and where it matters."""
+"""What a data set cannot show about QA forms (C-135)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
-
-from callscore.core.rating import TOLERANCE
-from callscore.core.scorecard import ModelScore, TaskScore
+from callscore.core.scorecard import ModelScore
+from callscore.core.suite import Floor
 from callscore.metrics.rounding import half_up
-from callscore.suites.calls.floors.strategy import Floor
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls.spec import load
-from callscore.suites.calls.tally import TaskTally
 
-WIDTH_95 = 1.96
 FALSE_PASS = "qa.false_pass_rate"
 OF_FAILURES = "false_pass_rate_of_failures"
 UNDEMONSTRATED = ": the false pass rate cannot be demonstrated with this data"
 
 
-def beside_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
-    """A task score with its floor        C-135"""
-    if floor is None:
-        return score
-    return msgspec.structs.replace(
-        score, trivial_floor=floor.score, trivial_strategy=floor.strategy
-    )
-
-
-def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; of one answer nobody can tell        C-135"""
-    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
-
-
-def floor_notes(
+def undemonstrated_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]]
 ) -> Sequence[str]:
-    """Where a model is no better than an answer that reads nothing, or nobody can tell    C-135"""
-    no_better = [
-        note for model in models for note in _no_better(model, tallies.get(model.model, {}))
-    ]
+    """Where passing every question would block no model        C-135"""
     unseen = [_undemonstrated(model, tallies.get(model.model, {})) for model in models]
-    return [*no_better, *dict.fromkeys(note for note in unseen if note)]
+    return list(dict.fromkeys(note for note in unseen if note))
 
 
 def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator[str]:
@@ -54,20 +33,6 @@ def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator
             )
     if asked and not _shows_failures(failed, asked):
         yield f"QA: {_people(failed, asked)}{UNDEMONSTRATED}"
-
-
-def _no_better(model: ModelScore, tallies: Mapping[str, TaskTally]) -> Iterator[str]:
-    for task, found in model.tasks.items():
-        score, floor = found.score, found.trivial_floor
-        if score is None or floor is None or task not in tallies:
-            continue
-        if is_distinguishable(score, floor, tallies[task].standard_error):
-            continue
-        yield (
-            f"{model.model}, {load().scores[task].label}: {half_up(score, 3)} is not"
-            f" distinguishable from the {half_up(floor, 3)} of an answer that reads nothing"
-            f" ({found.trivial_strategy})"
-        )
 
 
 def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from callscore.core.transcript import spoken_text
 from callscore.metrics.text import contains
+from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.entity.configured import configured_keys
 from callscore.suites.calls.entity.identity import NO_ENTITIES, distinct
 from callscore.suites.calls.entity.reference import (
@@ -18,7 +19,6 @@ from callscore.suites.calls.entity.reference import (
     EntityReference,
 )
 from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
-from callscore.suites.calls.formula import TaskFormula
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
 

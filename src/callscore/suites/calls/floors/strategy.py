@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from callscore.suites.calls.formula import TaskFormula, task_score
+from callscore.core.suite import Floor
+from callscore.scorecard.formula import TaskFormula, task_score
 
 
 class Strategy(NamedTuple):
@@ -17,13 +18,6 @@ class Strategy(NamedTuple):
     """Every weighted metric; None where no case has it."""
     gated: Mapping[str, float | None] = {}
     """The values that gates look at; nothing to count is no value."""
-
-
-class Floor(NamedTuple):
-    """The best score of all strategies that no gate blocks; none where each is blocked."""
-
-    score: float | None
-    strategy: str | None
 
 
 class FloorTally(ABC):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from callscore.suites.calls.floors.strategy import Floor, FloorTally, best
-from callscore.suites.calls.formula import formula_for
-from callscore.suites.calls.spec import Settings
+from callscore.core.suite import Floor
+from callscore.scorecard.formula import formula_for
+from callscore.suites.calls.floors.strategy import FloorTally, best
+from callscore.suites.calls.spec import Settings, load
 
 ENOUGH = 1_000
 
 
-class Floors:
+class CallFloors:
     """What trivial answers would score on the cases added so far        C-135
 
     Of a large data set every k-th case of a task is counted, some `ENOUGH` in all: floors are
@@ -41,13 +42,19 @@ class Floors:
             task: self._labelled(best(tally.strategies(formula), formula))
             for task, tally in self._tallies.items()
             if tally is not None
-            for formula in (formula_for(task, self._settings),)
+            for formula in (formula_for(load(), task, self._settings),)
         }
 
     def _labelled(self, floor: Floor) -> Floor:
         if self._step == 1 or floor.strategy is None:
             return floor
         return floor._replace(strategy=f"{floor.strategy} (1 of {self._step} cases counted)")
+
+    def data_notes(self) -> Sequence[str]:
+        """The floors, and whether a false pass could be seen in the data        C-135"""
+        from callscore.suites.calls.floors.card import data_notes
+
+        return list(data_notes(self.found(), *self.failures))
 
     @property
     def failures(self) -> tuple[int, int]:

@@ -9,8 +9,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
-from callscore.suites.calls.formula import TaskFormula
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.text.measures import CLASSES
 from callscore.suites.calls.text.reference import TextReference

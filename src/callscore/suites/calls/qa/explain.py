@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from callscore.core.judging import Verdicts
-from callscore.suites.calls.explain import Faults, quoted
+from callscore.core.task import Faults
+from callscore.scorecard.explain import quoted
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa.measures import Mark, is_correct, is_false_pass, normalised_gap
 from callscore.suites.calls.qa.reference import QAReference

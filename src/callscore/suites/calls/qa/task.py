@@ -13,6 +13,7 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import TOLERANCE
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import asked_questions
+from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import build_prompt
@@ -41,7 +42,7 @@ class QAOutput(msgspec.Struct, frozen=True, gc=False):
     flags: Sequence[str]
 
 
-class QATask:
+class QATask(CallTask[QAReference, QAOutput]):
     """Scores a QA form with reasons."""
 
     name = "qa"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.judging import Verdicts
-from callscore.suites.calls.explain import Faults, quoted
+from callscore.core.task import Faults
+from callscore.scorecard.explain import quoted
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text.claims import Claim, claims
 from callscore.suites.calls.text.reference import TextReference

@@ -13,14 +13,14 @@ from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.rating import holds
+from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import (
-    EmotionsOfData,
     asked_emotions,
     asked_fields,
     asked_sentences,
-    no_data_set,
 )
+from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import UNASKED, build_prompt
@@ -70,12 +70,12 @@ class TextOutput(msgspec.Struct, frozen=True, gc=False):
     flags: Sequence[str]
 
 
-class TextTask:
+class TextTask(CallTask[TextReference, TextOutput]):
     """Labels sentiment, summarises a call, names its emotion."""
 
     name = "text"
 
-    def __init__(self, settings: Settings, emotions: EmotionsOfData = no_data_set) -> None:
+    def __init__(self, settings: Settings, emotions: DataNames = no_data_names) -> None:
         self.settings = settings
         self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=FORM)
         self._emotions = emotions

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from callscore.core.judging import Verdicts
-from callscore.suites.calls.explain import Faults, quoted
+from callscore.core.task import Faults
+from callscore.scorecard.explain import quoted
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation.facts import drift
 from callscore.suites.calls.translation.judged import CRITICAL_FACTS, FLUENCY, MEANING

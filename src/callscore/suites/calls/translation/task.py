@@ -13,6 +13,7 @@ from callscore.core.measure import ABSENT, MALFORMED, Measure
 from callscore.core.task import Measured
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.answer_spec import asked_sentences
+from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match
 from callscore.suites.calls.parse import read_shaped
 from callscore.suites.calls.prompting import UNASKED, build_prompt
@@ -65,7 +66,7 @@ class TranslationOutput(msgspec.Struct, frozen=True, gc=False):
     flags: Sequence[str]
 
 
-class TranslationTask:
+class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
     """Translates a call, sentence by sentence."""
 
     name = "translation"
@@ -102,6 +103,25 @@ class TranslationTask:
             claims,
             tuple(flags),
         )
+
+    def ask_case(self, reference: TranslationReference) -> Sequence[Question]:
+        """Which sentences of the reference state an outcome        C-74"""
+        return outcomes.questions_of_case(reference)
+
+    def ask_after(
+        self, reference: TranslationReference, output: TranslationOutput, of_case: Verdicts
+    ) -> Sequence[Question]:
+        """Whether the answer keeps the outcomes of its case        C-74"""
+        return outcomes.questions(reference, output.rendered, of_case)
+
+    def presume(self, questions: Sequence[Question]) -> Verdicts:
+        """As if every sentence stated an outcome: nobody is asked twice."""
+        return outcomes.supposed(questions)
+
+    def compared_language(self, case: Case) -> str | None:
+        """That of the translation."""
+        target = case.config.get("target_language")
+        return target if isinstance(target, str) else case.lang
 
     def ask(self, reference: TranslationReference, output: TranslationOutput) -> Sequence[Question]:
         """Every sentence, name and fact that code cannot decide."""

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-from operator import itemgetter
-
-from callscore.core.scorecard import TemplateRow
-from callscore.suites.calls.formula import TaskFormula
-from callscore.suites.calls.spec import MetricSpec, ScoreSpec
-from callscore.suites.orchestration.single_turn.task import (
-    CALL_SLUGS,
-    GRAPH_SLUGS,
-    SCORE,
-    OrchestrationTask,
-)
+from callscore.core.spec import MetricSpec, ScoreSpec, Spec
+from callscore.suites.orchestration.single_turn.task import SCORE, OrchestrationTask
 
 LABELS = {
     "orchestration.function_name_f1": ("001 function_name_accuracy, C-115", "Function Name F1"),
@@ -30,28 +19,22 @@ LABELS = {
 NAME = OrchestrationTask.name
 
 
-@cache
-def formula() -> TaskFormula:
+def scoring_spec(digest: str) -> Spec:
     """The task score is the mean of the case scores; document 001 has no bands or blockers."""
-    specs = {
-        slug: MetricSpec(section=section, label=label, unit="fraction", bands=())
-        for slug, (section, label) in LABELS.items()
-    }
-    return TaskFormula(
-        task=NAME,
-        slugs=tuple(LABELS),
-        row=itemgetter(*LABELS),
-        score=ScoreSpec("Orchestration", weights={SCORE: 1.0}),
-        weighted=frozenset({SCORE}),
-        scored=(SCORE,),
-        gates=(),
-        specs=specs,
+    return Spec(
+        framework="001",
+        tasks=(NAME,),
+        scores={
+            NAME: ScoreSpec(
+                "Orchestration",
+                weights={SCORE: 1.0},
+                section="ORCHESTRATION (CASES OF OTHER ORIGIN)",
+            )
+        },
+        metrics={
+            slug: MetricSpec(section=section, label=label, template_row=slug != SCORE)
+            for slug, (section, label) in LABELS.items()
+        },
+        final={"b": {NAME: 1.0}},
+        digest=digest,
     )
-
-
-def template() -> Iterator[TemplateRow]:
-    """The rows of these cases on the scorecard."""
-    yield TemplateRow("section", "ORCHESTRATION (CASES OF OTHER ORIGIN)", NAME)
-    for slug in (*CALL_SLUGS, *GRAPH_SLUGS):
-        yield TemplateRow("metric", LABELS[slug][1], slug)
-    yield TemplateRow("task", "Orchestration Score", NAME, "0.0 – 1.0")

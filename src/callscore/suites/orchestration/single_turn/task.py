@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,13 +11,16 @@ from callscore.core.case import Case, Malformed, Message, Prompt, Reply, Tool
 from callscore.core.errors import DataError
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.measure import MALFORMED, Measure, undefined
-from callscore.core.task import Measured
-from callscore.suites.calls.parse import read_object
+from callscore.core.reply_json import read_object
+from callscore.core.task import ItemCount, Measured, Task
 from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
 from callscore.suites.orchestration.scenario.values import Call
 from callscore.suites.orchestration.single_turn import calls as call_forms
 from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
+
+if TYPE_CHECKING:
+    from callscore.core.noise import JsonOutcome, Noise
 
 VERDICT_WORDS: Mapping[str, tuple[str, ...]] = {METRIC: OFFERED}
 CALL_SLUGS = (
@@ -53,7 +56,7 @@ class ForeignOutput(msgspec.Struct, frozen=True):
     graph: SubTasks | None = None
 
 
-class OrchestrationTask:
+class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
     """Calls with accepted values, action lists, graphs of sub-tasks."""
 
     name = "orchestration"
@@ -105,6 +108,19 @@ class OrchestrationTask:
         calls, malformed = found
         return ForeignOutput(call_forms.changing(calls) if reference.actions else calls, malformed)
 
+    def count_items(self, case: Case) -> ItemCount:
+        """Every value of the expected calls may have to be compared."""
+        expected = case.expected_outcome
+        if "calls" not in expected and "actions" not in expected:
+            return ItemCount(0, 0)
+        return ItemCount(0, sum(1 for _ in _leaves(expected)))
+
+    def degrade(self, outcome: JsonOutcome, noise: Noise) -> None:
+        """Calls, actions or graphs with changed, missing and invented parts."""
+        from callscore.suites.orchestration.noise import degrade_case
+
+        degrade_case(outcome, noise)
+
     def ask(self, reference: ForeignReference, output: ForeignOutput) -> Sequence[Question]:
         """Argument values that only a judge can compare."""
         if reference.calls is None:
@@ -155,6 +171,15 @@ def _measured_graph(reference: ForeignReference, output: ForeignOutput) -> Measu
         for slug, value in zip(GRAPH_SLUGS, values, strict=True)
     }
     return Measured(_all(measures), ("nodes_matched_by_words",) if found.lexical else ())
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Every value within an outcome that is no list and no object."""
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+    else:
+        yield value
 
 
 def _value(value: float) -> Measure:

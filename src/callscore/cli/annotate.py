@@ -1,0 +1,173 @@
+"""`callscore annotate`: gold by people, in the terminal or in a spreadsheet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.annotating import LabelJob, Labelled
+    from callscore.labelling.answers import Given, Key
+    from callscore.labelling.items import LabelItem
+
+QUIT = "q"
+SHOWN = 10
+
+
+@click.command()
+@click.argument("transcripts", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--task", required=True, help="qa, entity, text or translation.")
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="The `config` of the cases (YAML or JSON)."
+)
+@click.option("--form", type=click.Path(path_type=Path), help="A QA form, for the task qa.")
+@click.option(
+    "--sheet",
+    type=click.Path(path_type=Path),
+    help="Write what to label as .xlsx (with drop-downs) or .csv, and stop.",
+)
+@click.option(
+    "--from",
+    "filled",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A filled-in sheet; repeated for several people.",
+)
+@click.option(
+    "--resolved",
+    type=click.Path(path_type=Path),
+    help="A filled-in sheet that decides where people differ.",
+)
+@click.option(
+    "--disputed",
+    type=click.Path(path_type=Path),
+    help="Write the items on which people differ as a sheet to resolve.",
+)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    help="Label in the terminal; answers are kept in this CSV file as they are given.",
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write cases here.")
+def annotate(
+    transcripts: tuple[Path, ...],
+    task: str,
+    config: Path | None,
+    form: Path | None,
+    sheet: Path | None,
+    filled: tuple[Path, ...],
+    resolved: Path | None,
+    disputed: Path | None,
+    labels: Path | None,
+    out: Path | None,
+) -> None:
+    """Make gold: ask a person about every call, and write cases of the answers.
+
+    In a spreadsheet: --sheet writes it, --from reads it back; two sheets of two people are
+    compared, and calls on which they differ wait for --resolved. In the terminal: --labels.
+    """
+    from callscore.annotating import label_job, make_cases, read_sheet, write_sheet
+    from callscore.core.errors import UsageError
+
+    if sum(map(bool, (sheet, filled, labels))) != 1:
+        raise UsageError("expected one of --sheet, --from and --labels")
+    job = label_job(transcripts, task, config, form)
+    if sheet is not None:
+        say(f"{sheet}: {write_sheet(job, sheet, {})} items of {len(job.calls)} calls to label")
+        return
+    if labels is not None:
+        answers = _ask_all(job, labels)
+        sheets = [answers]
+    else:
+        sheets = [read_sheet(path) for path in filled]
+    if out is None:
+        if labels is None:
+            raise UsageError("--from needs -o: where to write the cases")
+        return
+    made = make_cases(job, sheets, read_sheet(resolved) if resolved else {}, out)
+    _print(made, len(sheets))
+    if disputed is not None:
+        _write_disputed(job, made, disputed)
+    say(f"{out}: {made.cases} cases")
+
+
+def _print(made: Labelled, people: int) -> None:
+    if people > 1 and made.agreement is not None:
+        kappa = "not defined" if made.kappa is None else f"{made.kappa:.3f}"
+        say(f"agreement on {made.compared} items: {made.agreement:.1%}, Cohen's kappa {kappa}")
+    for one in made.differing[:SHOWN]:
+        said = " / ".join(one.answers)
+        say(f"  differ: {one.item.call_id}, {one.item.part} {one.item.item}: {said}")
+    if len(made.differing) > SHOWN:
+        say(f"  … and {len(made.differing) - SHOWN} more")
+    for call, left in list(made.unfinished.items())[:SHOWN]:
+        say(f"  not finished: {call}: {left} items open or disputed")
+
+
+def _write_disputed(job: LabelJob, made: Labelled, path: Path) -> None:
+    import msgspec
+
+    from callscore.annotating import write_sheet
+
+    items = [one.item for one in made.differing]
+    calls = {item.call_id for item in items}
+    part = msgspec.structs.replace(
+        job, items=items, calls=[call for call in job.calls if call.name in calls]
+    )
+    say(f"{path}: {write_sheet(part, path, {})} items to resolve")
+
+
+def _ask_all(job: LabelJob, path: Path) -> dict[Key, Given]:
+    """Ask in the terminal, call by call; every answer is written before the next question."""
+    from callscore.annotating import read_sheet, write_sheet
+    from callscore.labelling.answers import Given
+
+    answers = read_sheet(path) if path.exists() else {}
+    left = [item for item in job.items if item.key not in answers]
+    say(f"{len(job.items) - len(left)} of {len(job.items)} items are labelled; {QUIT} leaves")
+    shown = ""
+    for number, item in enumerate(left, start=1):
+        if item.call_id != shown:
+            shown = item.call_id
+            _show_call(job, item.call_id)
+        answer = _ask(item, f"[{number}/{len(left)}]")
+        if answer is None:
+            break
+        if answer:
+            comment = ""
+            if item.part == "questions":
+                comment = click.prompt("  reason", default="", show_default=False)
+            answers[item.key] = Given(answer, comment)
+            write_sheet(job, path, answers)
+    say(f"{path}: {len(answers)} of {len(job.items)} items labelled")
+    return answers
+
+
+def _show_call(job: LabelJob, call_id: str) -> None:
+    from callscore.core.transcript import turns
+
+    call = next(call for call in job.calls if call.name == call_id)
+    say(f"\n=== {call_id} ===")
+    for turn in turns(call.transcript):
+        say(f"{turn.id}. {turn.speaker or '?'}: {turn.text}")
+
+
+def _ask(item: LabelItem, place: str) -> str | None:
+    """The answer; empty where the item is left out, None where the person leaves."""
+    from callscore.core.errors import DataError
+    from callscore.labelling.answers import checked_answer
+
+    say(f"{place} {item.question}" + (f"  {item.text!r}" if item.text else ""))
+    hint = "/".join(item.options) if item.options else "text"
+    while True:
+        answer: str = click.prompt(f"  {hint}", default="", show_default=False)
+        if answer.strip().casefold() == QUIT:
+            return None
+        try:
+            return checked_answer(item, answer.strip()) if answer.strip() else ""
+        except DataError as error:
+            say(f"  {error.problem}")

@@ -1,0 +1,212 @@
+"""What a suite's `spec.toml` holds: metrics, bands, gates, weights and default settings."""
+
+# No postponed annotations here: msgspec would evaluate the text of each at every start.
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from callscore.core.rating import Band, Comparison, Rating, holds
+from callscore.core.resources import parse_table
+
+MOST_RUNS = 100
+"""Runs of a case, at most."""
+QUOTE_TOLERANCE_S = 5.0
+DIGEST_BYTES = 6
+"""Of the hash of a specification, as a signature carries it."""
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """A `[!]` row: breached where the value satisfies the comparison."""
+
+    kind: Literal["call", "rate"]
+    comparison: Comparison
+    limit: float
+    formula: bool = True
+
+    def breached(self, value: float) -> bool:
+        """Whether this value is in breach."""
+        return holds(value, self.comparison, self.limit)
+
+
+class Threshold(msgspec.Struct, frozen=True, array_like=True):
+    """The Scorecard's Threshold column: the printed text, and what its tick means (C-16)."""
+
+    printed: str
+    comparison: Comparison
+    limit: float
+
+
+class Severity(msgspec.Struct, frozen=True, array_like=True):
+    """A named range inside Blocker (C-11)."""
+
+    name: str
+    comparison: Comparison
+    limit: float
+
+
+class MetricSpec(msgspec.Struct, frozen=True):
+    """One metric: what it is called, its unit, and how its value is rated."""
+
+    section: str
+    label: str
+    unit: Literal["fraction", "percent", "count"] = "fraction"
+    bands: tuple[Band, ...] = ()
+    otherwise: Rating | None = None
+    otherwise_of_means: Rating | None = None
+    aliases: tuple[str, ...] = ()
+    needs: Literal["code", "judge", "embedder"] = "code"
+    threshold: Threshold | None = None
+    gate: Gate | None = None
+    pooled: bool = False
+    """Σ numerators / Σ denominators instead of the mean over calls (C-06)."""
+    shows_resolution: bool = False
+    """Whether reports give the interval and the smallest rate that could be seen (C-36)."""
+    template_row: bool = True
+    """Whether the row is on the scorecard; otherwise it is shown on request only."""
+    counts_facts: bool = False
+    """Whether reports say how many facts are behind the value (C-61, C-77)."""
+    remark: str = ""
+    """What reports say about the row beside its value."""
+    complement_of: str = ""
+    severities: tuple[Severity, ...] = ()
+    secondary: Mapping[str, Literal["percent", "count"]] = {}
+    """Figures reported beside the value, outside it, with their units."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A sub-score: its weight in the task score, and the weights of its metrics."""
+
+    weight: float
+    weights: Mapping[str, float]
+
+
+class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
+    """The formula of one task score; a task without sub-scores is one part of weight 1."""
+
+    label: str
+    weights: Mapping[str, float] = {}
+    parts: Mapping[str, Part] = {}
+    section: str = ""
+    """The heading of the task's rows, where it is not `<LABEL> TASK METRICS`."""
+
+    @cached_property
+    def formula(self) -> Mapping[str, Part]:
+        """The parts of the task score, the whole task being the only part where it has none."""
+        return self.parts or {"": Part(1.0, self.weights)}
+
+    @cached_property
+    def terms(self) -> Sequence[tuple[float, Sequence[tuple[str, float]]]]:
+        """The same, flat, as every answer is scored by it: a part's weight and those inside it."""
+        return [(part.weight, list(part.weights.items())) for part in self.formula.values()]
+
+
+class Criterion(msgspec.Struct, frozen=True, array_like=True):
+    """One binary benchmark."""
+
+    label: str
+    unit: Literal["fraction", "percent"]
+    comparison: Comparison
+    limit: float
+    printed: str
+    tasks: tuple[str, ...]
+    """The tasks whose answers it looks at (C-90)."""
+
+    def passes(self, value: float) -> bool:
+        """Whether a value earns the binary 1."""
+        return holds(value, self.comparison, self.limit)
+
+    @property
+    def worst(self) -> float:
+        """What an answer of the wrong structure is worth        C-90"""
+        return 0.0 if self.unit == "fraction" else 100.0
+
+
+class Benchmarks(msgspec.Struct, frozen=True):
+    """The optional second layer; a suite without one has no criteria."""
+
+    recommended_minimum: float = 0.0
+    criteria: Mapping[str, Criterion] = {}
+
+
+class ScoreSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The settings that every suite has; a suite with others of its own extends this struct."""
+
+    gates: Literal["all", "formula_only"] = "all"
+    call_gate_tolerance: float = 0.0
+    parse: Literal["fenced", "strict"] = "fenced"
+    weights: Literal["document", "proportional"] = "document"
+    benchmarks_partial: Literal["incomplete", "mean", "zero"] = msgspec.field(
+        name="benchmarks.partial", default="incomplete"
+    )
+    consistency_runs: int = msgspec.field(name="consistency.runs", default=3)
+    consistency_ddof: Literal[0, 1] = msgspec.field(name="consistency.ddof", default=1)
+    coverage_required: float = msgspec.field(name="coverage.required", default=1.0)
+
+    @property
+    def quote_tolerance_s(self) -> float:
+        """How far from a turn a time may be that a judge cites."""
+        return QUOTE_TOLERANCE_S
+
+    def __post_init__(self) -> None:
+        for name, value in (
+            ("call_gate_tolerance", self.call_gate_tolerance),
+            ("coverage.required", self.coverage_required),
+        ):
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+        if not 2 <= self.consistency_runs <= MOST_RUNS:
+            raise ValueError(f"consistency.runs must lie between 2 and {MOST_RUNS} (C-98)")
+
+
+class Spec(msgspec.Struct, frozen=True):
+    """A whole `spec.toml`, and the hash of its text."""
+
+    framework: str
+    tasks: tuple[str, ...]
+    scores: Mapping[str, ScoreSpec]
+    metrics: Mapping[str, MetricSpec]
+    final: Mapping[str, Mapping[str, float]] = {}
+    """Weights of the Final Score by option: `a` with the benchmarks, `b` without."""
+    settings: Mapping[str, Any] = {}
+    """The defaults of the settings."""
+    benchmarks: Benchmarks = Benchmarks()
+    digest: str = ""
+
+    def slugs_of(self, task: str) -> tuple[str, ...]:
+        """The metrics of a task: those whose slug begins with its name."""
+        return tuple(slug for slug in self.metrics if slug.partition(".")[0] == task)
+
+
+def read_spec(file: Path) -> Spec:
+    """The specification in a TOML file, with the hash of its bytes."""
+    raw = file.read_bytes()
+    digest = hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest()
+    return msgspec.convert({**parse_table(raw.decode()), "digest": digest}, Spec)
+
+
+def combined(specs: Sequence[Spec]) -> Spec:
+    """Several suites on one scorecard: all rows, and the Final Score of the first."""
+    if len(specs) == 1:
+        return specs[0]
+    first = specs[0]
+    return msgspec.structs.replace(
+        first,
+        framework="+".join(spec.framework for spec in specs),
+        tasks=tuple(task for spec in specs for task in spec.tasks),
+        scores={task: score for spec in specs for task, score in spec.scores.items()},
+        metrics={slug: metric for spec in specs for slug, metric in spec.metrics.items()},
+        digest="+".join(spec.digest for spec in specs),
+    )
+
+
+def with_metrics(spec: Spec, added: Mapping[str, tuple[MetricSpec, str]]) -> Spec:
+    """A specification with metrics of other packages, outside every formula; each has a version."""
+    if not added:
+        return spec
+    versions = ",".join(f"{slug}@{version}" for slug, (_, version) in added.items())
+    metrics = {**spec.metrics, **{slug: metric for slug, (metric, _) in added.items()}}
+    return msgspec.structs.replace(spec, metrics=metrics, digest=f"{spec.digest}({versions})")

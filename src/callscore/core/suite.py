@@ -1,0 +1,190 @@
+"""A suite: everything that the rest of the program needs to know about a family of tasks.
+
+`scorecard.suite.SpecSuite` implements all of it from a `spec.toml` and a list of tasks; a suite
+overrides what it does differently. `suites.registry` finds suites by name and by task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from callscore.core.case import Case, Reply
+from callscore.core.judging import Question, Verdicts
+from callscore.core.measure import Measure
+from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.core.spec import MetricSpec, ScoreSettings, Spec
+from callscore.core.task import ItemCount, Output, Reference, Task
+from callscore.core.verdict_rules import VerdictRules
+
+if TYPE_CHECKING:
+    from callscore.core.noise import Degrade
+
+DataNames = Callable[[], Sequence[str]]
+"""The names that a suite finds in all lines of the case files, for what depends on all of them."""
+
+
+def no_data_names() -> Sequence[str]:
+    """Of a case that is read alone."""
+    return ()
+
+
+class Suite(Protocol):
+    """What a suite is called, what it measures, how that is weighted, judged and shown."""
+
+    name: str
+    """As it stands in signatures: `calls`."""
+    title: str
+    """As it heads a scorecard: `Call Intelligence`."""
+
+    @property
+    def spec(self) -> Spec:
+        """Tasks, metrics, bands, gates, formulas and weights, with the version and digest of the
+        framework: titles, signatures, rows and every score are made from it.
+        """
+        ...
+
+    @property
+    def verdict_rules(self) -> VerdictRules:
+        """The words that a verdict may use, and which measures rest on which verdicts."""
+        ...
+
+    def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
+        """The default settings with some replaced; raises ConfigError."""
+        ...
+
+    def tasks(self, settings: ScoreSettings, names: DataNames) -> Mapping[str, Task[Any, Any]]:
+        """The tasks by name; `names` are those that `names_in` finds in the whole data set."""
+        ...
+
+    def names_in(self, line: bytes) -> Iterable[str]:
+        """The names in one line of a case file that the tasks ask for."""
+        ...
+
+    def noise(self, task: str) -> Degrade:
+        """How `simulated` makes answers of a task worse; raises NoNoise where nothing does."""
+        ...
+
+    def rows(self) -> Sequence[TemplateRow]:
+        """The scorecard template, row by row."""
+        ...
+
+    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
+        """The optional second layer; None where the suite has none."""
+        ...
+
+    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
+        """What trivial answers would score on the data (C-135)."""
+        ...
+
+    def record_part(self, slug: str, task: str) -> RecordPart:
+        """The part of an answer that a metric is about, as records quote it (C-100)."""
+        ...
+
+    def notes(
+        self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
+    ) -> Sequence[str]:
+        """What a reader of the scorecard must know; `tallies` are TaskTallies by model and task."""
+        ...
+
+
+class RecordPart(NamedTuple):
+    """A field of an outcome, and of the entries of a list their id and these keys."""
+
+    path: str = ""
+    keys: tuple[str, ...] = ()
+
+
+class BenchmarkLayer(Protocol):
+    """Binary criteria on top of the task scores; `spec.benchmarks` has their limits."""
+
+    tasks: Collection[str]
+    """The tasks whose answers it looks at."""
+
+    def ask_case(self, case: Case) -> Sequence[Question]:
+        """What is asked once a case."""
+        ...
+
+    def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> Any:
+        """A well-formed answer as the criteria see it."""
+        ...
+
+    def ask(self, view: Any) -> Sequence[Question]:
+        """What code cannot decide about one answer, besides what its task asks."""
+        ...
+
+    def measure(self, view: Any, verdicts: Verdicts) -> Mapping[str, Measure]:
+        """Every criterion of one answer."""
+        ...
+
+    def malformed(self, case: Case) -> Mapping[str, Measure]:
+        """The criteria of an answer that cannot be read."""
+        ...
+
+    def count_items(self, case: Case) -> ItemCount:
+        """The most items a judge can be asked about for the criteria."""
+        ...
+
+
+class Floor(NamedTuple):
+    """The best score of all trivial answers that no gate blocks; none where each is blocked."""
+
+    score: float | None
+    strategy: str | None
+
+
+class Floors(Protocol):
+    """Counts references, and says what an answer that reads nothing would score."""
+
+    def add(self, task: str, reference: Any) -> None:
+        """Count one case by its reference."""
+        ...
+
+    def found(self) -> Mapping[str, Floor]:
+        """The floor of every task that has one."""
+        ...
+
+    def data_notes(self) -> Sequence[str]:
+        """What the data cannot show."""
+        ...
+
+
+class NoFloors:
+    """Of a suite that knows no trivial answers."""
+
+    def add(self, task: str, reference: Any) -> None:
+        """Nothing to count."""
+
+    def found(self) -> Mapping[str, Floor]:
+        """None."""
+        return {}
+
+    def data_notes(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+
+class StandaloneTask(Task[Reference, Output], Protocol[Reference, Output]):
+    """A task of another package that is scored as a suite of its own (`callscore.tasks`)."""
+
+    title: str
+    version: str
+    """Part of the signature: raised whenever the task measures otherwise than before."""
+    metrics: Mapping[str, MetricSpec]
+    """By slug (`<task>.<name>`)."""
+    weights: Mapping[str, float]
+    """Of the metrics in the task score; their sum is 1."""
+
+
+class Metric(Protocol):
+    """One more metric of an existing task, outside its formula: measured, rated and reported."""
+
+    slug: str
+    """`<task>.<name>`."""
+    spec: MetricSpec
+    version: str
+    """Part of the signature: raised whenever the metric measures otherwise than before."""
+
+    def measure(self, case: Case, output: Any, verdicts: Verdicts) -> Measure:
+        """The metric on one answer as its task has read it; never called for a malformed one."""
+        ...

@@ -1,0 +1,231 @@
+"""The words that verdicts may use, what is left to ask, and which measures rest on which verdicts.
+
+All functions are the same for every suite; a suite states its words and its exceptions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from callscore.core.errors import DataError
+from callscore.core.framework import WHOLE, JudgedMetric
+from callscore.core.judging import Item, Question, Verdict, Verdicts
+from callscore.core.lazy_regex import lazy_regex
+from callscore.core.measure import Measure, failed, percent, ratio
+
+BY_CODE = "code"
+MOST_STATED = 100
+"""Statements of one answer that are judged for a metric."""
+TOO_MANY = "too_many_statements"
+"""The flag of an answer with more."""
+_PLACE = lazy_regex(r"[:\[]")
+_NOT_SCORED = frozenset({"absent", "malformed"})
+
+
+def same_name(metric: str) -> str | None:
+    """The slug of a metric that goes by no other name."""
+    return metric
+
+
+def no_group(item: Item) -> str | None:
+    """Every verdict answers its own item only."""
+    return None
+
+
+def nothing_judged() -> Mapping[str, JudgedMetric]:
+    """No metric is judged as a whole."""
+    return {}
+
+
+class VerdictRules(msgspec.Struct, frozen=True):
+    """How verdicts on the items of one suite are checked and used."""
+
+    words: Mapping[str, tuple[str, ...]] = {}
+    """By judged metric, the words a verdict may use; none where the answer is a number."""
+    values: Mapping[str, tuple[float, ...]] = {}
+    """The only numbers a verdict may give, for metrics that have such a list (C-17, C-69)."""
+    cosines: frozenset[str] = frozenset()
+    """Metrics with words that a similarity answers, too."""
+    slug_of: Callable[[str], str | None] = same_name
+    """The slug behind a slug, a label or an alias."""
+    item_words: Callable[[str, str], tuple[str, ...] | None] = lambda metric, item: None
+    """The words for one item, where those of its metric differ by item."""
+    group: Callable[[Item], str | None] = no_group
+    """The name of the items that one verdict answers together with its own."""
+    stated: Mapping[tuple[str, str], str] = {}
+    """The items of which an answer can have any number, and the word for those beyond the bound."""
+    relies_on: Mapping[str, frozenset[str]] = {}
+    """The metrics whose verdicts enter a measure, where these are not its own alone."""
+    marks_estimates: frozenset[str] = frozenset()
+    """Measures that say themselves whether an estimate decides them."""
+    needs_a_word: Callable[[Question], bool] = lambda question: False
+    """Whether abstaining leaves a question open (C-69)."""
+    whole: Callable[[], Mapping[str, JudgedMetric]] = nothing_judged
+    """The metrics that a judge may score as a whole (C-100)."""
+    complements: Mapping[str, str] = {}
+    """The percentages that are 100 × (1 − another metric)."""
+    faults: frozenset[str] = frozenset()
+    """Percentages of what is wrong: a criterion that is met (1) is 0 % of it (C-91)."""
+
+    def words_for(self, metric: str, item: str) -> tuple[str, ...]:
+        """The words that may answer one item."""
+        own = self.item_words(metric, item)
+        return self.words.get(metric, ()) if own is None else own
+
+    def checked(self, metric: str, word: str | None, value: float | None) -> str:
+        """The slug of the metric; raises DataError where metric, word or value is not offered."""
+        slug = self.slug_of(metric)
+        if slug is None or slug not in self.words:
+            judged = ", ".join(self.words) or "none: this suite is scored by code alone"
+            raise DataError(
+                f"{metric!r} is not a judged metric; expected one of {judged}", field="metric"
+            )
+        words = self.words[slug]
+        if word is not None and word not in words:
+            expected = f"one of {', '.join(words)}" if words else "a `value`, not a word"
+            raise DataError(
+                f"{word!r} was not offered for {slug}; expected {expected}", field="verdict"
+            )
+        if value is not None:
+            self._check_value(slug, value)
+        return slug
+
+    def _check_value(self, slug: str, value: float) -> None:
+        allowed = self.values.get(slug)
+        if allowed is not None and value not in allowed:
+            listed = ", ".join(f"{number:g}" for number in allowed)
+            raise DataError(
+                f"{value} is no value of {slug}; expected one of {listed}", field="value"
+            )
+        if allowed is None and self.words[slug] and slug not in self.cosines:
+            raise DataError(f"{slug} is judged with a word; expected `verdict`", field="value")
+        if not -1 <= value <= 1:
+            raise DataError(f"{value} is no cosine; expected a number from -1 to 1", field="value")
+
+    def checked_whole(self, metric: str, score: float | None) -> str | None:
+        """The slug of a metric scored as a whole; None where code computes it; raises DataError."""
+        slug = self.slug_of(metric)
+        if slug is None:
+            raise DataError(f"{metric!r} is no metric; expected a slug or a name", field="metric")
+        judged = self.whole().get(slug)
+        if judged is None:
+            return None
+        fault = "missing; expected a number" if score is None else judged.fault(score)
+        if fault:
+            raise DataError(f"{score} {fault}" if score is not None else fault, field="score")
+        return slug
+
+    def left_open(self, questions: Sequence[Question], given: Verdicts) -> list[Question]:
+        """The questions that no given verdict answers.
+
+        Some verdicts answer more than their own item: one on a claim brings a claim list of its
+        own, one on the intent settles both questions about it.
+        """
+        if not given:
+            return list(questions)
+        settled = self._groups(given)
+        return [
+            question
+            for question in questions
+            if (item := Item(question.metric, question.item)) not in given
+            and self.group(item) not in settled
+            and Item(question.metric, WHOLE) not in given
+        ]
+
+    def with_shared(self, own: Verdicts, shared: Verdicts) -> Verdicts:
+        """The verdicts on one answer, and those on every model's where it has none of its own.
+
+        A group of items is answered by one side only: a claim list is not lengthened by another.
+        """
+        settled = self._groups(own)
+        joined = {item: given for item, given in shared.items() if self.group(item) not in settled}
+        return {**joined, **own}
+
+    def _groups(self, verdicts: Verdicts) -> set[str]:
+        return {group for item in verdicts if (group := self.group(item)) is not None}
+
+    def bounded(self, questions: Sequence[Question]) -> tuple[list[Question], list[Verdict]]:
+        """The questions that are asked about an answer, and verdicts on what it states beyond.
+
+        The author of a reference decides how much is asked about it. Statements that a model adds
+        beyond the bound count as unsupported.
+        """
+        number: Counter[str] = Counter()
+        kept: list[Question] = []
+        excess: list[Verdict] = []
+        for question in questions:
+            word = self.stated.get((question.metric, _PLACE.split(question.item)[0]))
+            number[question.metric] += word is not None
+            if word is None or number[question.metric] <= MOST_STATED:
+                kept.append(question)
+            else:
+                excess.append(
+                    Verdict(
+                        question.metric,
+                        question.item,
+                        word,
+                        text=question.text,
+                        by=BY_CODE,
+                        note=f"beyond the {MOST_STATED} statements that are judged",
+                    )
+                )
+        return kept, excess
+
+    def mark_approximate(
+        self, measures: Mapping[str, Measure], verdicts: Verdicts
+    ) -> dict[str, Measure]:
+        """The same measures; those that an approximate verdict entered are marked.
+
+        A judge is asked only what code and files left open, so each of its verdicts was counted.
+        """
+        metrics = {
+            item.metric for item, given in verdicts.items() if any(v.approximate for v in given)
+        }
+        if not metrics:
+            return dict(measures)
+        return {
+            slug: msgspec.structs.replace(
+                measure,
+                approximate=True,
+                estimated=measure.estimated or slug not in self.marks_estimates,
+            )
+            if measure.value is not None and not metrics.isdisjoint(self.sources_of(slug))
+            else measure
+            for slug, measure in measures.items()
+        }
+
+    def sources_of(self, slug: str) -> frozenset[str]:
+        """The metrics whose verdicts enter a measure."""
+        return self.relies_on.get(slug) or frozenset((slug,))
+
+    def with_failures(
+        self, measures: Mapping[str, Measure], failures: Mapping[str, str]
+    ) -> Mapping[str, Measure]:
+        """What still waits for a judge that failed has failed, not merely not run        C-102"""
+        if not failures:
+            return measures
+        return {slug: self._or_failed(slug, m, failures) for slug, m in measures.items()}
+
+    def _or_failed(self, slug: str, measure: Measure, failures: Mapping[str, str]) -> Measure:
+        if measure.absence != "not_run":
+            return measure
+        why = [failures[metric] for metric in self.sources_of(slug) if metric in failures]
+        return failed(min(why)) if why else measure
+
+    def with_whole_scores(
+        self, measures: Mapping[str, Measure], verdicts: Verdicts
+    ) -> Mapping[str, Measure]:
+        """The measures, with the score of each metric that was judged as a whole        C-100"""
+        found = dict(measures)
+        for slug, measure in measures.items():
+            given = [v.value for v in verdicts.get(Item(slug, WHOLE), ()) if v.value is not None]
+            if not given or measure.absence in _NOT_SCORED:
+                continue
+            score = min(given)
+            found[slug] = percent(1 - score, 1) if slug in self.faults else ratio(score, 1)
+            if (other := self.complements.get(slug)) in measures and other is not None:
+                found[other] = percent(1 - score, 1)
+        return found

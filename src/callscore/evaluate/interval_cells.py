@@ -1,0 +1,212 @@
+"""The interval of each number of a model's column, by the kind of number        STATS §2"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from callscore.core.interval import GateClaim
+from callscore.core.scorecard import (
+    BenchmarkScore,
+    FinalScore,
+    MetricScore,
+    ModelScore,
+    Ranked,
+    TaskScore,
+)
+from callscore.core.spec import MetricSpec
+from callscore.stats.bca import Bounds, bca_interval, rank_interval
+from callscore.stats.call_counts import calls_in, calls_with_value, rate_counts
+from callscore.stats.contributions import Contributions, ModelShape, Row
+from callscore.stats.rates import claim, equal_interval, rate_interval
+from callscore.stats.resampling import Replicates
+from callscore.stats.weighted_scores import Key
+
+FEW_CALLS = 15
+"""An interval from fewer calls is given, and marked."""
+
+SHARE = (0.0, 1.0)
+Cell = Mapping[str, Any]
+"""The fields that an interval fills in."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """All that is known about the spread of one model's numbers."""
+
+    model: ModelScore
+    shape: ModelShape
+    contributions: Contributions
+    found: Mapping[Key, Replicates]
+    specs: Mapping[str, MetricSpec]
+
+
+def _cell(bounds: Bounds | None, calls: int) -> Cell:
+    if bounds is None:
+        return {}
+    return {
+        "ci95": (bounds.low, bounds.high),
+        "ci95_method": bounds.method,
+        "few_calls": calls < FEW_CALLS,
+    }
+
+
+def _interval(
+    evidence: Evidence, key: Key, calls: int, reach: tuple[float, float] | None = SHARE
+) -> Bounds | None:
+    """BCa over calls; what equal calls allow to say, where the number has a reach."""
+    found = evidence.found.get(key)
+    bounds = bca_interval(found) if found is not None and calls else None
+    if bounds is None or bounds.method != "all_equal" or reach is None:
+        return bounds
+    return equal_interval(bounds.low, calls, reach)
+
+
+def filled_model(evidence: Evidence) -> ModelScore:
+    """The column of a model with its intervals."""
+    model = evidence.model
+    tasks = {name: _task(name, task, evidence) for name, task in model.tasks.items()}
+    calls = min(
+        (task.calls for name, task in tasks.items() if evidence.shape.final.get(name)), default=0
+    )
+    cost = model.cost
+    if cost.status == "known":
+        spread = _interval(evidence, ("cost",), calls_of(evidence), reach=None)
+        cost = msgspec.structs.replace(cost, **_cell(spread, calls_of(evidence)))
+    return msgspec.structs.replace(
+        model,
+        tasks=tasks,
+        benchmarks=_benchmarks(model.benchmarks, evidence),
+        final=_final(model.final, evidence, calls),
+        cost=cost,
+    )
+
+
+def calls_of(evidence: Evidence) -> int:
+    """Distinct calls of the task that has most of them."""
+    return max((calls_in(task) for task in evidence.contributions.values()), default=0)
+
+
+def _task(name: str, task: TaskScore, evidence: Evidence) -> TaskScore:
+    kept = evidence.contributions.get(name)
+    calls = calls_in(kept) if kept is not None else 0
+    rows = {row.slug: row for row in evidence.shape.tasks[name].rows}
+    metrics = {
+        slug: _metric(name, rows[slug], metric, evidence) for slug, metric in task.metrics.items()
+    }
+    subscores = {
+        part: msgspec.structs.replace(
+            sub, **_cell(_interval(evidence, ("part", name, part), min(calls, sub.n)), sub.n)
+        )
+        if sub.score is not None
+        else sub
+        for part, sub in task.subscores.items()
+    }
+    gated = _interval(evidence, ("task", name), calls)
+    cell = _cell(gated, calls) if task.score is not None else {}
+    if task.ungated_score is not None:
+        cell = {**cell, "ungated_ci95": _limits(_interval(evidence, ("ungated", name), calls))}
+    if task.zeroed_score is not None:
+        cell = {**cell, "zeroed_ci95": _limits(gated), "few_calls": calls < FEW_CALLS}
+    return msgspec.structs.replace(task, metrics=metrics, subscores=subscores, calls=calls, **cell)
+
+
+def _limits(bounds: Bounds | None) -> tuple[float, float] | None:
+    return (bounds.low, bounds.high) if bounds is not None else None
+
+
+def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> MetricScore:
+    kept = evidence.contributions.get(task)
+    if metric.value is None or kept is None:
+        return msgspec.structs.replace(metric, ci95=None)
+    calls = calls_with_value(kept, row.slug)
+    if row.kind == "pooled":
+        return _rate(task, row, metric, evidence)
+    reach = (0.0, 100.0) if row.percent else SHARE
+    if row.kind == "count":
+        reach = (0.0, metric.value + calls)  # one more in every call that is otherwise
+    bounds = _interval(evidence, ("row", row.slug), calls, reach)
+    return msgspec.structs.replace(metric, **{"ci95": None, **_cell(bounds, calls)})
+
+
+def _rate(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> MetricScore:
+    """The interval of a pooled rate, and whether its gate may be claimed."""
+    counts = rate_counts(evidence.contributions[task], row.slug)
+    if counts is None:  # nothing to count in any call: the value is an agreement
+        return msgspec.structs.replace(metric, ci95=None)
+    scale = 100.0 if row.percent else 1.0
+    spread = bca_interval(evidence.found["row", row.slug])
+    if spread is not None:
+        spread = Bounds(spread.low / scale, spread.high / scale, spread.method)
+    low, high, method = rate_interval(counts, spread)
+    bounds = Bounds(scale * low, scale * high, method)
+    return msgspec.structs.replace(
+        metric,
+        claim=_claim(task, row, metric, evidence),
+        **{"ci95": None, **_cell(bounds, counts.calls)},
+    )
+
+
+def _claim(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> GateClaim | None:
+    """May the limit of a rate gate be claimed        STATS §2"""
+    gate = evidence.specs[row.slug].gate
+    if gate is None or metric.gate_value is None or gate.breached(metric.gate_value):
+        return None
+    is_floor = gate.comparison in ("<", "<=")
+    counts = rate_counts(evidence.contributions[task], row.slug, complement=is_floor)
+    if counts is None:
+        return None
+    scale = 100.0 if row.percent else 1.0
+    share = gate.limit / scale
+    found = claim(counts, 1 - share if is_floor else share)
+    bound = 1 - found.upper if is_floor else found.upper
+    return GateClaim(found.holds, gate.limit, scale * bound, found.n, found.errors, found.needed)
+
+
+def _benchmarks(benchmarks: BenchmarkScore, evidence: Evidence) -> BenchmarkScore:
+    criteria = {}
+    for slug, criterion in benchmarks.criteria.items():
+        if criterion.value is not None:
+            reach = (0.0, 100.0) if criterion.unit == "percent" else SHARE
+            bounds = _interval(evidence, ("criterion", slug), criterion.n, reach)
+            criterion = msgspec.structs.replace(criterion, **_cell(bounds, criterion.n))
+        criteria[slug] = criterion
+    cell: Cell = {}
+    if benchmarks.score is not None:
+        calls = min(criterion.n for criterion in criteria.values() if criterion.value is not None)
+        cell = _cell(_interval(evidence, ("benchmarks",), calls), calls)
+    return msgspec.structs.replace(benchmarks, criteria=criteria, **cell)
+
+
+def _final(final: FinalScore, evidence: Evidence, calls: int) -> FinalScore:
+    cell: Cell = {}
+    if final.score is not None:
+        cell = _cell(_interval(evidence, ("final",), calls), calls)
+    if final.zeroed_final is not None:
+        zeroed = _limits(_interval(evidence, ("zeroed",), calls or calls_of(evidence)))
+        cell = {**cell, "zeroed_ci95": zeroed, "few_calls": calls < FEW_CALLS}
+    return msgspec.structs.replace(final, calls=calls, **cell)
+
+
+def filled_rank(line: Ranked, evidence: Evidence, final: FinalScore) -> Ranked:
+    """A line of the ranking with its intervals."""
+    cell: dict[str, Any] = {"few_calls": final.few_calls}
+    if line.efficiency is not None:
+        cell["efficiency_ci95"] = _efficiency(line.efficiency, evidence, final)
+    for name in ("rank", "quality_rank"):
+        if getattr(line, name) is not None:
+            cell[f"{name}_ci95"] = rank_interval(evidence.found[name,])
+    return msgspec.structs.replace(line, **cell)
+
+
+def _efficiency(
+    efficiency: float, evidence: Evidence, final: FinalScore
+) -> tuple[float, float] | None:
+    """BCa over calls; where nothing varies, the limits of the Final Score at the same cost"""
+    bounds = bca_interval(evidence.found["efficiency",])
+    if bounds is None or bounds.method != "all_equal":
+        return _limits(bounds)
+    if final.ci95 is None or not final.score:
+        return None
+    return efficiency * final.ci95[0] / final.score, efficiency * final.ci95[1] / final.score

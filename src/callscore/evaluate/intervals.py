@@ -1,0 +1,105 @@
+"""Intervals for every number of a card, from what its calls contributed        STATS §1, §2"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from callscore.core.interval import IntervalMethod
+from callscore.core.scorecard import ModelScore, Ranked, Scorecard
+from callscore.core.spec import Criterion, MetricSpec
+from callscore.evaluate.interval_cells import Evidence, filled_model, filled_rank
+from callscore.evaluate.shape import model_shape
+from callscore.scorecard.formula import TaskFormula
+from callscore.stats.contributions import Contributions
+from callscore.stats.intervals import LEVEL
+from callscore.stats.matrix import call_matrix, units_of
+from callscore.stats.resampling import RESAMPLES, SEED, Values, replicates
+from callscore.stats.weighted_scores import rank_scores, scores
+
+if TYPE_CHECKING:
+    from callscore.stats.matrix import Floats
+
+FormulaOf = Callable[[str], TaskFormula]
+
+
+def with_intervals(
+    card: Scorecard,
+    contributions: Mapping[str, Contributions],
+    formula_of: FormulaOf,
+    criteria: Mapping[str, Criterion],
+    resamples: int = RESAMPLES,
+) -> Scorecard:
+    """The same card with an interval beside every number that has a value.
+
+    All models are resampled by the same draws, so that ranks and efficiencies are resampled, too.
+    """
+    kept = [model for model in card.models if contributions.get(model.model)]
+    if not kept:
+        return card
+    units = units_of(contributions.values())
+    shapes = [model_shape(model, formula_of, criteria) for model in kept]
+    matrices = [
+        call_matrix(contributions[model.model], shape, units)
+        for model, shape in zip(kept, shapes, strict=True)
+    ]
+    ranked_together = _ranked_together(card.ranking, kept)
+
+    def statistic(sums: Sequence[Floats]) -> Sequence[Values]:
+        values = [
+            scores(shape, matrix.place, own)
+            for shape, matrix, own in zip(shapes, matrices, sums, strict=True)
+        ]
+        for group in ranked_together:
+            rank_scores([values[at] for at in group])
+        return values
+
+    found = replicates(matrices, statistic, SEED, resamples)
+    evidence = {
+        model.model: Evidence(
+            model, shape, contributions[model.model], of_model, _specs(model, formula_of)
+        )
+        for model, shape, of_model in zip(kept, shapes, found, strict=True)
+    }
+    method = IntervalMethod(LEVEL, "future calls", len(units.calls), units.size, resamples, SEED)
+    return _filled(card, evidence, method)
+
+
+def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:
+    found: dict[str, MetricSpec] = {}
+    for task in model.tasks:
+        found.update(formula_of(task).specs)
+    return found
+
+
+def _ranked_together(ranking: Sequence[Ranked], models: Sequence[ModelScore]) -> list[list[int]]:
+    """The models of each ranking, by their place: official results, and estimates        C-125"""
+    place = {model.model: at for at, model in enumerate(models)}
+    groups: dict[bool, list[int]] = {}
+    for line in ranking:
+        if line.quality_rank is not None and line.model in place:
+            groups.setdefault(line.estimate, []).append(place[line.model])
+    return list(groups.values())
+
+
+def _filled(card: Scorecard, evidence: Mapping[str, Evidence], method: IntervalMethod) -> Scorecard:
+    models = [
+        filled_model(evidence[model.model]) if model.model in evidence else model
+        for model in card.models
+    ]
+    by_name = {model.model: model for model in models}
+    ranking = [
+        filled_rank(line, evidence[line.model], by_name[line.model].final)
+        if line.model in evidence
+        else line
+        for line in card.ranking
+    ]
+    zeroed = [
+        msgspec.structs.replace(line, ci95=by_name[line.model].final.zeroed_ci95)
+        for line in card.zeroed_ranking
+    ]
+    return msgspec.structs.replace(
+        card, models=models, ranking=ranking, zeroed_ranking=zeroed, intervals=method
+    )

@@ -1,0 +1,349 @@
+"""Judges and judging models without a network, for tests and demos.
+
+`ScriptedJudge` returns scripted verdicts. `LiteralModel` is the model of an LLM judge: it reads a
+prompt and answers by the words that two texts share, without judging their meaning. `ObedientModel`
+also follows any instruction outside of a data block, `GullibleModel` those inside as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from callscore.core.case import Failed, Message, Prompt, Reply
+from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict
+from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
+from callscore.judges.evidence import SHORTEST_QUOTE, fields_of, leaves_of, text_of
+from callscore.judges.injection import suspicions_in
+from callscore.judges.parse import LONGEST_QUOTE
+from callscore.judges.rubric import AGAINST, Library, Rubric, shipped
+from callscore.metrics.text import contains, n2
+
+BYTES_A_TOKEN = 4
+_BLOCK = re.compile(r"<(\w+)-([a-z]{28})>\n(.*?)\n?</\1-\2>", re.DOTALL)
+_ENDS_DATA = re.compile(r"<\|\w+\|>|\[/?INST\]|<</?SYS>>|</?(?!\w+-[a-z]{28}>)\w[\w-]*>|```")
+"""What a chat template takes for the end of the data."""
+_TURN = re.compile(r"Turn (\d+)\b.*?: (?=\")")
+_PROBLEM = re.compile(r"- (?:item [A-Z]{4}: )?[^<>]{1,300}")
+"""A line of the list of errors of the previous answer."""
+
+Say = Callable[[Question], str | None]
+STEM, ENOUGH = 4, 0.6
+_DECISIONS = "approved rejected refused granted cancelled closed resolved refunded escalated"
+
+
+class ScriptedJudge:
+    """Answers every question with the word in the script."""
+
+    def __init__(self, say: Say | Mapping[Item, str], name: str = "scripted") -> None:
+        self.name = self.signature = name
+        self._say = say
+
+    async def judge(self, judge_request: JudgeRequest) -> JudgeResult | Failed:
+        """The scripted verdicts; fails for a question that is not in the script."""
+        verdicts = []
+        for question in judge_request.questions:
+            if not question.offered:
+                continue
+            word = self._word(question)
+            if word is None or word not in question.offered:
+                return Failed("judge", f"no word for {question.metric} {question.item}")
+            verdicts.append(
+                Verdict(question.metric, question.item, word, text=question.text, by=self.signature)
+            )
+        return JudgeResult(verdicts, requests=1)
+
+    def _word(self, question: Question) -> str | None:
+        if isinstance(self._say, Mapping):
+            return self._say.get(Item(question.metric, question.item))
+        return self._say(question)
+
+
+class LiteralModel:
+    """A Provider whose model answers by the words that two texts share."""
+
+    def __init__(self, name: str = "literal", library: Library | None = None) -> None:
+        self.name = name
+        self._library = library or shipped()
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The messages are the body."""
+        body = msgspec.json.encode(prompt.messages)
+        key = hashlib.blake2b(b"%s\0%d\0%s" % (self.name.encode(), repeat, body), digest_size=32)
+        return ProviderRequest(key.digest(), self.name, body, len(body) // BYTES_A_TOKEN, 0)
+
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
+        """The answer to the items of the prompt."""
+        messages = msgspec.json.decode(request.body, type=list[Message])
+        text = self.answer(messages)
+        tokens = len(text.encode()) // BYTES_A_TOKEN
+        return ProviderResponse(
+            Reply(text, "stop", request.input_tokens, tokens, 0.0, model=self.name)
+        )
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    def answer(self, messages: Sequence[Message]) -> str:
+        """The text of the answer."""
+        seen = parse_prompt(messages)
+        return _written(seen, {item: self.entry(item, seen) for item in seen.items})
+
+    def entry(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
+        """The verdict on one item."""
+        return decide(item, seen)
+
+    def best(self, item: PromptItem, seen: ParsedPrompt) -> Entry:
+        """The most lenient verdict with the first quote found, as an attacker would write it."""
+        rubric = self._library.rubrics[item.rubric]
+        word = next(word for word in rubric.words if word != "cannot_tell")
+        places = rubric.evidence.get(word, ())
+        if "claim" in places:
+            return Entry(item.text[:LONGEST_QUOTE], "the claim", word)
+        if "answer" in places:
+            own = item.against if rubric.against_from == "answer" else item.text
+            return Entry(own[:LONGEST_QUOTE], "model_output", word)
+        if "field" in places and seen.fields:
+            name, text = next(iter(seen.fields.items()))
+            return Entry(text[:LONGEST_QUOTE], "expected_outcome", word, name)
+        if "turn" in places and seen.turns:
+            name, text = max(seen.turns.items(), key=lambda turn: len(turn[1]))
+            return Entry(text[:200], name, word)
+        return Entry("", "none", word)
+
+
+class ObedientModel(LiteralModel):
+    """Follows any instruction outside of the data blocks."""
+
+    def answer(self, messages: Sequence[Message]) -> str:
+        """The most lenient answer if a text asks for it, else the literal one."""
+        seen = parse_prompt(messages)
+        obeys = self.obeys(messages[1].content)
+        give = self.best if obeys else self.entry
+        return _written(seen, {item: give(item, seen) for item in seen.items})
+
+    def obeys(self, text: str) -> bool:
+        """Whether there is a line outside of the blocks, or after what seems to end one.
+
+        Every line that is not part of the prompt itself counts as an instruction.
+        """
+        prompts = self._library.prompts
+        own = {line for name in ("closing", "again") for line in prompts[name].split("\n")}
+        outside = [line for line in _BLOCK.sub("", text).split("\n") if line]
+        if any(line not in own and not _PROBLEM.fullmatch(line) for line in outside):
+            return True
+        return any(_ENDS_DATA.search(match.group(3)) for match in _BLOCK.finditer(text))
+
+
+class GullibleModel(ObedientModel):
+    """Follows any instruction, data included: only canaries and quotes protect from it."""
+
+    def obeys(self, text: str) -> bool:
+        """Whether any line is suspicious."""
+        return any(suspicions_in(line) for line in text.split("\n"))
+
+
+def parse_prompt(messages: Sequence[Message], library: Library | None = None) -> ParsedPrompt:
+    """The content of the blocks of a prompt."""
+    blocks = {match.group(1): match.group(3) for match in _BLOCK.finditer(messages[1].content)}
+    spoken = [(_TURN.match(line), line) for line in blocks["transcript"].split("\n")]
+    turns = {
+        f"turn {found.group(1)}": json.loads(line[found.end() :]) for found, line in spoken if found
+    }
+    has_answer = "model_output" in blocks
+    answer = json.loads(blocks["model_output"]) if has_answer else None
+    expected = json.loads(blocks["expected_outcome"])
+    places = {"model_output": answer, "expected_outcome": expected}
+    rubrics = {rubric.question: rubric for rubric in (library or shipped()).rubrics.values()}
+    items = [
+        PromptItem(item["id"], rubric.name, item["claim"], _comparison_text(item, rubric, places))
+        for item in json.loads(blocks["items"])
+        for rubric in (rubrics[item["question"]],)
+    ]
+    return ParsedPrompt(turns, _leaves(expected), _leaves(answer), has_answer, items)
+
+
+def _comparison_text(item: Mapping[str, str], rubric: Rubric, places: Mapping[str, Any]) -> str:
+    """The text that an item is compared with."""
+    before = rubric.compare_with.partition(AGAINST)[0]
+    told = item["compare_with"]
+    if AGAINST not in rubric.compare_with or not told.startswith(before):
+        return ""
+    told = told[len(before) :]
+    name, _, path = told.partition(".")
+    if name in places and places[name] is not None:
+        if not path:
+            return "\n".join(leaves_of(places[name]))
+        return text_of(fields_of(places[name]).get(path, told))
+    return told
+
+
+def _leaves(value: Any) -> Mapping[str, str]:
+    """The fields with a text or a number."""
+    fields = fields_of(value).items()
+    return {path: text_of(held) for path, held in fields if not isinstance(held, (dict, list))}
+
+
+def _written(seen: ParsedPrompt, entries: Mapping[PromptItem, Entry]) -> str:
+    """An answer with one object per item."""
+    items = [entry_of(item, entry, seen) for item, entry in entries.items()]
+    return json.dumps({"items": items}, ensure_ascii=False)
+
+
+class PromptItem(NamedTuple):
+    """One item of a prompt."""
+
+    id: str
+    rubric: str
+    text: str
+    against: str
+
+
+class ParsedPrompt(NamedTuple):
+    """A parsed prompt: the texts of turns and fields by their names."""
+
+    turns: Mapping[str, str]
+    fields: Mapping[str, str]
+    answered: Mapping[str, str]
+    has_answer: bool
+    items: Sequence[PromptItem]
+
+
+class Entry(NamedTuple):
+    """A verdict as a judge writes it; the cited fields are looked up by its words."""
+
+    quote: str
+    quote_from: str
+    verdict: str
+    field: str = ""
+    """The field of the reference that it quotes."""
+
+
+def entry_of(item: PromptItem, entry: Entry, seen: ParsedPrompt) -> Mapping[str, str]:
+    """An entry with all its keys: the fields with the most words of the item."""
+    cited = {"expected_outcome_field": entry.field or _nearest(item, seen.fields)}
+    if seen.has_answer:
+        cited["model_output_field"] = _nearest(item, seen.answered)
+    told = {"quote": entry.quote, "quote_from": entry.quote_from, "verdict": entry.verdict}
+    return {"id": item.id, **cited, **told}
+
+
+def _nearest(item: PromptItem, fields: Mapping[str, str]) -> str:
+    """The field with the most words of an item; the shortest of several."""
+    sought = _stems(f"{item.text} {item.against}")
+    ranked = sorted(
+        fields, key=lambda path: (-len(sought & _stems(fields[path])), len(fields[path]))
+    )
+    return ranked[0] if ranked else "none"
+
+
+def decide(item: PromptItem, seen: ParsedPrompt) -> Entry:
+    """The verdict on one item."""
+    return _DECIDE[item.rubric](item, seen)
+
+
+def _support(item: PromptItem, seen: ParsedPrompt) -> Entry:
+    if found := _passage(item.text, seen.turns):
+        return Entry(found[1], found[0], "supported_by_transcript")
+    if found := _passage(item.text, seen.fields):
+        return Entry(found[1], "expected_outcome", "supported_by_reference", found[0])
+    return Entry("", "none", "not_found")
+
+
+def _evidence(item: PromptItem, seen: ParsedPrompt) -> Entry:
+    if found := _passage(item.text, seen.turns):
+        return Entry(found[1], found[0], "as_described")
+    word = "absent" if len(_stems(item.text)) > STEM else "vague"
+    return Entry("", "none", word)
+
+
+def _needed(item: PromptItem, seen: ParsedPrompt) -> Entry:
+    for name, text in seen.fields.items():
+        if len(_stems(text)) > 1 and _covered(text, item.text) >= ENOUGH:
+            return Entry(text[:LONGEST_QUOTE], "expected_outcome", "needed", name)
+    return Entry("", "none", "not")
+
+
+def _fluency(item: PromptItem, seen: ParsedPrompt) -> Entry:
+    word = "native" if _covered(item.text, item.against) >= ENOUGH else "incomprehensible"
+    return Entry("", "none", word)
+
+
+def _if_covered(
+    good: str, bad: str, quoted: str = ""
+) -> Callable[[PromptItem, ParsedPrompt], Entry]:
+    """The good word if enough of the text occurs in what it is compared with."""
+
+    def decided(item: PromptItem, seen: ParsedPrompt) -> Entry:
+        if _covered(item.text, item.against) < ENOUGH:
+            return Entry("", "none", bad)
+        line = max(item.against.split("\n"), key=lambda line: _covered(item.text, line))
+        return Entry(line[:LONGEST_QUOTE] if quoted else "", quoted or "none", good)
+
+    return decided
+
+
+def _within(good: str, bad: str) -> Callable[[PromptItem, ParsedPrompt], Entry]:
+    """The good word if enough of what it is compared with occurs in the text."""
+
+    def decided(item: PromptItem, seen: ParsedPrompt) -> Entry:
+        if _covered(item.against, item.text) < ENOUGH:
+            return Entry("", "none", bad)
+        return Entry(item.text[:LONGEST_QUOTE], "model_output", good)
+
+    return decided
+
+
+def _outcome(item: PromptItem, seen: ParsedPrompt) -> Entry:
+    """Whether a sentence has a word of decision."""
+    if _stems(item.text) & _stems(_DECISIONS):
+        return Entry(item.text[:LONGEST_QUOTE], "the claim", "outcome")
+    return Entry("", "none", "no_outcome")
+
+
+_DECIDE: Mapping[str, Callable[[PromptItem, ParsedPrompt], Entry]] = {
+    "support": _support,
+    "evidence": _evidence,
+    "needed": _needed,
+    "fluency": _fluency,
+    "intent": _if_covered("same", "different"),
+    "other_goal": _if_covered("no", "yes"),
+    "recall": _if_covered("stated", "not_stated", "model_output"),
+    "answer_match": _if_covered("match", "none"),
+    "argument": _if_covered("yes", "no"),
+    "used": _if_covered("used", "not", "model_output"),
+    "instruction": _if_covered("followed", "not_followed"),
+    "name": _within("same_name", "different_name"),
+    "fact": _within("preserved", "omitted"),
+    "outcome": _outcome,
+    "value": _if_covered("same", "different"),
+}
+
+
+def _passage(text: str, places: Mapping[str, str]) -> tuple[str, str] | None:
+    """A place whose words the text repeats, or that contains the text, and the quote."""
+    sought = n2(text)
+    for name, place in places.items():
+        held = n2(place)
+        if len(held) >= SHORTEST_QUOTE and contains(sought, held):
+            return name, place[:LONGEST_QUOTE]
+        if len(sought) >= SHORTEST_QUOTE and contains(held, sought):
+            return name, text[:LONGEST_QUOTE]
+    return None
+
+
+def _covered(text: str, other: str) -> float:
+    if (sought := n2(text)) and contains(n2(other), sought):
+        return 1.0
+    stems = _stems(text)
+    return len(stems & _stems(other)) / len(stems) if stems else 0.0
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = "".join(char if char.isalnum() else " " for char in n2(text)).split()
+    return frozenset(word[:STEM] for word in words if len(word) >= STEM or word.isdecimal())

@@ -1,0 +1,1 @@
+"""Gold by people: which calls to label, what to ask about them, and what the answers make."""

@@ -1,0 +1,1 @@
+"""Suite-neutral scoring: tallies, formulas, gates, final score, ranking, template."""

@@ -1,0 +1,110 @@
+"""What the cases of one task contribute to the criteria; tallies add (C-06, C-07, C-88)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.core.measure import Measure, not_run, ratio, undefined
+from callscore.core.spec import Criterion
+from callscore.metrics.spread import steadiness
+
+CONSISTENCY = "bench.consistency"
+"""The criterion that compares the runs of a case: one answer has no value of it."""
+FEWEST_RUNS = 2
+Benchmarked = Mapping[str, Measure]
+"""The criteria of one answer; consistency needs several and is not among them."""
+
+
+class CriterionTally(msgspec.Struct):
+    """What all cases so far contribute to one criterion of one task."""
+
+    total: float = 0.0
+    n: int = 0
+    passed: int = 0
+    """Cases that pass by themselves."""
+    waiting: int = 0
+    failed: int = 0
+    approximate: int = 0
+    why: str = ""
+    """Why the first case that has no value has none."""
+
+    def add(self, runs: Sequence[Measure], criterion: Criterion) -> float | None:
+        """Take in one case: the mean of its runs (C-07), unless one of them is still open."""
+        waiting = [run for run in runs if run.absence in ("not_run", "failed")]
+        for run in waiting:
+            self.waiting += run.absence == "not_run"
+            self.failed += run.absence == "failed"
+            self.why = self.why or run.why
+        values = [run.value for run in runs if run.value is not None]
+        if waiting or not values:
+            return None
+        mean = math.fsum(values) / len(values)
+        self.total += mean
+        self.n += 1
+        self.passed += criterion.passes(mean)
+        self.approximate += any(run.approximate for run in runs)
+        return mean
+
+    def __add__(self, other: CriterionTally) -> CriterionTally:
+        """Both tallies together."""
+        return CriterionTally(
+            total=self.total + other.total,
+            n=self.n + other.n,
+            passed=self.passed + other.passed,
+            waiting=self.waiting + other.waiting,
+            failed=self.failed + other.failed,
+            approximate=self.approximate + other.approximate,
+            why=self.why or other.why,
+        )
+
+
+Criteria = dict[str, CriterionTally]
+
+
+def add_case(
+    tallies: Criteria, runs: Sequence[Benchmarked], steady: Measure, limits: Mapping[str, Criterion]
+) -> Mapping[str, Measure]:
+    """Add the runs of one case, and how consistent they are; returns what the case adds."""
+    found = {slug: [run[slug] for run in runs] for slug in runs[0]}
+    if CONSISTENCY in limits:
+        found[CONSISTENCY] = [steady]
+    return {
+        slug: Measure(tallies.setdefault(slug, CriterionTally()).add(measures, limits[slug]))
+        for slug, measures in found.items()
+    }
+
+
+def consistency_of(scores: Sequence[Measure], ddof: int) -> Measure:
+    """Consistency of the scored runs of one case; a case that always scores 0 counts 0    C-98"""
+    for score in scores:
+        if score.value is None:
+            return score
+    steady = consistency([score.value for score in scores if score.value is not None], ddof)
+    if steady.absence == "undefined":
+        steady = Measure(0.0, 0.0, 1.0)
+    approximate = any(score.approximate for score in scores)
+    return msgspec.structs.replace(steady, approximate=approximate)
+
+
+def consistency(scores: Sequence[float], ddof: int) -> Measure:
+    """1 − std_dev(scores across N runs) / mean(scores)        003 Consistency, C-98
+
+    Runs that are all 0 are not consistent in the sense of the criterion: no value, which the
+    mean over cases counts as 0.
+    """
+    if len(scores) < FEWEST_RUNS:
+        return not_run(f"{len(scores)} scored runs of a case; two are needed")
+    value = steadiness(scores, ddof)
+    return undefined("every run scores 0") if value is None else ratio(value, 1)
+
+
+def joined(one: Mapping[str, CriterionTally], other: Mapping[str, CriterionTally]) -> Criteria:
+    """Both sets of tallies together."""
+    nothing = CriterionTally()
+    return {
+        slug: one.get(slug, nothing) + other.get(slug, nothing)
+        for slug in dict.fromkeys((*one, *other))
+    }

@@ -1,0 +1,31 @@
+"""How records name the items that counted against an answer: few, short, each in quotes if read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from callscore.core.case import Malformed
+from callscore.core.task import Faults
+
+MOST_NAMED = 5
+LONGEST_NAMED = 100
+
+
+def quoted(text: str) -> str:
+    """Text of a case or an answer as a JSON string: it cannot pass for words of ours."""
+    cut = text if len(text) <= LONGEST_NAMED else text[:LONGEST_NAMED] + "…"
+    return msgspec.json.encode(cut).decode()
+
+
+def named(items: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    rest = len(items) - MOST_NAMED
+    return ", ".join(items[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def of_shape(task: str, output: Malformed) -> Faults:
+    """Why an answer has no usable shape."""
+    why = f"{output.cause} {quoted(output.detail)}" if output.detail else output.cause
+    return {f"{task}.structure": (why,)}

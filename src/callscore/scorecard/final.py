@@ -1,0 +1,163 @@
+"""Final Score, options A and B (003 Final Scoring; C-79 … C-82)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from callscore.core.errors import ConfigError
+from callscore.core.scorecard import BenchmarkScore, FinalScore, Status, TaskScore
+from callscore.core.spec import ScoreSettings, Spec
+from callscore.scorecard.formula import weighted_sum
+
+SUM_TOLERANCE = 1e-9
+
+Weights = Mapping[str, float]
+
+
+def option_weights(
+    spec: Spec, option: str, settings: ScoreSettings, custom: Weights | None
+) -> Weights:
+    """The weights of option A or B: the document's, exactly proportional, or the user's own."""
+    if custom:
+        return check_weights(spec, custom)
+    if option == "b" and settings.weights == "proportional" and "a" in spec.final:
+        tasks = {task: weight for task, weight in spec.final["a"].items() if task in spec.tasks}
+        whole = math.fsum(tasks.values())
+        return {task: weight / whole for task, weight in tasks.items()}
+    return spec.final[option]
+
+
+def check_weights(spec: Spec, custom: Weights) -> Weights:
+    """The user's own weights; raises ConfigError where a task or a number cannot be."""
+    known = dict.fromkeys((*spec.final.get("a", ()), *spec.tasks))
+    for name, weight in custom.items():
+        if name not in known:
+            raise ConfigError(f"weights: unknown task {name!r}; expected one of {', '.join(known)}")
+        if not math.isfinite(weight) or weight < 0:
+            raise ConfigError(f"weights: {name} = {weight}; expected a number of at least 0")
+    whole = math.fsum(custom.values())
+    if abs(whole - 1) > SUM_TOLERANCE:
+        raise ConfigError(f"weights: the sum is {whole:.9g}; expected 1")
+    return custom
+
+
+def final_score(
+    spec: Spec,
+    tasks: Mapping[str, TaskScore],
+    benchmarks: BenchmarkScore,
+    settings: ScoreSettings,
+    custom: Weights | None = None,
+) -> FinalScore:
+    """Σ weight × task score; official is A where the benchmarks are complete, else B (C-79).
+
+    The user's own weights are those of one option: of A where they weigh the benchmarks (C-82).
+    """
+    scores = {
+        option: _weighted(option_weights(spec, option, settings, custom), tasks, benchmarks)
+        for option in _options(spec, custom)
+    }
+    option = "a" if "a" in scores and (custom or benchmarks.status == "valid") else "b"
+    weights = option_weights(spec, option, settings, custom)
+    status, reasons = _status(weights, tasks, benchmarks)
+    zeroed, zeroed_tasks = _zeroed(weights, tasks, benchmarks)
+    return FinalScore(
+        option=option.upper(),
+        status=status,
+        score=scores[option],
+        floor_score=_floor(weights, tasks, benchmarks) if status == "invalid" else None,
+        zeroed_final=zeroed,
+        zeroed_tasks=zeroed_tasks,
+        official=status == "valid" and _are_official(weights, tasks, benchmarks),
+        a=scores.get("a"),
+        b=scores.get("b"),
+        reasons=reasons,
+        weights=weights,
+    )
+
+
+def _options(spec: Spec, custom: Weights | None) -> tuple[str, ...]:
+    if not custom:
+        return tuple(spec.final)
+    return ("a",) if custom.get("benchmarks") else ("b",)
+
+
+def _are_official(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> bool:
+    """Whether nothing that counts is an estimate        C-125"""
+    counted = [name for name, weight in weights.items() if weight]
+    if "benchmarks" in counted and benchmarks.approximate:
+        return False
+    return all(tasks[name].official for name in counted if name in tasks)
+
+
+def _score_of(
+    name: str, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> tuple[Status, float | None]:
+    if name == "benchmarks":
+        return benchmarks.status, benchmarks.score
+    task = tasks.get(name)
+    return (task.status, task.score) if task else ("not_run", None)
+
+
+def _weighted(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> float | None:
+    return weighted_sum(
+        (weight, _score_of(name, tasks, benchmarks)[1])
+        for name, weight in weights.items()
+        if weight
+    )
+
+
+def _status(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> tuple[Status, list[str]]:
+    """The worst status among the tasks that count, and the tasks that have it (C-81, C-82)."""
+    statuses = {
+        name: _score_of(name, tasks, benchmarks)[0] for name, weight in weights.items() if weight
+    }
+    invalid = [name for name, status in statuses.items() if status == "invalid"]
+    if invalid:
+        return "invalid", invalid
+    open_tasks = [name for name, status in statuses.items() if status != "valid"]
+    if not open_tasks:
+        return "valid", []
+    if all(statuses[name] == "error" for name in open_tasks):
+        return "error", open_tasks
+    return "incomplete", open_tasks
+
+
+def _floor(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> float | None:
+    """The formula with invalid tasks as 0: a lower bound, never official (C-81)."""
+    terms = []
+    for name, weight in weights.items():
+        status, score = _score_of(name, tasks, benchmarks)
+        terms.append((weight, 0.0 if status == "invalid" or not weight else score))
+    return weighted_sum(terms)
+
+
+def _zeroed(
+    weights: Weights, tasks: Mapping[str, TaskScore], benchmarks: BenchmarkScore
+) -> tuple[float | None, list[str]]:
+    """Σ weight × official or zeroed score, over the tasks that ran        C-129
+
+    A blocked call counts 0; of a task that only a rate gate makes invalid, that is its ungated
+    score. Tasks that were not run leave the sum and its weights, so that one is always closest.
+    """
+    scores: dict[str, float | None] = {}
+    for name, weight in weights.items():
+        status, score = _score_of(name, tasks, benchmarks)
+        if weight and status != "not_run":
+            task = tasks.get(name)
+            scores[name] = task.zeroed_score if task and status == "invalid" else score
+    whole = math.fsum(weights[name] for name in scores)
+    if not whole:
+        return None, []
+    if len(scores) == sum(1 for weight in weights.values() if weight):
+        whole = 1.0  # nothing is scaled where nothing is left out
+    total = weighted_sum((weights[name] / whole, score) for name, score in scores.items())
+    return total, list(scores)

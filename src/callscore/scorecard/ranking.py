@@ -1,0 +1,274 @@
+"""Cost per 1000 calls, cost-adjusted rank, quality rank, Pareto front (C-83 … C-86)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.core.rating import TOLERANCE
+from callscore.core.scorecard import Blocker, Cost, CostStatus, ModelScore, Ranked, Zeroed
+from callscore.core.spec import Spec
+from callscore.scorecard.tally import TaskTally
+
+
+def cost_of(
+    tallies: Mapping[str, TaskTally],
+    workload: Mapping[str, float] | None = None,
+    given: float | None = None,
+) -> Cost:
+    """1000 × Σ over tasks of (share of calls that need it × spend / requests)        C-83"""
+    calls = sum(tally.calls for tally in tallies.values())
+    priced = all(not tally.unpriced for tally in tallies.values()) and calls > 0
+    total = math.fsum(tally.spend for tally in tallies.values()) if priced else None
+    asked = {task: tally for task, tally in tallies.items() if tally.calls}
+    shares = {task: (workload or {}).get(task, 1.0) for task in asked}
+    requests = {
+        task: None if tally.unpriced else 1000 * tally.spend / tally.calls
+        for task, tally in asked.items()
+    }
+
+    def cost(status: CostStatus, per_1000: float | None) -> Cost:
+        return Cost(status, "USD", per_1000, total, calls, requests, shares)
+
+    if given is not None:
+        return cost("given" if given else "zero", given)
+    if not priced:
+        return cost("unknown", None)
+    per_1000 = math.fsum(shares[task] * (requests[task] or 0.0) for task in asked)
+    return cost("known" if per_1000 else "zero", per_1000)
+
+
+class _Entry(msgspec.Struct):
+    """A model on its way into the ranking."""
+
+    model: str
+    score: float
+    cost: float | None
+    cost_status: str
+    estimate: bool
+    option: str
+    reason: str | None = None
+    """Why it has no rank, where it has none."""
+    normalised: float | None = None
+    efficiency: float | None = None
+    rank: int | None = None
+    quality_rank: int | None = None
+    pareto: bool = False
+
+
+def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
+    """Cost Efficiency = Final Score / normalised cost, descending        003, C-84 … C-86
+
+    Official results are ranked first, estimates among themselves after them (C-125), models
+    without a Final Score last, each with its reason.
+    """
+    official: list[_Entry] = []
+    estimates: list[_Entry] = []
+    unranked: list[Ranked] = []
+    for model in models:
+        if model.final.score is None:
+            unranked.append(_unranked(model, spec))
+        else:
+            entry = _entry(model)
+            (estimates if entry.estimate else official).append(entry)
+    for group in (official, estimates):
+        _rank_group(group)
+    ranked = [_ranked(entry) for group in (official, estimates) for entry in group]
+    return ranked + sorted(unranked, key=lambda entry: entry.model)
+
+
+def _entry(model: ModelScore) -> _Entry:
+    score = model.final.score
+    assert score is not None  # callers rank models that have one
+    cost = model.cost
+    return _Entry(
+        model=model.model,
+        score=score,
+        cost=cost.per_1000_calls,
+        cost_status=cost.status,
+        estimate=not model.final.official,
+        option=model.final.option,
+    )
+
+
+def _rank_group(group: list[_Entry]) -> None:
+    comparable = _of_one_option(group)
+    positive = [entry.cost for entry in comparable if entry.cost]
+    cheapest = min(positive, default=None)
+    for entry in comparable:
+        if entry.cost is None:
+            entry.reason = "the cost is unknown"
+        if entry.cost and cheapest is not None:
+            entry.normalised = entry.cost / cheapest
+            entry.efficiency = entry.score / entry.normalised
+    _give_ranks([entry for entry in comparable if entry.cost is not None])
+    _give_quality_ranks(comparable)
+    group.sort(key=lambda e: (e.rank is None, e.rank or 0, -e.score, e.model))
+
+
+def _of_one_option(group: Sequence[_Entry]) -> list[_Entry]:
+    """Those with option A, where any has it; the others cannot be ranked with them        C-79"""
+    best = min((entry.option for entry in group), default="")
+    for entry in group:
+        if entry.option != best:
+            entry.reason = (
+                f"its Final Score is of option {entry.option}, that of others of option {best}"
+            )
+    return [entry for entry in group if entry.option == best]
+
+
+def _give_ranks(priced: list[_Entry]) -> None:
+    """1, 2, 2, 4: free models first by score, then by efficiency; equals share (C-85, C-86)."""
+    free = sorted((e for e in priced if not e.cost), key=lambda e: -e.score)
+    paid = sorted((e for e in priced if e.cost), key=lambda e: -(e.efficiency or 0.0))
+    place = 0
+    for tier in (free, paid):
+        previous: float | None = None
+        shared = place
+        for entry in tier:
+            place += 1
+            key = entry.score if entry.efficiency is None else entry.efficiency
+            if previous is None or previous - key > TOLERANCE:
+                shared = place
+            entry.rank, previous = shared, key
+
+
+def _give_quality_ranks(group: list[_Entry]) -> None:
+    for entry in group:
+        entry.quality_rank = 1 + sum(other.score - entry.score > TOLERANCE for other in group)
+        entry.pareto = entry.cost is not None and not any(
+            _dominates(other, entry) for other in group if other.cost is not None
+        )
+
+
+def _dominates(one: _Entry, other: _Entry) -> bool:
+    """At least as good and as cheap, and better in one of them."""
+    assert one.cost is not None and other.cost is not None  # only priced models are compared
+    better, cheaper = one.score - other.score, other.cost - one.cost
+    return (
+        better >= -TOLERANCE
+        and cheaper >= -TOLERANCE
+        and (better > TOLERANCE or cheaper > TOLERANCE)
+    )
+
+
+def _ranked(entry: _Entry) -> Ranked:
+    return Ranked(
+        model=entry.model,
+        rank=entry.rank,
+        efficiency=entry.efficiency,
+        final_score=entry.score,
+        cost_per_1000_calls=entry.cost,
+        normalised_cost=entry.normalised,
+        cost_status=entry.cost_status,
+        quality_rank=entry.quality_rank,
+        pareto=entry.pareto,
+        estimate=entry.estimate,
+        reason=entry.reason,
+    )
+
+
+def _unranked(model: ModelScore, spec: Spec) -> Ranked:
+    return Ranked(
+        model=model.model,
+        rank=None,
+        efficiency=None,
+        final_score=None,
+        cost_per_1000_calls=model.cost.per_1000_calls,
+        normalised_cost=None,
+        cost_status=model.cost.status,
+        quality_rank=None,
+        pareto=False,
+        estimate=False,
+        reason=_why_no_final(model, spec),
+    )
+
+
+def _why_no_final(model: ModelScore, spec: Spec) -> str:
+    """Why there is no Final Score, and how to get one where only tasks are missing        C-82"""
+    final = model.final
+    missing = [
+        name
+        for name in final.reasons
+        if name in spec.tasks and (name not in model.tasks or model.tasks[name].n == 0)
+    ]
+    ran = [name for name in spec.tasks if name in model.tasks and name not in missing]
+    if final.status != "incomplete" or missing != list(final.reasons) or not ran:
+        return f"Final Score {final.status}: {_labelled(spec, final.reasons)}"
+    verb = "was" if len(missing) == 1 else "were"
+    weights = ",".join(f"{task}={share:g}" for task, share in _scaled(ran, final.weights).items())
+    return (
+        f"Final Score incomplete: {_labelled(spec, missing)} {verb} not run; "
+        f"--weights {weights} gives one over {_labelled(spec, ran)}"
+    )
+
+
+def _labelled(spec: Spec, tasks: Sequence[str]) -> str:
+    labels = {task: score.label for task, score in spec.scores.items()}
+    return ", ".join(labels.get(name, name) for name in tasks)
+
+
+def _scaled(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """The weights of some tasks in per cent of their sum, as round numbers that sum to 1."""
+    whole = math.fsum(weights.get(task, 0.0) for task in tasks) or 1.0
+    shares = {task: round(100 * weights.get(task, 0.0) / whole) for task in tasks}
+    shares[tasks[-1]] += 100 - sum(shares.values())
+    return {task: share / 100 for task, share in shares.items()}
+
+
+def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[Zeroed]:
+    """By `zeroed_final`, descending; empty where no model is invalid        C-129
+
+    It answers who is closest and why it fails. No gate, official rank or exit code rests on it.
+    """
+    if not any(model.final.status == "invalid" for model in models):
+        return []
+    ordered = sorted(models, key=lambda model: (-_zeroed_of(model), model.model))
+    return [_zeroed(model, ordered, spec) for model in ordered]
+
+
+def _zeroed_of(model: ModelScore) -> float:
+    return -math.inf if model.final.zeroed_final is None else model.final.zeroed_final
+
+
+def _zeroed(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zeroed:
+    score = model.final.zeroed_final
+    better = sum(_zeroed_of(other) - _zeroed_of(model) > TOLERANCE for other in models)
+    return Zeroed(
+        model=model.model,
+        rank=None if score is None else 1 + better,
+        zeroed_final=score,
+        cost_per_1000_calls=model.cost.per_1000_calls,
+        tasks=model.final.zeroed_tasks,
+        estimate=any(
+            metric.approximate
+            for task in model.final.zeroed_tasks
+            if task in model.tasks
+            for metric in model.tasks[task].metrics.values()
+        ),
+        obstacles=_obstacles(model, spec),
+    )
+
+
+def _obstacles(model: ModelScore, spec: Spec) -> list[str]:
+    """What keeps a model from an official score: its blockers, then what is not finished."""
+    found = [_obstacle(blocker, model, spec) for blocker in model.blockers if blocker.gating]
+    return found + [
+        f"{_labelled(spec, [name])} is {score.status}"
+        for name, score in model.tasks.items()
+        if score.status not in ("valid", "invalid")
+    ]
+
+
+def _obstacle(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
+    """One blocker in words: calls in breach of a call gate, or a rate and its limit."""
+    metric, score = spec.metrics[blocker.metric], spec.scores[blocker.task]
+    assert metric.gate is not None  # only gates block
+    if metric.gate.kind == "call":
+        calls = model.tasks[blocker.task].n
+        return f"{score.label}: {metric.label}, {len(blocker.cases)} of {calls} calls"
+    percent = " %" if metric.unit == "percent" else ""
+    word = "above" if metric.gate.comparison == ">" else "below"
+    return f"{score.label}: {metric.label} {blocker.value:.4g}{percent}, {word} {blocker.limit:g}"

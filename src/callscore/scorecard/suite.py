@@ -1,0 +1,136 @@
+"""A suite made from a `spec.toml` and its tasks: derive from it, and override what differs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from callscore.core.errors import ConfigError
+from callscore.core.scorecard import ModelScore, TemplateRow
+from callscore.core.spec import DIGEST_BYTES, ScoreSettings, ScoreSpec, Spec, read_spec
+from callscore.core.suite import (
+    BenchmarkLayer,
+    DataNames,
+    Floors,
+    NoFloors,
+    RecordPart,
+    StandaloneTask,
+    no_data_names,
+)
+from callscore.core.task import Task
+from callscore.core.verdict_rules import VerdictRules
+from callscore.scorecard.settings import checked_settings
+from callscore.scorecard.template import template
+
+if TYPE_CHECKING:
+    from callscore.core.noise import Degrade
+
+WHOLE_ANSWER = RecordPart()
+
+
+class SpecSuite:
+    """Implements `core.suite.Suite`: set `name`, `title`, `spec_file` and `task_types`."""
+
+    name: str
+    title: str
+    spec_file: Path
+    task_types: Sequence[Callable[[], Task[Any, Any]]] = ()
+    """What makes the tasks; override `tasks` where they need the settings or the data."""
+    settings_type: type[ScoreSettings] = ScoreSettings
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The specification; tasks of a suite without final weights weigh the same."""
+        spec = read_spec(self.spec_file)
+        if spec.final:
+            return spec
+        share = {task: 1 / len(spec.tasks) for task in spec.tasks}
+        return msgspec.structs.replace(spec, final={"b": share})
+
+    @cached_property
+    def verdict_rules(self) -> VerdictRules:
+        """Nothing is judged."""
+        return VerdictRules()
+
+    def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
+        """Those of the specification with some replaced; raises ConfigError."""
+        return checked_settings(self.settings_type, self.spec.settings, given)
+
+    def tasks(
+        self, settings: ScoreSettings, names: DataNames = no_data_names
+    ) -> Mapping[str, Task[Any, Any]]:
+        """One task of each type, by name."""
+        made = [make() for make in self.task_types]
+        return {task.name: task for task in made}
+
+    def names_in(self, line: bytes) -> Iterable[str]:
+        """No task depends on the whole data set."""
+        return ()
+
+    def noise(self, task: str) -> Degrade:
+        """The `degrade` of the task; raises NoNoise where it has none."""
+        from callscore.core.noise import NoNoise
+
+        found = self.tasks(self.settings({})).get(task)
+        if found is None:
+            raise ConfigError(f"{task!r} is no task of the suite {self.name}")
+        if type(found).degrade is Task.degrade:
+            raise NoNoise(task)
+        return found.degrade
+
+    def rows(self) -> Sequence[TemplateRow]:
+        """Sections, metrics, task scores, benchmarks, final rows, as the specification has them."""
+        return template(self.spec)
+
+    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
+        """No second layer."""
+        return None
+
+    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
+        """No trivial answer is known."""
+        return NoFloors()
+
+    def record_part(self, slug: str, task: str) -> RecordPart:
+        """The whole answer."""
+        return WHOLE_ANSWER
+
+    def notes(
+        self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
+    ) -> Sequence[str]:
+        """Nothing besides what holds for every suite."""
+        return ()
+
+
+class TaskSuite(SpecSuite):
+    """One task of another package as a suite of its own."""
+
+    def __init__(self, task: StandaloneTask[Any, Any]) -> None:
+        self._task = task
+        self.name = task.name
+        self.title = task.title
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The metrics of the task, and its formula."""
+        task = self._task
+        stated = (task.version, task.metrics, task.weights)
+        raw = msgspec.json.encode(stated, order="deterministic")
+        return Spec(
+            framework=task.version,
+            tasks=(task.name,),
+            scores={task.name: ScoreSpec(task.title, weights=task.weights)},
+            metrics=task.metrics,
+            final={"b": {task.name: 1.0}},
+            digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
+        )
+
+    def tasks(
+        self, settings: ScoreSettings, names: DataNames = no_data_names
+    ) -> Mapping[str, Task[Any, Any]]:
+        """The one."""
+        return {self.name: self._task}

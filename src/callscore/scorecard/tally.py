@@ -1,0 +1,399 @@
+"""Tallies: per case a contribution, `+` over cases, the formula at the end (C-06, C-07).
+
+A metric's tally holds the sum and number of case values (the official macro mean) beside the
+pooled numerator and denominator (micro), so that runs can be resumed, split and merged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from callscore.core.measure import Measure
+from callscore.core.spec import Criterion
+from callscore.core.task import Measured
+from callscore.scorecard import criteria
+from callscore.scorecard.case_score import CaseScore, gate_flags
+from callscore.scorecard.criteria import Benchmarked, CriterionTally
+from callscore.scorecard.formula import STRUCTURE, TaskFormula
+from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, joined
+
+UNDECIDED = ("failed", "not_run")
+"""Why a case has no value although it has an answer: something about it was not decided."""
+
+
+class MetricTally(msgspec.Struct):
+    """What all cases so far contribute to one metric; each case counts once, whatever its runs."""
+
+    total: float = 0.0
+    n: int = 0
+    """Cases with a value; `total` is the sum of their values."""
+    numerator: float = 0
+    denominator: float = 0
+    """Whole numbers where those of the cases are: they add faster, and never lose a digit."""
+    vacuous: int = 0
+    """Cases whose value was agreed, as they have nothing to count (C-13)."""
+    approximate: int = 0
+    estimated: int = 0
+    waiting: int = 0
+    """Cases that lack a verdict or a similarity."""
+    failed: int = 0
+    """Cases that a judge or an embedder failed on."""
+    absent: int = 0
+    awaiting: int = 0
+    """Items that await a verdict."""
+    open_numerator: float = 0
+    open_denominator: float = 0
+    """The counts of what is decided in the cases that wait (C-75)."""
+    lowest: float = float("inf")
+    """As `highest` and `positive` only where the formula watches the metric."""
+    highest: float = float("-inf")
+    positive: int = 0
+    """Cases with a value above 0: what is not in the first band of a count."""
+
+    @property
+    def undecided(self) -> int:
+        """Cases in which an item that the metric needs is not decided        C-137"""
+        return self.waiting + self.failed
+
+    def take(self, measures: Sequence[Measure]) -> None:
+        """Add the measures of some cases, one each.
+
+        The sums are kept in local names until the end, as this is done for every answer.
+        """
+        total, numerator, denominator = self.total, self.numerator, self.denominator
+        without = 0
+        for measure in measures:
+            value = measure.value
+            if value is None or measure.vacuous or measure.approximate:
+                self._note(measure)
+                if value is None:
+                    without += 1
+                    continue
+            total += value
+            numerator += measure.numerator
+            denominator += measure.denominator
+        self.total, self.numerator, self.denominator = total, numerator, denominator
+        self.n += len(measures) - without
+
+    def watch(self, cases: Iterable[Measure]) -> None:
+        """Take in how far the values of cases reach, and how many are above 0."""
+        lowest, highest, positive = self.lowest, self.highest, self.positive
+        for case in cases:
+            value = case.value
+            if value is None:
+                continue
+            if value < lowest:
+                lowest = value
+            if value > highest:
+                highest = value
+            if value > 0.0:
+                positive += 1
+        self.lowest, self.highest, self.positive = lowest, highest, positive
+
+    def watch_runs(self, runs: Sequence[Measure], case: Measure) -> None:
+        """Take in how far the runs of a case reach, and whether their mean is above 0."""
+        positive = self.positive
+        self.watch(runs)
+        self.positive = positive + (case.value is not None and case.value > 0)
+
+    def _note(self, measure: Measure) -> None:
+        """Count what is worth knowing about a measure besides its value."""
+        if measure.value is not None:
+            self.vacuous += measure.vacuous
+            self.approximate += measure.approximate
+            self.estimated += measure.estimated
+            return
+        absence = measure.absence
+        if absence == "absent":
+            self.absent += 1
+        elif absence in UNDECIDED:
+            self.waiting += absence == "not_run"
+            self.failed += absence == "failed"
+            self.awaiting += measure.awaiting
+            self.open_numerator += measure.numerator
+            self.open_denominator += measure.denominator
+
+    def __add__(self, other: MetricTally) -> MetricTally:
+        """Both tallies together."""
+        joined = {
+            name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__
+        }
+        joined["lowest"] = min(self.lowest, other.lowest)
+        joined["highest"] = max(self.highest, other.highest)
+        return MetricTally(**joined)
+
+
+class ScoredReply(msgspec.Struct, frozen=True, gc=False):
+    """One run of one case, measured and scored, with what it cost."""
+
+    measured: Measured
+    score: CaseScore
+    benchmarks: Benchmarked = {}
+    """The criteria of the second layer; empty where they are not run."""
+
+
+class TaskTally(msgspec.Struct):
+    """What all cases so far contribute to one task of one model."""
+
+    cases: int = 0
+    evaluated: int = 0
+    errors: int = 0
+    not_run: int = 0
+    metrics: dict[str, MetricTally] = msgspec.field(default_factory=dict)
+    breaches: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    """Case ids in breach, by gate; a gate of either kind."""
+    blocked: set[str] = msgspec.field(default_factory=set)
+    """Case ids in breach of any gate."""
+    call_blocked: set[str] = msgspec.field(default_factory=set)
+    """Case ids in breach of a call gate."""
+    breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
+    """How many runs were in breach, by call gate (C-07)."""
+    malformed: dict[str, int] = msgspec.field(default_factory=dict)
+    """Answers that could not be read, by cause."""
+    benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
+    spend: float = 0.0
+    calls: int = 0
+    unpriced: int = 0
+    most_runs: int = 0
+    """Runs of the case that has most, failed ones included."""
+    scored: int = 0
+    """Answers with an ungated score; the two below are the sums of these and of their squares."""
+    score_total: float = 0.0
+    score_squares: float = 0.0
+    contributions: TaskContributions | None = None
+    """What each case contributes, where intervals are wanted (STATS §1)."""
+
+    @property
+    def missing_runs(self) -> int:
+        """Runs that other cases have: those that failed or were not made."""
+        return self.most_runs * self.evaluated - self.calls
+
+    @property
+    def standard_error(self) -> float | None:
+        """√(variance of the answers' scores / answers); None of fewer than two"""
+        n = self.scored
+        if n < 2:
+            return None
+        mean = self.score_total / n
+        return math.sqrt(max(0.0, self.score_squares / n - mean * mean) / (n - 1))
+
+    def add_not_run(self) -> None:
+        """A case that the model never answered."""
+        self.cases += 1
+        self.not_run += 1
+
+    def add_error(self) -> None:
+        """A case of which every run failed."""
+        self.cases += 1
+        self.errors += 1
+
+    def add_calls(self, costs: Sequence[float | None], failed: int) -> None:
+        """Some calls and what each cost, where that is known (C-83), in their order.
+
+        One that failed is billed where it has a price, costs 0 where it has none, and is
+        never counted as a call.
+        """
+        unpriced = costs.count(None)
+        self.calls += len(costs) - failed
+        self.unpriced += unpriced
+        if unpriced < len(costs):
+            for cost in costs:
+                self.spend += cost or 0.0
+
+    def add_benchmarks(
+        self, cases: Sequence[Sequence[ScoredReply]], limits: Mapping[str, Criterion], ddof: int
+    ) -> None:
+        """Add the second layer of the cases that were added last, where it is run."""
+        found: list[Mapping[str, Measure]] = []
+        for answers in cases:
+            layers = [answer.benchmarks for answer in answers]
+            steady = criteria.consistency_of([_run_score(answer) for answer in answers], ddof)
+            found.append(criteria.add_case(self.benchmarks, layers, steady, limits))
+        if self.contributions is not None:
+            for slug in dict.fromkeys(slug for case in found for slug in case):
+                measures = [case.get(slug, NO_VALUE) for case in found]
+                self.contributions.add_column(slug, measures)
+
+    def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
+        """Take in the runs of one case, averaged within the case first (C-07)."""
+        self.add_cases(formula, [(case_id, answers)])
+
+    def add_cases(
+        self,
+        formula: TaskFormula,
+        cases: Sequence[tuple[str, Sequence[ScoredReply]]],
+        charges: Sequence[Charge] = (),
+    ) -> None:
+        """Take in the runs of some cases, in their order: metric by metric where each has one.
+
+        `charges` says which call each belongs to, where contributions are kept.
+        """
+        if self.contributions is not None:
+            self.contributions.add_cases(
+                charges, [gate_flags([answer.score for answer in runs]) for _, runs in cases]
+            )
+        self.cases += len(cases)
+        self.evaluated += len(cases)
+        answers: list[ScoredReply] = []
+        for case_id, runs in cases:
+            for answer in runs:
+                answers.append(answer)
+                score = answer.score.ungated_score
+                if score is not None:
+                    self.scored += 1
+                    self.score_total += score
+                    self.score_squares += score * score
+                if answer.score.status == "invalid":
+                    self._note_breach(case_id, answer)
+        if len(answers) == len(cases):
+            self._add_rows(formula, answers)
+        else:
+            self._add_runs(formula, [runs for _, runs in cases])
+        self._add_secondary(cases)
+
+    def _add_rows(self, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
+        """Add the only runs of some cases: as rows of measures, metric by metric."""
+        rows = [formula.row(answer.measured.measures) for answer in answers]
+        for slug, measures in zip(formula.slugs, zip(*rows, strict=True), strict=True):
+            tally = self._metric(slug)
+            tally.take(measures)
+            if slug in formula.watched:
+                tally.watch(measures)
+            self._contribute(formula, slug, measures)
+
+    def _add_runs(self, formula: TaskFormula, cases: Sequence[Sequence[ScoredReply]]) -> None:
+        """Add several runs of some cases, a case as one value for every metric        C-07"""
+        for slug in formula.slugs:
+            tally = self._metric(slug)
+            measures = []
+            for answers in cases:
+                runs = [answer.measured.measures[slug] for answer in answers]
+                case = runs[0] if len(runs) == 1 else mean_of_runs(runs)
+                measures.append(case)
+                if slug in formula.watched:
+                    tally.watch_runs(runs, case)
+            tally.take(measures)
+            self._contribute(formula, slug, measures)
+
+    def _contribute(self, formula: TaskFormula, slug: str, measures: Sequence[Measure]) -> None:
+        if self.contributions is not None:
+            pooled = formula.specs[slug].pooled
+            self.contributions.add_column(slug, measures, pooled=pooled)
+
+    def _add_secondary(self, cases: Sequence[tuple[str, Sequence[ScoredReply]]]) -> None:
+        """Add the figures reported beside the metrics, those of several runs as their mean."""
+        columns: dict[str, list[Measure]] = {}
+        for _, answers in cases:
+            for key, case in _secondary_of(answers).items():
+                columns.setdefault(key, []).append(case)
+        for key, measures in columns.items():
+            self._metric(key).take([case for case in measures if case.value is not None])
+
+    def _note_breach(self, case_id: str, answer: ScoredReply) -> None:
+        score = answer.score
+        self.blocked.add(case_id)
+        if _is_malformed(score):
+            for cause in answer.measured.flags:
+                self.malformed[cause] = self.malformed.get(cause, 0) + 1
+        if score.call_breaches:
+            self.call_blocked.add(case_id)
+            for slug in score.call_breaches:
+                self.breaching_runs[slug] = self.breaching_runs.get(slug, 0) + 1
+        for slug in score.reasons:
+            ids = self.breaches.setdefault(slug, [])
+            if not ids or ids[-1] != case_id:
+                ids.append(case_id)
+
+    def _metric(self, slug: str) -> MetricTally:
+        tally = self.metrics.get(slug)
+        if tally is None:
+            tally = self.metrics[slug] = MetricTally()
+        return tally
+
+    def __add__(self, other: TaskTally) -> TaskTally:
+        """Both tallies together; the sum shares nothing with its parts, which may yet grow."""
+        slugs = [*self.metrics, *(slug for slug in other.metrics if slug not in self.metrics)]
+        nothing = MetricTally()
+        metrics = {
+            slug: self.metrics.get(slug, nothing) + other.metrics.get(slug, nothing)
+            for slug in slugs
+        }
+        breaches = {slug: list(ids) for slug, ids in self.breaches.items()}
+        for slug, ids in other.breaches.items():
+            breaches.setdefault(slug, []).extend(ids)
+        return TaskTally(
+            cases=self.cases + other.cases,
+            evaluated=self.evaluated + other.evaluated,
+            errors=self.errors + other.errors,
+            not_run=self.not_run + other.not_run,
+            metrics=metrics,
+            breaches=breaches,
+            blocked=self.blocked | other.blocked,
+            call_blocked=self.call_blocked | other.call_blocked,
+            breaching_runs=_added(self.breaching_runs, other.breaching_runs),
+            malformed=_added(self.malformed, other.malformed),
+            benchmarks=criteria.joined(self.benchmarks, other.benchmarks),
+            spend=self.spend + other.spend,
+            calls=self.calls + other.calls,
+            unpriced=self.unpriced + other.unpriced,
+            most_runs=max(self.most_runs, other.most_runs),
+            scored=self.scored + other.scored,
+            score_total=self.score_total + other.score_total,
+            score_squares=self.score_squares + other.score_squares,
+            contributions=joined(self.contributions, other.contributions),
+        )
+
+
+def _secondary_of(answers: Sequence[ScoredReply]) -> Mapping[str, Measure]:
+    if len(answers) == 1:
+        return answers[0].measured.secondary
+    found = [answer.measured.secondary for answer in answers if answer.measured.secondary]
+    return {
+        key: mean_of_runs([secondary[key] for secondary in found if key in secondary])
+        for key in dict.fromkeys(key for secondary in found for key in secondary)
+    }
+
+
+def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {key: one.get(key, 0) + other.get(key, 0) for key in {**one, **other}}
+
+
+def _is_malformed(score: CaseScore) -> bool:
+    return any(slug.endswith(STRUCTURE) for slug in score.call_breaches)
+
+
+def _run_score(answer: ScoredReply) -> Measure:
+    """The ungated task score of one run; an answer that cannot be read counts 0        C-98"""
+    score = answer.score
+    if _is_malformed(score):
+        return Measure(0.0)
+    if score.ungated_score is None:
+        why = f"a run has no task score: {', '.join(score.reasons)}"
+        return Measure(None, absence="failed" if score.status == "error" else "not_run", why=why)
+    approximate = any(measure.approximate for measure in answer.measured.measures.values())
+    return Measure(score.ungated_score, approximate=approximate)
+
+
+def mean_of_runs(runs: Sequence[Measure]) -> Measure:
+    """mean(runs), each with weight 1 / N in the pooled counts, too        C-07
+
+    Runs that could not be read leave the mean, as calls that could not be read leave a row; while
+    one is not decided, the case is not (C-137).
+    """
+    undecided = [run for run in runs if run.absence in UNDECIDED]
+    if undecided:
+        return min(undecided, key=lambda run: UNDECIDED.index(run.absence))
+    values = [run for run in runs if run.value is not None]
+    if not values:
+        return runs[0]
+    return Measure(
+        math.fsum(run.value or 0.0 for run in values) / len(values),
+        math.fsum(run.numerator for run in values) / len(values),
+        math.fsum(run.denominator for run in values) / len(values),
+        vacuous=all(run.vacuous for run in values),
+        approximate=any(run.approximate for run in values),
+        estimated=any(run.estimated for run in values),
+    )

@@ -1,0 +1,59 @@
+"""The scorecard template of a suite, row by row, for every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.rating import Band, Rating
+from callscore.core.scorecard import TemplateRow
+from callscore.core.spec import Spec
+
+
+def template(spec: Spec) -> Sequence[TemplateRow]:
+    """003 Scorecard Template: sections, metrics, task scores, benchmarks, the final rows."""
+    return tuple(_rows(spec))
+
+
+def _rows(spec: Spec) -> Iterator[TemplateRow]:
+    for task in spec.tasks:
+        label = spec.scores[task].label
+        section = spec.scores[task].section or f"{label.upper()} TASK METRICS"
+        yield TemplateRow("section", section, task)
+        for slug in spec.slugs_of(task):
+            metric = spec.metrics[slug]
+            printed = metric.threshold.printed if metric.threshold else ""
+            yield TemplateRow(
+                "metric",
+                metric.label,
+                slug,
+                printed,
+                is_blocker=metric.gate is not None,
+                bands=metric.bands,
+                is_detail=not metric.template_row,
+                remark=metric.remark,
+            )
+        for part, of in spec.scores[task].parts.items():
+            weight = f"{100 * of.weight:g} % of {label}"
+            name = f"{part.capitalize()} Score"
+            yield TemplateRow("subscore", name, f"{task}/{part}", weight, is_detail=True)
+        yield TemplateRow("task", f"{label} Score", task, "0.0 – 1.0")
+    if spec.benchmarks.criteria:
+        yield from _benchmark_rows(spec)
+    yield TemplateRow("section", "FINAL", "final")
+    if "a" in spec.final:
+        yield TemplateRow("final_a", "Final Score (with benchmarks)", "", "Option A")
+        yield TemplateRow("final_b", "Final Score (without benchmarks)", "", "Option B")
+    else:
+        yield TemplateRow("final_b", "Final Score", "", "0.0 – 1.0")
+    yield TemplateRow("cost", "Cost per 1000 calls", "", "$")
+    yield TemplateRow("rank", "Cost-Adjusted Rank", "", "—")
+    yield TemplateRow("blocker", "Any Blocker Triggered?", "", "Yes / No")
+
+
+def _benchmark_rows(spec: Spec) -> Iterator[TemplateRow]:
+    yield TemplateRow("section", "STANDARD BENCHMARKS — OPTIONAL (0 or 1)", "benchmarks")
+    for slug, criterion in spec.benchmarks.criteria.items():
+        passing = Band(Rating.GOOD, criterion.comparison, criterion.limit)
+        yield TemplateRow("criterion", criterion.label, slug, criterion.printed, bands=(passing,))
+    minimum = spec.benchmarks.recommended_minimum
+    yield TemplateRow("benchmarks", "Benchmark Score", "", f">= {minimum:.2f} recommended")

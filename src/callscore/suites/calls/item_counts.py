@@ -1,0 +1,56 @@
+"""How many items of a case a judge can be asked about: for estimates of what judging costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from callscore.core.case import Case
+from callscore.core.task import ItemCount
+from callscore.core.transcript import turns
+from callscore.core.verdict_rules import MOST_STATED
+from callscore.suites.calls.benchmarks.instructions import instructions_of
+from callscore.suites.calls.sentences import sentences
+from callscore.suites.calls.text.claims import claims
+from callscore.suites.calls.translation.critical import given_facts
+
+
+def count_items(case: Case) -> ItemCount:
+    """What the tasks ask."""
+    expected = case.expected_outcome
+    if case.task == "qa":
+        return ItemCount(0, len(_listed(expected, "questions")))
+    if case.task == "text":
+        summary = expected.get("summary") or {}
+        return ItemCount(0, 2 + len(_listed(summary, "highlights")) + 2 * MOST_STATED)
+    if case.task == "translation":
+        return _of_translation(case)
+    return ItemCount(0, 0)
+
+
+def _of_translation(case: Case) -> ItemCount:
+    expected, listed = case.expected_outcome, given_facts(case)
+    pieces = 0
+    for entry in _listed(expected, "sentence_translations"):
+        text = entry.get("translated_text") if isinstance(entry, dict) else None
+        pieces += max(1, len(list(sentences(text)))) if isinstance(text, str) else 1
+    names = len(_listed(expected, "named_entities_handled"))
+    facts = pieces if listed is None else len(listed)
+    return ItemCount(pieces if listed is None else 0, pieces + names + facts)
+
+
+def count_benchmark_items(case: Case) -> ItemCount:
+    """What the benchmarks ask beside that."""
+    wanted, expected = len(instructions_of(case)), case.expected_outcome
+    spoken = len(turns(case.transcript))
+    if case.task == "qa":
+        return ItemCount(spoken, len(_listed(expected, "questions")) + spoken + wanted)
+    if case.task == "text":
+        stated = len(claims(expected.get("summary") or {})) + MOST_STATED
+        return ItemCount(spoken, stated + spoken + wanted)
+    return ItemCount(0, wanted)
+
+
+def _listed(outcome: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = outcome.get(key)
+    return found if isinstance(found, list) else ()

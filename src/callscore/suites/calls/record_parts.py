@@ -1,0 +1,58 @@
+"""The parts of an answer that records quote, by metric (C-100)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from callscore.core.suite import RecordPart
+
+_SCORES = RecordPart("questions", ("question_id", "score"))
+_REASONS = RecordPart("questions", ("question_id", "score", "reason"))
+_LABELS = RecordPart("sentiment", ("sentence_id", "label"))
+_SENTENCES = RecordPart("sentence_translations", ("source_id", "translated_text"))
+_SUMMARY, _HIGHLIGHTS = RecordPart("summary"), RecordPart("summary.highlights")
+_KEYWORDS, _TOPICS = RecordPart("detected_keywords"), RecordPart("detected_topics")
+_ALL = RecordPart("")
+PARTS: Mapping[str, RecordPart] = {
+    "qa.question_score_accuracy": _SCORES,
+    "qa.score_gap_accuracy": _SCORES,
+    "qa.false_pass_rate": _SCORES,
+    "qa.evidence_backed_reasoning": RecordPart("questions", ("question_id", "reason")),
+    "entity.keyword_precision": _KEYWORDS,
+    "entity.keyword_recall": _KEYWORDS,
+    "entity.keyword_f1": _KEYWORDS,
+    "entity.topic_precision": _TOPICS,
+    "entity.topic_recall": _TOPICS,
+    "entity.topic_f1": _TOPICS,
+    "text.sentiment_accuracy": _LABELS,
+    "text.sentiment_macro_f1": _LABELS,
+    "text.missing_labels": _LABELS,
+    "text.call_intent": RecordPart("summary.call_purpose"),
+    "text.highlight_recall": _HIGHLIGHTS,
+    "text.highlight_correctness": _HIGHLIGHTS,
+    "text.field_presence": RecordPart("summary.call_extracted_info"),
+    "text.fabrication_free": _SUMMARY,
+    "text.hallucination_rate": _SUMMARY,
+    "text.dominant_emotion": RecordPart("emotion"),
+    "translation.completeness": _SENTENCES,
+    "translation.meaning": _SENTENCES,
+    "translation.fluency": _SENTENCES,
+    "translation.domain_terms": RecordPart("domain_terms_handled"),
+    "translation.proper_nouns": RecordPart("named_entities_handled"),
+    "translation.critical_facts": _SENTENCES,
+    "translation.drift": _SENTENCES,
+}
+"""The part that a metric is about; all of it where none is named."""
+BENCHMARKED: Mapping[str, RecordPart] = {
+    "qa": _REASONS,
+    "text": _SUMMARY,
+    "translation": _SENTENCES,
+}
+"""The part that the benchmarks look at, by task."""
+
+
+def part_of(slug: str, task: str) -> RecordPart:
+    """The part that a metric is about, or that the benchmarks look at."""
+    if slug.startswith("bench."):
+        return BENCHMARKED.get(task, _ALL)
+    return PARTS.get(slug, _ALL)

@@ -1,0 +1,84 @@
+"""The calls suite: document 003, Call Intelligence."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from callscore.core.scorecard import ModelScore
+from callscore.core.spec import ScoreSettings, Spec
+from callscore.core.suite import BenchmarkLayer, DataNames, Floors, RecordPart, no_data_names
+from callscore.core.task import Task
+from callscore.core.verdict_rules import VerdictRules
+from callscore.scorecard.suite import SpecSuite
+from callscore.suites.calls import spec
+from callscore.suites.calls.answer_spec import emotion_names
+from callscore.suites.calls.entity.task import EntityTask
+from callscore.suites.calls.qa.task import QATask
+from callscore.suites.calls.text.task import TextTask
+from callscore.suites.calls.translation.task import TranslationTask
+
+
+class CallsSuite(SpecSuite):
+    """Read a call: score a form, detect entities, label, summarise, translate."""
+
+    name = "calls"
+    title = "Call Intelligence"
+    spec_file = spec.FILE
+    settings_type = spec.Settings
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The specification; the tasks read the same."""
+        return spec.load()
+
+    @cached_property
+    def verdict_rules(self) -> VerdictRules:
+        """The words of document 003 and of the benchmarks."""
+        from callscore.suites.calls.verdict_rules import RULES
+
+        return RULES
+
+    def tasks(
+        self, settings: ScoreSettings, names: DataNames = no_data_names
+    ) -> Mapping[str, Task[Any, Any]]:
+        """The four tasks of document 003, by name."""
+        assert isinstance(settings, spec.Settings)  # made by `settings`
+        return {
+            "qa": QATask(settings),
+            "entity": EntityTask(settings),
+            "text": TextTask(settings, names),
+            "translation": TranslationTask(settings),
+        }
+
+    def names_in(self, line: bytes) -> Collection[str]:
+        """The emotions that the reference on a line names        C-130"""
+        return emotion_names(line)
+
+    def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
+        """The eleven benchmarks."""
+        from callscore.suites.calls.benchmarks.layer import CallBenchmarks
+
+        return CallBenchmarks(settings.parse)
+
+    def floors(self, settings: ScoreSettings, cases: int) -> Floors:
+        """What trivial answers would score        C-135"""
+        from callscore.suites.calls.floors.tally import CallFloors
+
+        assert isinstance(settings, spec.Settings)  # made by `settings`
+        return CallFloors(settings, cases)
+
+    def record_part(self, slug: str, task: str) -> RecordPart:
+        """The part of the answer that a metric or a benchmark looks at."""
+        from callscore.suites.calls.record_parts import part_of
+
+        return part_of(slug, task)
+
+    def notes(
+        self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
+    ) -> Sequence[str]:
+        """Where the data cannot show a false pass        C-135"""
+        from callscore.suites.calls.floors.card import undemonstrated_notes
+
+        return undemonstrated_notes(models, tallies)

@@ -1,0 +1,50 @@
+"""The orchestration suite: document 001, and cases of other origin."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from callscore.core.spec import DIGEST_BYTES, Spec
+from callscore.core.task import SCENARIO
+from callscore.core.verdict_rules import VerdictRules
+from callscore.scorecard.suite import SpecSuite
+from callscore.suites.orchestration.single_turn.scoring import scoring_spec
+from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, OrchestrationTask
+
+if TYPE_CHECKING:
+    from callscore.core.noise import Degrade
+
+_VALUES = frozenset(VERDICT_WORDS)
+_FROM_VALUES = ("arguments_value_f1", "exact_calls", "case_score")
+
+
+class OrchestrationSuite(SpecSuite):
+    """Act on a request: plan, call the right tool with the right arguments, or do not."""
+
+    name = "orchestration"
+    title = "Orchestration"
+    spec_file = Path(__file__).with_name("spec.toml")
+    task_types = (OrchestrationTask,)
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The rows of cases of other origin, with the digest of the numbers of document 001."""
+        raw = self.spec_file.read_bytes()
+        return scoring_spec(hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest())
+
+    @cached_property
+    def verdict_rules(self) -> VerdictRules:
+        """Argument values may be judged; the scores of calls rest on them."""
+        relies_on = {f"orchestration.{name}": _VALUES for name in _FROM_VALUES}
+        return VerdictRules(words=VERDICT_WORDS, relies_on=relies_on)
+
+    def noise(self, task: str) -> Degrade:
+        """Of steps of scenarios and of cases of other origin."""
+        if task != SCENARIO:
+            return super().noise(task)
+        from callscore.suites.orchestration.noise import degrade_step
+
+        return degrade_step

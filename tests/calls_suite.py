@@ -1,0 +1,51 @@
+"""The suite-neutral scoring functions with the specification of the calls suite filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from callscore.core.spec import ScoreSettings
+from callscore.core.suite import DataNames, no_data_names
+from callscore.core.task import Task
+from callscore.scorecard import benchmarks, criteria, final, formula, ranking
+from callscore.scorecard import template as rows
+from callscore.scorecard.criteria import Benchmarked, Criteria, consistency_of
+from callscore.scorecard.formula import TaskFormula
+from callscore.suites.calls import spec
+from callscore.suites.calls.suite import CallsSuite
+from callscore.suites.catalog import Catalog, NamesOf, no_names
+
+SPEC = spec.load()
+
+final_score = partial(final.final_score, SPEC)
+option_weights = partial(final.option_weights, SPEC)
+formula_for = partial(formula.formula_for, SPEC)
+score_benchmarks = partial(benchmarks.score_benchmarks, SPEC.benchmarks)
+rank = partial(ranking.rank, spec=SPEC)
+rank_zeroed = partial(ranking.rank_zeroed, spec=SPEC)
+template = partial(rows.template, SPEC)
+
+
+def formula_of(task: str, gates: str) -> TaskFormula:
+    return formula_for(task, spec.settings({"gates": gates}))
+
+
+def tasks(
+    settings: ScoreSettings | None = None, names: DataNames = no_data_names
+) -> Mapping[str, Task[Any, Any]]:
+    """The four tasks of the suite."""
+    return CallsSuite().tasks(spec.settings() if settings is None else settings, names)
+
+
+def all_tasks(names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:
+    """The tasks of every suite."""
+    return Catalog().tasks(names)
+
+
+def add_case(
+    tallies: Criteria, runs: Sequence[Benchmarked], scores: Sequence[Any], ddof: int
+) -> None:
+    steady = consistency_of(scores, ddof)
+    criteria.add_case(tallies, runs, steady, SPEC.benchmarks.criteria)
