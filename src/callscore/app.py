@@ -16,7 +16,7 @@ from callscore.core.errors import DataError
 from callscore.core.keywords import names_nearest
 from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
-from callscore.core.scorecard import Scorecard, show_as_html_by
+from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
 from callscore.evaluate.cases import duplicate_id, open_case, tasks_for
 from callscore.evaluate.judge_setup import open_judge_runner
@@ -304,13 +304,3 @@ def _as_files(records: Records, spool: Path) -> Sequence[Path]:
             else:
                 paths.append(Path(line))
     return (*paths, spool) if spool.stat().st_size else tuple(paths)
-
-
-def _html(card: Scorecard) -> str:
-    from callscore.report.notebook import card_html
-    from callscore.suites.catalog import template_of
-
-    return card_html(card, template_of(card))
-
-
-show_as_html_by(_html)

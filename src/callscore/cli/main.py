@@ -28,6 +28,9 @@ COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline: the quickest look.",
     "run": "Ask models, keep every answer, print the scores.",
     "runs": "List runs with status, coverage and cost.",
+    "compare": "Compare two models call by call: what changed, and whether it is chance.",
+    "plan": "Say how many calls a decision takes, and what they cost.",
+    "baseline": "Bless a run, so that later ones may not fall below it.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
     "verify": "Recompute every score of a dossier, offline, and say what differs.",
@@ -37,6 +40,7 @@ COMMANDS: Mapping[str, str] = {
     "sample": "Draw calls to label: at random, by kind, or where models disagree.",
     "annotate": "Label calls in the terminal or in a spreadsheet.",
     "redact": "Replace personal data in files by stable placeholders.",
+    "prompt": "Show exactly what a model would be sent for a case.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
 CRASHED = 70

@@ -83,44 +83,33 @@ def score(
     callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO --json both.json
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
-    from callscore.app_orchestration import (
-        OrchestrationJob,
-        result_document,
-        result_files,
-        score_orchestration,
-    )
+    from callscore.app import OutputPaths, opened_sinks
     from callscore.cli.output import path_unless_stdout
     from callscore.config.choices import judge_choice
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import Inconclusive, UsageError
+    from callscore.core.scenarios import RecordedOutputs, ScenarioSinks
+    from callscore.evaluate.scenarios import OutputsJob, score_outputs
+    from callscore.runner.document import result_files
     from callscore.store.files import check_targets
 
-    job = OrchestrationJob(
-        output_dirs,
-        cards,
-        mode,
-        verdicts,
-        model,
-        judge=judge_choice(judge),
-        store=store or DEFAULT_STORE,
-        save_verdicts=save_verdicts,
-        records=records,
-        languages=lang,
-    )
+    recorded = RecordedOutputs(output_dirs, cards, mode, model, lang)
+    job = OutputsJob(recorded, verdicts, judge_choice(judge), store or DEFAULT_STORE)
     if records is not None and mode == "compat":
         raise UsageError("compat keeps no record of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records), job.files)
-    scored = score_orchestration(job)
-    document = result_document(scored)
+    with opened_sinks(OutputPaths(records=records, verdicts=save_verdicts)) as sinks:
+        scored = score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+    document, headline = scored.document, scored.headline
     show(document, json_file)
-    if len(scored) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
+    if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
         beside = result_files(file_name, [document])
         check_targets(beside, job.files)
         for path, part in beside.items():
             write(part, path)
-    unfinished = [outcome for outcome in scored if not outcome.overall.complete]
-    if require_complete and unfinished:
-        raise Inconclusive(f"not complete: {unfinished[0].overall.failed_files} scenarios failed")
+    if require_complete and not headline.complete:
+        failed = headline.scenarios - headline.evaluated
+        raise Inconclusive(f"not complete: {failed} scenarios failed")
 
 
 def show(document: dict[str, object], json_file: Path | None) -> None:
@@ -168,13 +157,14 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     """
     import msgspec
 
-    from callscore.app_orchestration import check_scenarios
     from callscore.core.errors import DataError
     from callscore.report.safe_text import escaped, plain
     from callscore.store.files import atomic_write, check_targets
+    from callscore.store.orchestration_files import SCENARIO_FILES
+    from callscore.suites.registry import scenario_suite
 
     check_targets((json_file,), ())
-    report = check_scenarios(folders, cards)
+    report = scenario_suite().check(folders, cards, SCENARIO_FILES)
     for finding in report.findings:
         say(
             f"{plain(finding.case_id)}  {finding.action.replace('_', ' ')}  "
@@ -196,16 +186,16 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
 
 def show_samples() -> str:
     """Print the bundled sample runs, as `callscore demo` does; their averages in words."""
-    from callscore.app_orchestration import result_document, score_orchestration
     from callscore.demo.orchestration import sample_runs
+    from callscore.evaluate.scenarios import score_outputs
 
     averages: list[str] = []
     with sample_runs() as jobs:
         for job in jobs:
             say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
-            document = result_document(score_orchestration(job))
+            document = score_outputs(job).document
             show(document, None)
             averages.append(
-                f"{job.model} {document['overall_statistics']['key_metrics']['Average']}"
+                f"{job.recorded.model} {document['overall_statistics']['key_metrics']['Average']}"
             )
     return ", ".join(averages)

@@ -16,7 +16,7 @@ from callscore.report.safe_text import harmless
 from callscore.store.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from callscore.report.layout import Line, Piece
 
@@ -74,6 +74,11 @@ def print_verdict(card: Scorecard) -> None:
     from callscore.report.terminal import verdict_lines
 
     _print(verdict_lines(card, _width()))
+
+
+def print_lines(lines_for: Callable[[int], Iterable[Line]]) -> None:
+    """Print lines that are made for the width of the terminal."""
+    _print(lines_for(_width()))
 
 
 def _print(lines: Iterable[Line]) -> None:

@@ -14,13 +14,16 @@ from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from callscore.config.config import EvalConfig
     from callscore.core.run import Event
+    from callscore.core.scenarios import Mode
+    from callscore.evaluate.scoring_pass import Tallied
     from callscore.report.source import CaseView
     from callscore.runner.prepare import Prepared, RunOptions
     from callscore.runner.run import RunResult
     from callscore.store.spool import Spool
-    from callscore.suites.orchestration.settings import Mode
 
 FILE = click.Path(path_type=Path)
 
@@ -115,9 +118,9 @@ def run(
     """
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
-    from callscore.config.config import load_eval
     from callscore.runner.prepare import RunOptions, prepare
 
+    tallies: list[Tallied] = []
     options = RunOptions(
         resume=resume,
         limit=limit,
@@ -135,9 +138,9 @@ def run(
         mode=mode,
         export=export,
         trajectories=trajectories,
+        on_tallied=tallies.append,
     )
-    sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
-    config = config.without_intervals() if no_intervals else config
+    sending, config = not dry_run and rescore is None, _loaded(eval_file, store, no_intervals)
     with (
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
@@ -146,13 +149,20 @@ def run(
             _show_estimate(prepared)
             return
         ran = _ran(prepared, rescore)
-        if ran.summary.status == "interrupted":
-            _say_how_to_go_on(prepared.config, ran, options, store)
-            raise KeyboardInterrupt
+        _stop_if_interrupted(prepared, ran, store)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
-        _decide(prepared, ran, require_complete, junit)
+        _check_gates(prepared, ran, tallies, junit)
+        if require_complete:
+            _require_complete(ran)
+
+
+def _loaded(eval_file: Path, store: Path | None, no_intervals: bool) -> EvalConfig:
+    from callscore.config.config import load_eval
+
+    config = load_eval(eval_file, store)
+    return config.without_intervals() if no_intervals else config
 
 
 class _Report:
@@ -193,6 +203,13 @@ class _Report:
 
         write_html(source_of_run(prepared, ran, self._cases), self._html)
         say(f"report: {self._html}", err=True)
+
+
+def _stop_if_interrupted(prepared: Prepared, ran: RunResult, store: Path | None) -> None:
+    if ran.summary.status == "interrupted":
+        _say_what_is_kept(ran)
+        _say_how_to_go_on(prepared.config, prepared.options, store)
+        raise KeyboardInterrupt
 
 
 def _checked_budget(budget: float | None) -> float | None:
@@ -257,10 +274,7 @@ def _say_what_is_kept(ran: RunResult) -> None:
         say(line, err=True)
 
 
-def _say_how_to_go_on(
-    config: EvalConfig, ran: RunResult, options: RunOptions, store: Path | None
-) -> None:
-    _say_what_is_kept(ran)
+def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
     words += ["--race"] if options.race else []
     words += ["--finish-invalid"] if options.finish_invalid else []
@@ -301,7 +315,7 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
         sys.stdout.buffer.write(run_document(ran))
         return
     if ran.card is not None:
-        title = f"{prepared.config.name} · {ran.card.framework}"
+        title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
     for score in ran.orchestration.values():
         say(render(score.document))
@@ -317,8 +331,8 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
     """One file a model and language, where the file of the run is not just that."""
     if not ran.orchestration:
         return
-    from callscore.app_orchestration import result_files
     from callscore.cli.orchestration import write
+    from callscore.runner.document import result_files
 
     parts = result_files(joint, [score.document for score in ran.orchestration.values()])
     if len(parts) > 1 or ran.card is not None:
@@ -326,21 +340,27 @@ def _write_beside(ran: RunResult, joint: Path) -> None:
             write(document, path)
 
 
-def _decide(prepared: Prepared, ran: RunResult, require_complete: bool, junit: Path | None) -> None:
-    from callscore.cli import output
+def _check_gates(
+    prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
+) -> None:
     from callscore.cli.checks import publish_checks
+    from callscore.comparison.run_gates import run_checks
     from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
-    from callscore.runner.gates import run_checks
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; the causes stand above")
-    checks = run_checks(prepared.config, ran)
+    checks = run_checks(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
-    headlines = {model: score.headline for model, score in ran.orchestration.items()}
-    if ran.card is not None and require_complete:
+
+
+def _require_complete(ran: RunResult) -> None:
+    from callscore.cli import output
+    from callscore.core.errors import Inconclusive
+
+    if ran.card is not None:
         output.require_complete(ran.card)
-    unfinished = [model for model, headline in headlines.items() if not headline.complete]
-    if require_complete and unfinished:
+    scores = ran.orchestration.items()
+    if unfinished := [model for model, score in scores if not score.headline.complete]:
         raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

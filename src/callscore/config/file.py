@@ -121,3 +121,5 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
     race: RaceEntry = RaceEntry()
+    prompts: dict[str, Any] = {}
+    """Prompt files by task, and `variants`: prompt files by name and task."""
