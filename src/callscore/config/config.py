@@ -107,8 +107,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     own = own_prompts(document, file.prompts, models)
     _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
-    calls = [data.calls] if isinstance(data.calls, str) else data.calls
-    cases = _case_files(document, calls)
+    cases = _case_files(document, data.calls)
     scenarios = scenario_data(document, data.orchestration, file.tasks)
     settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
@@ -261,7 +260,8 @@ def _data(document: Document, value: Any) -> DataEntry:
     return DataEntry(calls, orchestration)
 
 
-def _case_files(document: Document, entries: Sequence[str]) -> tuple[Path, ...]:
+def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, ...]:
+    entries = [calls] if isinstance(calls, str) else calls
     if list(entries) == [SAMPLE] and not (document.path.parent / SAMPLE).exists():
         return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),)
     return _files(document, "data", entries)
