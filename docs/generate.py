@@ -254,8 +254,8 @@ def _messages(prompt: Prompt) -> list[str]:
 
 
 API: Mapping[str, tuple[str, ...]] = {
-    "Functions": ("score", "run"),
-    "Results": ("Scorecard",),
+    "Functions": ("score", "run", "compare"),
+    "Results": ("Scorecard", "Comparison"),
     "Cases, prompts and replies": (
         "Case",
         "Turn",
@@ -278,7 +278,23 @@ API: Mapping[str, tuple[str, ...]] = {
         "ProviderResponse",
         "AttemptFailed",
     ),
-    "Protocols for extensions": ("Task", "Provider", "Judge", "Embedder"),
+    "Protocols for extensions": (
+        "Suite",
+        "Task",
+        "StandaloneTask",
+        "Metric",
+        "Provider",
+        "Judge",
+        "Embedder",
+    ),
+    "What extensions are made of": (
+        "SpecSuite",
+        "MetricSpec",
+        "Band",
+        "Rating",
+        "Noise",
+        "read_object",
+    ),
     "Errors": ("CallscoreError", "UsageError", "ConfigError", "DataError"),
 }
 STABLE = """\
@@ -323,7 +339,8 @@ def _api_entry(name: str, value: Any) -> list[str]:
 def _fields(value: Any) -> list[str]:
     """The fields of a struct, or the attributes of a protocol, with types and defaults."""
     if not hasattr(value, "__struct_fields__"):
-        plain = [f"{name}: {_type(kind)}" for name, kind in value.__annotations__.items()]
+        declared = vars(value).get("__annotations__", {})
+        plain = [f"{name}: {_type(kind)}" for name, kind in declared.items()]
         return plain + [
             f"{name}: {_type(inspect.signature(member.fget).return_annotation)}"
             for name, member in vars(value).items()

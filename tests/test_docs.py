@@ -40,6 +40,9 @@ def test_generated_pages_are_fresh(name: str) -> None:
     [
         ("tutorial.md", {"json", "console", "python"}),
         ("run.md", {"yaml", "console"}),
+        ("race.md", {"yaml", "console", "python"}),
+        ("first-hour.md", {"vtt", "json", "csv", "text", "yaml", "console"}),
+        ("export.md", {"yaml", "console"}),
         ("python.md", {"json", "yaml", "python"}),
     ],
 )
@@ -51,7 +54,9 @@ def test_a_page_runs_from_top_to_bottom(
     for kind, options, body in FENCE.findall((DOCS / page).read_text(encoding="utf-8")):
         kinds.add(kind)
         if "file=" in options:
-            Path(options.split("file=")[1].strip()).write_text(body, encoding="utf-8")
+            path = Path(options.split("file=")[1].strip())
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(body, encoding="utf-8")
         elif kind == "console":
             run_console(body)
         elif kind == "python":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from commands import run_afresh
+from commands import Done, run_afresh
 from eval_files import read_json
 from extensions import Page, install
 
@@ -36,6 +37,89 @@ def test_a_judge_from_another_package_decides_and_is_named_in_the_signature(
     assert card["models"][0]["tasks"]["qa"]["metrics"]["qa.evidence_backed_reasoning"]["n"] == 1
 
 
+def test_a_metric_from_another_package_is_a_rated_row_outside_the_formula(tmp_path: Path) -> None:
+    done, card = _followed("metric.md", tmp_path)
+    gold, talkative = (model["tasks"]["qa"] for model in card["models"])
+    rows = [task["metrics"]["qa.short_reasons"] for task in (gold, talkative)]
+    assert [(row["value"], row["rating"]) for row in rows] == [(1.0, "Good"), (0.0, "Fail")]
+    assert gold["score"] == 1.0
+    assert "(qa.short_reasons@1)|" in card["signature"]
+    assert "Short Reasons" in done.stdout
+    unnamed = run_afresh(
+        "run", "eval.yaml", "--json", "-", env=_without(tmp_path, "metrics:"), cwd=tmp_path
+    )
+    assert "short_reasons" not in unnamed.stdout
+
+
+def test_a_task_from_another_package_is_a_suite_of_its_own(tmp_path: Path) -> None:
+    done, card = _followed("task.md", tmp_path)
+    assert (card["suite"], card["title"], card["framework"]) == ("reason", "Contact Reason", "1")
+    assert card["signature"].startswith("suite:reason|framework:1|spec:")
+    assert "|weights:reason=1|" in card["signature"]
+    assert [model["final"]["score"] for model in card["models"]] == [1.0, 0.0]
+    assert "CONTACT REASON TASK METRICS" in done.stdout
+    assert "QA TASK METRICS" not in done.stdout
+
+
+def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(
+    tmp_path: Path,
+) -> None:
+    done, card = _followed("suite.md", tmp_path)
+    assert (card["suite"], card["title"]) == ("routing", "Call Routing")
+    assert card["models"][0]["final"]["weights"] == {"queue": 0.75, "priority": 0.25}
+    assert [model["final"]["score"] for model in card["models"]] == [1.0, 0.0]
+    assert "Call Routing" in done.stdout
+    assert "Queue Accuracy" in done.stdout
+    spec = tmp_path / "site" / "callscore_routing" / "spec.toml"
+    spec.write_text(spec.read_text().replace("0.85", "0.80"))
+    again = run_afresh(
+        *("run", "eval.yaml", "--json", "again.json", "--resume"), env=_site(tmp_path), cwd=tmp_path
+    )
+    assert again.returncode == 0, again.stderr
+    signed = [card["signature"], read_json(tmp_path / "again.json")["signature"]]
+    assert signed[0] != signed[1]  # the digest of spec.toml is part of it
+
+
+def test_a_report_format_from_another_package_writes_a_stored_run(tmp_path: Path) -> None:
+    page = Page("report.md")
+    page.check_size()
+    for done in page.run(tmp_path):
+        assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "report.txt").read_text(encoding="utf-8").splitlines()
+    assert "scorecard" in lines[0]
+    assert lines[-1] == "1.000 greeting-1 gold"
+    unknown = run_afresh("report", "eval.yaml", "--format", "ascii", cwd=tmp_path)
+    assert unknown.returncode == 2
+    assert "'ascii' is not a report format" in unknown.stderr
+
+
+def test_weights_may_name_tasks_of_other_packages_and_no_others(tmp_path: Path) -> None:
+    page = Page("suite.md")
+    env = install(page.package, tmp_path)
+    (tmp_path / "cases.jsonl").write_text(page.files["cases.jsonl"], encoding="utf-8")
+    output = '{"case_id": "call-1/queue", "model": "m", "output": {"queue": "billing"}}'
+    (tmp_path / "outputs.jsonl").write_text(output, encoding="utf-8")
+    score = ("score", "cases.jsonl", "--outputs", "outputs.jsonl", "--json", "card.json")
+    done = run_afresh(*score, "--weights", "queue=1", env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert read_json(tmp_path / "card.json")["models"][0]["final"]["score"] == 1.0
+    done = run_afresh(*score, "--weights", "queue=0.5,cue=0.5", env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "weights: unknown task 'cue'; expected one of queue, priority" in done.stderr
+
+
+def test_simulated_refuses_a_task_that_it_cannot_degrade(tmp_path: Path) -> None:
+    page = Page("task.md")
+    (module,) = (name for name in page.package if name.endswith(".py"))
+    body, _, _ = page.package[module].partition("    def degrade")
+    env = install({**page.package, module: body}, tmp_path)
+    for name, text in page.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = run_afresh("run", "eval.yaml", env=env, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "simulated cannot degrade the task 'reason'" in done.stderr
+
+
 def test_without_the_package_its_names_are_unknown(tmp_path: Path) -> None:
     page = Page("provider.md")
     for name, body in page.files.items():
@@ -58,6 +142,23 @@ def test_a_package_that_cannot_be_imported_is_an_error_of_the_config(tmp_path: P
     assert done.returncode == 2
     wanted = "'inhouse': callscore_inhouse:InhouseProvider cannot be imported: No module named"
     assert wanted in done.stderr
+
+
+def _followed(name: str, folder: Path) -> tuple[Done, Any]:
+    """What the one command of a page printed, and the card that it wrote."""
+    page = Page(name)
+    page.check_size()
+    (done,) = page.run(folder)
+    assert done.returncode == 0, done.stderr
+    return done, read_json(folder / "card.json")
+
+
+def _without(folder: Path, key: str) -> dict[str, str]:
+    """The same eval file without a line."""
+    path = folder / "eval.yaml"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(key)), encoding="utf-8")
+    return _site(folder)
 
 
 def _site(folder: Path) -> dict[str, str]:

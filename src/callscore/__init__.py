@@ -19,21 +19,31 @@ from callscore.core.version import __version__
 
 if TYPE_CHECKING:
     from callscore.app import score
+    from callscore.comparison.compare import compare
     from callscore.core.case import Case, Failed, Malformed, Message, Prompt, Reply, Turn
+    from callscore.core.comparison import Comparison
     from callscore.core.errors import CallscoreError, ConfigError, DataError, UsageError
     from callscore.core.judging import JudgeRequest, JudgeResult, Question, Similarity, Verdict
     from callscore.core.measure import Measure
+    from callscore.core.noise import Noise
     from callscore.core.ports import Embedder, Judge
     from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
+    from callscore.core.rating import Band, Rating
+    from callscore.core.reply_json import read_object
     from callscore.core.run import ModelSpec
     from callscore.core.scorecard import Scorecard
+    from callscore.core.spec import MetricSpec
+    from callscore.core.suite import Metric, StandaloneTask, Suite
     from callscore.core.task import Measured, Task
     from callscore.runner.api import run
+    from callscore.scorecard.suite import SpecSuite
 
 __all__ = [
     "AttemptFailed",
+    "Band",
     "CallscoreError",
     "Case",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Embedder",
@@ -45,36 +55,53 @@ __all__ = [
     "Measure",
     "Measured",
     "Message",
+    "Metric",
+    "MetricSpec",
     "ModelSpec",
+    "Noise",
     "Prompt",
     "Provider",
     "ProviderRequest",
     "ProviderResponse",
     "Question",
+    "Rating",
     "Reply",
     "Scorecard",
     "Similarity",
+    "SpecSuite",
+    "StandaloneTask",
+    "Suite",
     "Task",
     "Turn",
     "UsageError",
     "Verdict",
     "__version__",
+    "compare",
+    "read_object",
     "run",
     "score",
 ]
 
 _MODULES = {
     "app": ("score",),
+    "comparison.compare": ("compare",),
     "core.case": ("Case", "Failed", "Malformed", "Message", "Prompt", "Reply", "Turn"),
+    "core.comparison": ("Comparison",),
     "core.errors": ("CallscoreError", "ConfigError", "DataError", "UsageError"),
     "core.judging": ("JudgeRequest", "JudgeResult", "Question", "Similarity", "Verdict"),
     "core.measure": ("Measure",),
+    "core.noise": ("Noise",),
     "core.ports": ("Embedder", "Judge"),
     "core.provider": ("AttemptFailed", "Provider", "ProviderRequest", "ProviderResponse"),
+    "core.rating": ("Band", "Rating"),
+    "core.reply_json": ("read_object",),
     "core.run": ("ModelSpec",),
     "core.scorecard": ("Scorecard",),
+    "core.spec": ("MetricSpec",),
+    "core.suite": ("Metric", "StandaloneTask", "Suite"),
     "core.task": ("Measured", "Task"),
     "runner.api": ("run",),
+    "scorecard.suite": ("SpecSuite",),
 }
 
 

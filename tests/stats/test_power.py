@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from scipy.stats import binomtest
 from statsmodels.stats.power import TTestPower
 
 from callscore.stats.power import (
@@ -13,10 +12,9 @@ from callscore.stats.power import (
     calls_for_limit,
     calls_for_width,
     detectable_difference,
-    items_for_limit,
     paired_power,
-    upper_limit,
 )
+from callscore.stats.rates import items_needed, upper_limit
 
 
 @pytest.mark.parametrize("calls", [5, 20, 48, 310, 999, 1001, 20_000])
@@ -42,24 +40,18 @@ def test_the_smallest_difference_is_the_one_that_needs_these_calls(calls: int) -
     assert calls_for_difference(smallest, 0.25) == pytest.approx(calls, abs=1)
 
 
-def test_the_clean_items_of_a_limit_are_those_of_the_specification() -> None:
-    assert [items_for_limit(0.01, errors) for errors in (0, 1, 2)] == [299, 473, 628]
-
-
-@pytest.mark.parametrize(("errors", "items"), [(0, 40), (1, 473), (7, 300)])
-def test_the_upper_limit_is_clopper_pearson(errors: int, items: int) -> None:
-    found = binomtest(errors, items, alternative="less").proportion_ci(0.95, "exact")
-    assert upper_limit(errors, items) == pytest.approx(found.high, rel=1e-9)
-
-
 def test_calls_for_a_limit_count_items_and_what_goes_together() -> None:
-    clean = calls_for_limit(0.03, 0.0, items_a_call=5)
-    assert clean == math.ceil(99 / 5)
-    assert calls_for_limit(0.03, 0.0, 5, design_effect=2) == math.ceil(2 * 99 / 5)
-    with_errors = calls_for_limit(0.03, 0.01, 5)
-    assert with_errors is not None
-    assert with_errors > 2 * clean
+    one, five = calls_for_limit(0.03, 0.01, 1), calls_for_limit(0.03, 0.01, 5)
+    assert one is not None
+    assert five == math.ceil(one / 5)
+    assert calls_for_limit(0.03, 0.01, 5, design_effect=5) == one
+    assert upper_limit(0.01 * one, one) <= 0.03 < upper_limit(0.01 * (one - 1), one - 1)
     assert calls_for_limit(0.03, 0.03, 5) is None
+
+
+def test_without_an_error_calls_are_counted_and_not_items() -> None:
+    assert calls_for_limit(0.03, 0.0, 5) == items_needed(0, 0.03) == 99
+    assert calls_for_limit(0.03, 0.0, 0.5) == 2 * 99 - 1
 
 
 def test_an_interval_of_half_the_width_takes_four_times_the_calls() -> None:

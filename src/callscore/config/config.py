@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,15 @@ from callscore.config.file import (
     EvalFile,
     GateEntry,
     ModelEntry,
+    RaceEntry,
     ScenarioEntry,
 )
 from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
 from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
+from callscore.config.prompts import Templates, own_prompts
 from callscore.config.reading import converted
 from callscore.config.scenarios import (
-    ScenarioData,
-    ScenarioSettings,
     as_the_protocol_asks,
     scenario_data,
     scenario_settings,
@@ -34,13 +34,15 @@ from callscore.config.scenarios import (
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
+from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
-from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
-from callscore.suites.orchestration.spec import spec
+
+ABOUT = ("pool", "future")
+"""What a race decides about: this data set, or future calls."""
 
 
 class EvalConfig(msgspec.Struct, frozen=True):
@@ -63,6 +65,9 @@ class EvalConfig(msgspec.Struct, frozen=True):
     gates: Sequence[GateEntry]
     scoring: ScoreConfig
     attempts: AttemptsEntry
+    race: RaceEntry = RaceEntry()
+    prompts: Mapping[str, Templates] = {}
+    """Own prompts by model, then by task."""
 
     @property
     def files(self) -> Sequence[Path]:
@@ -99,10 +104,10 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     file = converted(document, EvalFile, "", document.value)
     models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
     _check_names(document, models)
-    _check_values(document, file)
+    own = own_prompts(document, file.prompts, models)
+    _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
-    calls = [data.calls] if isinstance(data.calls, str) else data.calls
-    cases = _case_files(document, calls)
+    cases = _case_files(document, data.calls)
     scenarios = scenario_data(document, data.orchestration, file.tasks)
     settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
@@ -120,19 +125,19 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
         intervals=file.intervals,
-        elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
+        elsewhere=() if data.orchestration is None else (registry.scenario_suite().verdict_metric,),
     )
     _check_scoring(document, scoring)
     repeats = _repeats(file, scoring, settings)
     return EvalConfig(
         path=path,
         name=file.name or path.stem,
-        fingerprint=_fingerprint(document.value),
+        fingerprint=_fingerprint(document.value, own.digest),
         cases=cases,
         scenarios=scenarios,
         scenario_settings=settings,
         tasks=tuple(file.tasks),
-        models=[as_the_protocol_asks(model, settings) for model in models],
+        models=[as_the_protocol_asks(model, settings) for model in own.models],
         recordings=_recordings(document, file.models),
         repeats=repeats,
         budget_usd=file.budget_usd,
@@ -140,6 +145,8 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         gates=file.gates,
         scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
+        race=file.race,
+        prompts=own.templates,
     )
 
 
@@ -155,7 +162,7 @@ def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
         seen.add(model.name)
 
 
-def _check_values(document: Document, file: EvalFile) -> None:
+def _check_values(document: Document, file: EvalFile, models: Collection[str]) -> None:
     for number, task in enumerate(file.tasks):
         if registry.suite_of(task) is None or task == SCENARIO:
             names = registry.task_names()
@@ -163,7 +170,7 @@ def _check_values(document: Document, file: EvalFile) -> None:
             hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
             raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
     for number, gate in enumerate(file.gates):
-        _check_gate(document, f"gates[{number}]", gate, file)
+        _check_gate(document, f"gates[{number}]", gate, models)
     attempts = file.attempts
     for part, value, lowest, highest in (
         ("repeats", 1 if file.repeats is None else file.repeats, 1, MOST_RUNS),
@@ -171,19 +178,24 @@ def _check_values(document: Document, file: EvalFile) -> None:
         ("attempts.most", attempts.most, 1, 100),
         ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
         ("attempts.case_timeout_s", attempts.case_timeout_s, 0.01, 604_800),
+        ("race.alpha", file.race.alpha, 1e-6, 0.5),
+        ("race.margin", file.race.margin, 0, 0.5),
     ):
         if not lowest <= value <= highest:
             raise document.error(part, f"{value}; expected a number from {lowest:g} to {highest:g}")
 
+    if file.race.about not in ABOUT:
+        raise document.error("race.about", f"{file.race.about!r}; expected {' or '.join(ABOUT)}")
 
-def _check_gate(document: Document, part: str, gate: GateEntry, file: EvalFile) -> None:
+
+def _check_gate(document: Document, part: str, gate: GateEntry, models: Collection[str]) -> None:
     if gate.of not in known_gates():
         near = difflib.get_close_matches(gate.of, known_gates(), n=1)
         hint = f"did you mean {near[0]}?" if near else "expected final, a task or a metric"
         raise document.error(f"{part}.of", f"{gate.of!r} cannot be gated; {hint}")
     if problem := entry_problem(gate):
         raise document.error(part, problem)
-    if gate.model is not None and gate.model not in {model.name for model in file.models}:
+    if gate.model is not None and gate.model not in models:
         raise document.error(f"{part}.model", f"{gate.model!r} is not among the models")
 
 
@@ -214,7 +226,7 @@ def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) 
     if file.repeats is not None:
         return file.repeats
     if scenarios.is_public:
-        return spec().public_protocol.repeats
+        return registry.scenario_suite().public_protocol.repeats
     is_measured = scoring.benchmarks and bool(scoring.cases)
     return scoring.checked_settings().consistency_runs if is_measured else 1
 
@@ -248,7 +260,8 @@ def _data(document: Document, value: Any) -> DataEntry:
     return DataEntry(calls, orchestration)
 
 
-def _case_files(document: Document, entries: Sequence[str]) -> tuple[Path, ...]:
+def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, ...]:
+    entries = [calls] if isinstance(calls, str) else calls
     if list(entries) == [SAMPLE] and not (document.path.parent / SAMPLE).exists():
         return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),)
     return _files(document, "data", entries)
@@ -304,11 +317,13 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
     return found
 
 
-def _fingerprint(value: Mapping[str, Any]) -> str:
+def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Mapping[str, str]]) -> str:
     """Hash of the file's content; how fast, how patiently and where it runs is left out."""
     kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
     kept["models"] = [
         {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]
     ]
+    if prompts:
+        kept["prompts"] = prompts
     raw = msgspec.json.encode(kept, order="deterministic")
     return hashlib.blake2b(raw, digest_size=16).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -11,8 +12,12 @@ from callscore.core.checks import Check
 from callscore.core.rating import TOLERANCE
 from callscore.core.scorecard import Scorecard
 from callscore.core.signature import changes_between
+from callscore.stats.bca import bca_interval
+from callscore.stats.rates import upper_limit
+from callscore.stats.resampling import RESAMPLES, SEED, Replicates, resample_weights
 
-SEED = 16
+LEVEL = 0.90
+"""Of the two-sided interval whose lower limit is one-sided 95 %."""
 LOWER_IS_BETTER = ("percent", "count")
 """Units of rates of mistakes and of counts of mistakes."""
 
@@ -117,8 +122,21 @@ def paired_differences(before: BlessedModel, now: BlessedModel, of: str) -> list
 
 
 def lower_limit(differences: list[float]) -> float:
-    """The 5 % quantile of the BCa bootstrap of the mean        STATS §2, one-sided 95 %"""
-    raise NotImplementedError
+    """The lower limit of the 90 % BCa interval of the mean: one-sided 95 %        STATS §2
+
+    Where all calls differ alike, minus what calls that nobody has seen could still change.
+    """
+    import numpy as np
+
+    values = np.array(differences)
+    n, total = len(values), math.fsum(differences)
+    resampled = np.concatenate(
+        [values @ weights / n for weights in resample_weights(n, SEED, RESAMPLES)]
+    )
+    found = bca_interval(Replicates(total / n, resampled, (total - values) / (n - 1)), LEVEL)
+    if found is None or found.method == "all_equal":
+        return total / n - upper_limit(0, n)
+    return found.low
 
 
 def _blessed(baseline: Baseline, against: str | None, model: str) -> BlessedModel | str:

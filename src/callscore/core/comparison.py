@@ -45,6 +45,8 @@ class RowDifference(msgspec.Struct, frozen=True):
     weight: float
     """What the row weighs in the Final Score."""
     ci95: tuple[float, float] | None = None
+    ci95_method: str = ""
+    """`bca`, `percentile`; `all_equal` where no call differs more than another: rule of three."""
     p: float | None = None
     p_holm: float | None = None
     """Corrected for all rows that are shown (Holm)."""

@@ -41,7 +41,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     flags: tuple[str, ...] = ()
 
 
-def read_object(reply: Reply, parse: Literal["fenced", "strict"]) -> Parsed | Malformed:
+def read_object(reply: Reply, parse: Literal["fenced", "strict"] = "fenced") -> Parsed | Malformed:
     """The one JSON object of a reply, or the cause why it counts as Structure 0."""
     body = body_of(reply, parse)
     return body if isinstance(body, Malformed) else decode_body(body)

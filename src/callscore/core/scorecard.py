@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
 
 from callscore.core.card_rows import rows_of
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -346,11 +348,20 @@ class Scorecard(msgspec.Struct, frozen=True):
     """What heads a report: `Call Intelligence`."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null where no interval was asked for."""
+    race: RaceCard | msgspec.UnsetType = msgspec.UNSET
+    """How the models were told apart early; not in the JSON of a run that was no race."""
 
     @property
     def skipped_cases(self) -> int:
         """How many cases were unusable and left out        C-20"""
         return sum(note.startswith(SKIPPED) for note in self.notes)
+
+    def model(self, name: str) -> ModelScore:
+        """The column of a model; KeyError where the card has none of this name."""
+        for model in self.models:
+            if model.model == name:
+                return model
+        raise KeyError(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The card as dicts, lists, texts and numbers: what `--json` writes."""
@@ -366,14 +377,23 @@ class Scorecard(msgspec.Struct, frozen=True):
         """
         return [row for model in self.models for row in rows_of(model)]
 
-    def _repr_html_(self) -> str | None:
-        """What a notebook shows."""
-        return _draw_html[0](self) if _draw_html else None
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first screen of the HTML report."""
+        found: str = _views().html(self)
+        return found
+
+    def plot(self, kind: str = "cost_quality", metric: str | None = None) -> Any:
+        """An SVG picture that a notebook shows and `save(path)` writes.
+
+        `kind` is `cost_quality`, `ranks`, or `metric` with the slug of a metric or a task.
+        """
+        return _views().plot(self, kind, metric)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """`to_rows` as an Arrow stream, for polars, DuckDB and others (`callscore[arrow]`)."""
+        return _views().arrow_stream(self, requested_schema)
 
 
-_draw_html: list[Callable[[Scorecard], str]] = []
-
-
-def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
-    """Let notebooks show cards so: what a card looks like is known upstairs."""
-    _draw_html[:] = [draw]
+def _views() -> Any:
+    """How a card is shown, loaded by name: reports and suites are above core, and import it."""
+    return import_module("callscore.export.card_views")

@@ -24,7 +24,7 @@ from callscore.evaluate.case_steps import (
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
-from callscore.evaluate.judging import NOTHING_FOUND, Examined
+from callscore.evaluate.judging import NOTHING_FOUND, Examined, as_json
 from callscore.evaluate.results import error_of, result_of, verdict_record
 from callscore.report.source import CaseView
 from callscore.scorecard.case_score import score_case
@@ -369,7 +369,7 @@ def _added(metric: Metric, case: Case, answer: ParsedReply, verdicts: Verdicts) 
     """A metric of another package on one answer."""
     if isinstance(answer.output, Malformed):
         return MALFORMED
-    return metric.measure(case, answer.output, verdicts)
+    return metric.measure(case, as_json(answer.reply), verdicts)
 
 
 def _as_found(

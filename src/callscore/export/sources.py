@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -111,28 +111,51 @@ def scored_source(
 @contextmanager
 def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
     """A stored run, scored again from its stored answers; nothing is sent."""
+    with Spool(CaseView) as cases:
+        found = rescore_stored(run_id, store, eval_file, RunOptions(on_case=cases.add))
+        source = source_of_run(found.prepared, found.ran, cases)
+        yield msgspec.structs.replace(source, absent=found.caveats)
+
+
+class Rescored(NamedTuple):
+    """A stored run, scored again."""
+
+    prepared: Prepared
+    ran: RunResult
+    card: Scorecard
+    caveats: Sequence[str]
+    """What a reader must know: that the eval file has changed."""
+
+
+def rescore_stored(
+    run_id: int, store: Path, eval_file: Path | None, options: RunOptions
+) -> Rescored:
+    """Score a stored run again from its stored answers, with the sinks of the options."""
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
     fingerprint, _, limit = record.header.config_hash.partition("/")
-    changed = "" if fingerprint == config.fingerprint else _CHANGED.format(config.path)
-    with Spool(CaseView) as cases:
-        options = RunOptions(limit=int(limit) if limit.isdecimal() else None, on_case=cases.add)
-        with closing(prepare(config, options, sending=False)) as prepared:
-            ran = rescore(prepared, run_id)
-        if ran.summary.status == "interrupted":
-            raise KeyboardInterrupt
-        source = source_of_run(prepared, ran, cases)
-        yield msgspec.structs.replace(source, absent=[changed] if changed else [])
+    caveats = [] if fingerprint == config.fingerprint else [_CHANGED.format(config.path)]
+    if limit.isdecimal():
+        options = msgspec.structs.replace(options, limit=int(limit))
+    with closing(prepare(config, options, sending=False)) as prepared:
+        ran = rescore(prepared, run_id)
+    if ran.summary.status == "interrupted":
+        raise KeyboardInterrupt
+    return Rescored(prepared, ran, _card_of(ran), caveats)
 
 
-def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSource:
-    """A run that was scored just now; `cases` received its cases (`RunOptions.on_case`)."""
-    config, card = prepared.config, ran.card
-    if card is None:
+def _card_of(ran: RunResult) -> Scorecard:
+    if ran.card is None:
         raise UsageError(
             f"run {ran.run_id}: holds scenarios only; expected a run with cases (its results in "
             "document 001 come from `callscore run --rescore`)"
         )
+    return ran.card
+
+
+def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSource:
+    """A run that was scored just now; `cases` received its cases (`RunOptions.on_case`)."""
+    config, card = prepared.config, _card_of(ran)
     record = _record(config.store, ran.run_id)
     models = [model.spec for model in prepared.models]
     return ReportSource(

@@ -7,6 +7,8 @@ import re
 from callscore.report.safe_text import plain
 
 _TICKS = re.compile("`+")
+_SENTENCE = re.compile(r"[A-Za-z][A-Za-z0-9 .,;()$%×·–—?'\"-]*(: [A-Za-z0-9 .,;()$%×·–—?'\"-]*)*")
+"""Words, numbers and punctuation; a colon only before a space, as links have none."""
 
 
 def code(text: str, longest: int = 80, *, in_table: bool = True) -> str:
@@ -19,6 +21,13 @@ def code(text: str, longest: int = 80, *, in_table: bool = True) -> str:
     if shown.startswith("`") or shown.endswith("`"):
         shown = f" {shown} "
     return fence + (shown.replace("|", "\\|") if in_table else shown) + fence
+
+
+def prose(text: str, longest: int = 500) -> str:
+    """A sentence as it is where no character of it could be markup, a link or a mention."""
+    shown = plain(text, longest)
+    harmless = _SENTENCE.fullmatch(shown) is not None and "www." not in shown.lower()
+    return shown if harmless else code(text, longest, in_table=False)
 
 
 def table(headings: list[str], rows: list[list[str]]) -> list[str]:

@@ -20,8 +20,8 @@ def plain(text: str, longest: int = 200) -> str:
     """One line without escape sequences or invisible direction marks, cut where it is too long."""
     if text.isascii() and text.isprintable() and len(text) <= longest:
         return text
-    safe = harmless(" ".join(text.split()))
-    return safe if len(safe) <= longest else safe[: longest - 1] + "…"
+    line = " ".join(text.split())
+    return harmless(line) if len(line) <= longest else harmless(line[: longest - 1]) + "…"
 
 
 def harmless(text: str) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from callscore.stats.intervals import LEVEL
+from callscore.stats.rates import upper_limit
 
 POWER = 0.8
 ALPHA = 0.05
@@ -82,42 +83,22 @@ def calls_for_width(deviation: float, width: float, level: float = LEVEL) -> int
     return max(2, calls) if calls <= MOST_CALLS else None
 
 
-def items_for_limit(limit: float, errors: int = 0, confidence: float = 0.95) -> int | None:
-    """The fewest items with so many errors whose one-sided upper limit is `limit`        STATS §2
-
-    Clopper–Pearson: 299, 473 and 628 items for 0, 1 and 2 errors at 1 %.
-    """
-    if not 0 < limit < 1:
-        return None
-    return _fewest(
-        lambda items: upper_limit(errors, items, confidence) <= limit + 1e-15, errors + 1
-    )
-
-
-def upper_limit(errors: float, items: float, confidence: float = 0.95) -> float:
-    """Beta quantile at the confidence: the one-sided upper limit of a rate        STATS §2"""
-    if errors >= items:
-        return 1.0
-    if not errors:
-        return float(1 - (1 - confidence) ** (1 / items))
-    from scipy.special import betaincinv
-
-    return float(betaincinv(errors + 1, items - errors, confidence))
-
-
 def calls_for_limit(
     limit: float, rate: float, items_a_call: float, design_effect: float = 1.0
 ) -> int | None:
     """The fewest calls that demonstrate a rate below a limit, at the rate expected        STATS §2
 
     The errors expected among the items grow with them; items of one call go together, so that
-    `design_effect` of them count as one. None where the rate is not below the limit.
+    `design_effect` of them count as one. At a rate of 0 nothing tells how far they do, and calls
+    with something to count are counted instead. None where the rate is not below the limit.
     """
     if not 0 <= rate < limit < 1 or not items_a_call > 0:
         return None
 
+    counted = items_a_call / max(1.0, design_effect) if rate else min(1.0, items_a_call)
+
     def suffices(calls: int) -> bool:
-        effective = calls * items_a_call / max(1.0, design_effect)
+        effective = calls * counted
         return effective >= 1 and upper_limit(rate * effective, effective) <= limit + 1e-15
 
     return _fewest(suffices, 1)

@@ -23,8 +23,8 @@ def ranks_section(card: Scorecard) -> Html:
     drawn = None
     if bands:
         told = (
-            "Bar: ranks by quality that these calls cannot tell apart. Dot: the official rank by "
-            "quality."
+            "Bar: the ranks by quality that at least 95 % of resamples of the calls give. Dot: the "
+            "official rank by quality."
         )
         numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
         behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
@@ -56,7 +56,7 @@ def bands_of(card: Scorecard) -> list[Band]:
     """The rank bands of a card, best first; none where it has none."""
     found = []
     for entry in card.ranking:
-        band = getattr(entry, "band", None)
+        band = entry.quality_rank_ci95
         if band is not None:
             found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))

@@ -279,7 +279,9 @@ def _verdicts(case: ReadCase, place: int) -> Html | None:
 
 
 def _verdict_row(who: str, verdict: Verdict, place: int, names: set[str]) -> Html:
-    said = verdict.verdict or ("" if verdict.value is None else show(verdict.value))
+    said = plain(verdict.verdict or "", 80).replace("_", " ")
+    if verdict.value is not None:
+        said = f"{said} {show(verdict.value)}".strip()
     about = plain(f"{verdict.item} {verdict.text}".strip(), 200)
     quote: Child = _quotation(verdict.quote, 300) if verdict.quote else None
     if verdict.source in names:
@@ -288,4 +290,4 @@ def _verdict_row(who: str, verdict: Verdict, place: int, names: set[str]) -> Htm
     by = plain(verdict.by, 60) + (" (estimate)" if verdict.approximate else "")
     note = tag("small", plain(verdict.note, 300)) if verdict.note else None
     metric = verdict.metric.partition(".")[2] or verdict.metric
-    return row(who, (plain(metric, 60), about, join(said.replace("_", " "), note), quote, by))
+    return row(who, (plain(metric, 60), about, join(said, note), quote, by))

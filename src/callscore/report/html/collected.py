@@ -22,6 +22,9 @@ from callscore.report.source import CaseView, ReportOptions, ReportSource
 MOST_PLANS = 4
 SCORE_MARGIN = "qa.score_margin_fraction"
 """The setting that says how near two marks of a SCORE question must be (C-30)."""
+LONGEST_ID, LONGEST_TAG, MOST_TAGS = 200, 60, 20
+ELEMENT_BYTES = 80
+"""The element around the text of a case."""
 NO_SCORE = 2.0
 """Cases that no model has a score for come behind all others."""
 
@@ -92,10 +95,16 @@ class Collected:
             return
         markup = case_html(case, self.total, with_text=self._with_text).encode("utf-8", "replace")
         heapq.heappush(self._heap, (badness, -self.total, Kept(entry, markup)))
-        self._bytes += len(markup) + len(msgspec.json.encode(entry))
-        while self._bytes > self._room and len(self._heap) > 1:
+        self._bytes += _size(markup, entry)
+        self.keep_within(self._room)
+
+    def keep_within(self, room: int) -> bool:
+        """Drop the best cases until the others fit; whether any was dropped."""
+        before = len(self._heap)
+        while self._bytes > room and len(self._heap) > 1:
             _, _, dropped = heapq.heappop(self._heap)
-            self._bytes -= len(dropped.markup) + len(msgspec.json.encode(dropped.entry))
+            self._bytes -= _size(dropped.markup, dropped.entry)
+        return len(self._heap) < before
 
     def _count(self, case: ReadCase) -> None:
         self.questions.add(case)
@@ -114,6 +123,11 @@ class Collected:
             counts[status] = counts.get(status, 0) + 1
             for verdict in read.answer.verdicts:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
+
+
+def _size(markup: bytes, entry: Entry) -> int:
+    """About how many bytes a case takes in the file, with its line of the index."""
+    return len(markup) + len(msgspec.json.encode(entry)) + ELEMENT_BYTES
 
 
 def _entry(case: ReadCase, place: int, models: Sequence[str]) -> Entry:
@@ -137,10 +151,10 @@ def _entry(case: ReadCase, place: int, models: Sequence[str]) -> Entry:
     found = case.view.case
     return Entry(
         place,
-        found.id,
+        found.id[:LONGEST_ID],
         found.task,
-        found.lang or "",
-        case.tags,
+        (found.lang or "")[:LONGEST_TAG],
+        [one[:LONGEST_TAG] for one in case.tags[:MOST_TAGS]],
         len(turns(found.transcript)),
         math.fsum(scores.values()) / len(scores) if scores else NO_SCORE,
         spread,
@@ -162,11 +176,10 @@ def _differ(case: ReadCase) -> bool:
     return len(seen - {None}) > 1
 
 
-def index_of(kept: Sequence[Kept], models: Sequence[str]) -> Mapping[str, Any]:
+def index_of(kept: Sequence[Kept]) -> Mapping[str, Any]:
     """Columns for filter and sort, in the order of the cases."""
     entries = [one.entry for one in kept]
     return {
-        "models": list(models),
         "place": [entry.place for entry in entries],
         "id": [entry.id for entry in entries],
         "task": [entry.task for entry in entries],

@@ -36,7 +36,7 @@ from callscore.report.html.parts import name
 from callscore.report.html.scorecard import scorecard_section, tasks_section
 from callscore.report.markup import Html, join, tag, text
 from callscore.report.numbers import show_count
-from callscore.report.safe_text import plain
+from callscore.report.safe_text import escaped, plain
 from callscore.report.source import ReportOptions, ReportSource
 from callscore.report.svg.picture import style
 
@@ -75,13 +75,14 @@ def style_sheet() -> str:
 def write_html(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """The whole report in chunks."""
     collected = Collected(source, options)
-    yield _head(source.title).encode()
+    head = _head(source.title).encode()
     body = _sections(source, collected)
-    parts = [part for _, part in body if part is not None]
-    shown = [key for key, part in body if part is not None]
-    yield _masthead(source, [*shown, "cases"]).encode()
-    for part in parts:
-        yield part.encode()
+    size = len(head) + len(_file("js")) + sum(len(part) for part in body.values())
+    if collected.keep_within(options.max_bytes - size):
+        body = _sections(source, collected)
+    yield head
+    yield _masthead(source, [*body, "cases"]).encode()
+    yield from body.values()
     yield from _cases(source, collected)
     yield f"</main><script>{_file('js')}</script></body></html>\n".encode()
 
@@ -129,7 +130,13 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     return f"{header}<main>"
 
 
-def _sections(source: ReportSource, collected: Collected) -> list[tuple[str, Html | None]]:
+def _sections(source: ReportSource, collected: Collected) -> dict[str, bytes]:
+    """Every section that has something to say, by its key."""
+    found = _all_sections(source, collected)
+    return {key: part.encode("utf-8", "replace") for key, part in found if part is not None}
+
+
+def _all_sections(source: ReportSource, collected: Collected) -> list[tuple[str, Html | None]]:
     card, template, models = source.card, source.template, collected.models
     links = {kept.entry.id: kept.entry.place for kept in collected.cases()}
 
@@ -189,7 +196,7 @@ def _cases(source: ReportSource, collected: Collected) -> Iterator[bytes]:
         yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
         for one in kept[FIRST_CASES:]:
             yield from _inert(one)
-        yield _data(msgspec.json.encode(index_of(kept, collected.models)))
+        yield _data(msgspec.json.encode(index_of(kept)))
     yield b"</section>"
 
 
@@ -216,9 +223,9 @@ def _inert(one: Kept) -> Iterator[bytes]:
 
 def _data(encoded: bytes) -> bytes:
     """JSON that cannot end its element."""
-    for char in (b"<", b">", b"&", "\u2028".encode(), "\u2029".encode()):
-        encoded = encoded.replace(char, b"\\u%04x" % ord(char.decode()))
-    return b'<script type="application/json" id="index">' + encoded + b"</script>"
+    for char in (b"<", b">", b"&"):
+        encoded = encoded.replace(char, b"\\u%04x" % ord(char))
+    return b'<script type="application/json" id="index">' + escaped(encoded) + b"</script>"
 
 
 SORTS = {
@@ -248,13 +255,17 @@ def _controls(kept: Sequence[Kept], models: Sequence[str]) -> Html:
         _choice("Task", "task", _options(entry.task for entry in entries)),
         _choice("Language", "lang", _options(entry.lang for entry in entries)),
         _choice("Tag", "tag", _options(tags)),
-        _choice("Score of", "model", {"": "All models", **{one: name(one) for one in models}}),
+        _choice("Score of", "model", _numbered(models)),
         _choice("Sort", "sort", SORTS),
         tag("output", "", id="found", aria_live="polite"),
         id="controls",
         class_="controls",
         hidden=True,
     )
+
+
+def _numbered(models: Sequence[str]) -> dict[str, str]:
+    return {"": "All models"} | {str(place): name(one) for place, one in enumerate(models)}
 
 
 def _options(values: Iterator[str] | Sequence[str]) -> dict[str, str]:

@@ -53,7 +53,7 @@
     const task = wanted("task"), lang = wanted("lang"), tag = wanted("tag");
     const mark = wanted("mark"), sort = wanted("sort");
     const text = wanted("text").trim().toLowerCase();
-    const model = index.models.indexOf(wanted("model"));
+    const model = wanted("model") === "" ? -1 : Number(wanted("model"));
     order = [];
     for (let i = 0; i < index.id.length; i++) {
       if (task && index.task[i] !== task) continue;

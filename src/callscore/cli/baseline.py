@@ -1,0 +1,64 @@
+"""`callscore baseline`: bless a run, so that later ones may not fall below it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from callscore.cli.safe_echo import say
+from callscore.config.baseline import DEFAULT_FILE
+
+FILE = click.Path(path_type=Path)
+
+
+@click.group()
+def baseline() -> None:
+    """Bless a run, so that later ones may not fall below it."""
+
+
+@baseline.command(name="set")
+@click.argument("run", metavar="RUN")
+@click.option("--model", "models", multiple=True, help="Only this model; several may be given.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=FILE,
+    help=f"The file to write; {DEFAULT_FILE} beside the eval file, or here.",
+)
+@click.option("--store", type=FILE, help="Where runs are looked for.")
+@click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
+def set_baseline(
+    run: str,
+    models: tuple[str, ...],
+    target: Path | None,
+    store: Path | None,
+    eval_file: Path | None,
+) -> None:
+    """Write the values of a run to a small file to commit.
+
+    RUN is the id of a stored run, an eval file (its newest run), or a scorecard that --json wrote.
+    A gate `no_regression` in an eval file holds later runs against it. The file holds values and,
+    by hashes of call ids, what each call contributes; no text, no name of a call.
+
+    \b
+    callscore baseline set eval.yaml --model old
+    git add callscore-baseline.json
+    """
+    from callscore.comparison.bless import bless
+    from callscore.comparison.sides import Places, load
+    from callscore.config.baseline import baseline_json
+    from callscore.report.numbers import show_count
+    from callscore.store.files import atomic_write
+
+    blessed = bless(load(run, Places(store, eval_file)), models)
+    path = target or _beside(run)
+    with atomic_write(path) as file:
+        file.write(baseline_json(blessed))
+    say(f"{path}: {show_count(len(blessed.models), 'model')}: {', '.join(blessed.models)}")
+
+
+def _beside(run: str) -> Path:
+    is_eval = Path(run).suffix.lower() in (".yaml", ".yml")
+    return (Path(run).parent if is_eval else Path()) / DEFAULT_FILE

@@ -1,0 +1,92 @@
+"""`callscore compare`: is the second better than the first, where, and how sure is that."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from callscore.cli.safe_echo import say
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option(
+    "--results", type=FILE, nargs=2, metavar="A B", help="The results files of two scorecards."
+)
+@click.option("--store", type=FILE, help="Where runs are looked for.")
+@click.option("--eval", "eval_file", type=FILE, help="The eval file of the runs, if it was moved.")
+@click.option("--force", is_flag=True, help="Compare what is not comparable, and label it.")
+@click.option(
+    "--all-rows",
+    is_flag=True,
+    help="Test and show every row: precision, recall, rows without a change.",
+)
+@click.option("--cases", type=click.IntRange(min=0), default=20, show_default=True, metavar="N")
+@click.option("--json", "json_file", type=FILE, help="Write the comparison as JSON (- for stdout).")
+@click.option("--markdown", type=FILE, help="Write it for a pull request (- for stdout).")
+def compare(
+    first: str,
+    second: str,
+    results: tuple[Path, Path] | None,
+    store: Path | None,
+    eval_file: Path | None,
+    force: bool,
+    all_rows: bool,
+    cases: int,
+    json_file: Path | None,
+    markdown: Path | None,
+) -> None:
+    """Compare two models, paired by call: what changed, where, and whether it is chance.
+
+    A and B are the id of a stored run, an eval file (its newest run), or a scorecard that --json
+    wrote; with :MODEL behind it where it has several models. What must not be compared (other
+    data, settings, judge, embedder) is refused.
+
+    \b
+    callscore compare 3 4
+    callscore compare eval.yaml:old eval.yaml:new --markdown comment.md
+    callscore compare old.json new.json --results old.jsonl new.jsonl
+    """
+    import msgspec
+
+    from callscore.cli import output
+    from callscore.comparison.compare import compare as compared
+    from callscore.report.comparison_markdown import comparison_markdown
+    from callscore.report.comparison_terminal import comparison_lines
+    from callscore.report.safe_text import escaped
+    from callscore.store.files import atomic_write
+
+    found = compared(
+        first,
+        second,
+        results=results,
+        store=store,
+        eval_file=eval_file,
+        force=force,
+        all_rows=all_rows,
+    )
+    texts: dict[Path, bytes] = {}
+    if json_file is not None:
+        encoded = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+        texts[json_file] = escaped(encoded)
+    if markdown is not None:
+        text = comparison_markdown(found, all_rows=all_rows, most_cases=cases)
+        texts[markdown] = text.encode()
+    for target, raw in texts.items():
+        if target == output.STANDARD_OUTPUT:
+            sys.stdout.buffer.write(raw)
+        else:
+            with atomic_write(target) as file:
+                file.write(raw)
+    if output.STANDARD_OUTPUT in texts:
+        return
+    output.print_lines(
+        lambda width: comparison_lines(found, width, all_rows=all_rows, most_cases=cases)
+    )
+    if found.not_comparable:
+        say("compared though it is not comparable (--force)", err=True)

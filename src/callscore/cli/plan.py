@@ -1,0 +1,76 @@
+"""`callscore plan`: how many calls a decision takes, and what they cost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+FILE = click.Path(path_type=Path)
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+POSITIVE = click.FloatRange(0, min_open=True)
+
+
+@click.command()
+@click.argument("pilot", metavar="[RUN]", required=False)
+@click.option("--difference", type=POSITIVE, default=0.02, show_default=True, help="Of two models.")
+@click.option(
+    "--width", type=POSITIVE, default=0.04, show_default=True, help="Of a score's 95 % interval."
+)
+@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance to see it.")
+@click.option("--deviation", type=POSITIVE, help="Without a pilot: of a call's difference.")
+@click.option("--limit", type=SHARE, help="Without a pilot: what a rate must not exceed.")
+@click.option("--rate", type=click.FloatRange(0, 1), default=0.0, help="… the rate expected.")
+@click.option("--items", type=POSITIVE, default=1.0, help="… what a call has of what it counts.")
+@click.option("--cost-per-1000", type=click.FloatRange(0), help="… dollars, all models together.")
+@click.option("--store", type=FILE, help="Where runs are looked for.")
+@click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")
+@click.option("--json", "json_file", type=FILE, help="Write the plan as JSON (- for stdout).")
+def plan(
+    pilot: str | None,
+    difference: float,
+    width: float,
+    power: float,
+    deviation: float | None,
+    limit: float | None,
+    rate: float,
+    items: float,
+    cost_per_1000: float | None,
+    store: Path | None,
+    eval_file: Path | None,
+    json_file: Path | None,
+) -> None:
+    """Say how many calls a decision takes, for what, and what they cost.
+
+    RUN is a pilot: the id of a stored run, or an eval file (its newest run). Without one, say what
+    to assume.
+
+    \b
+    callscore run eval.yaml --limit 200
+    callscore plan eval.yaml --difference 0.01
+    callscore plan --deviation 0.15 --difference 0.02 --cost-per-1000 12
+    callscore plan --limit 0.03 --rate 0.01 --items 6
+    """
+    import msgspec
+
+    from callscore.cli import output
+    from callscore.comparison.planning import Wishes, plan_from_assumptions, plan_from_pilot
+    from callscore.comparison.sides import Places, load
+    from callscore.report.plan_terminal import plan_lines
+    from callscore.report.safe_text import escaped
+    from callscore.store.files import atomic_write
+
+    wishes = Wishes(difference, width, power, deviation, limit, rate, items, cost_per_1000)
+    if pilot is None:
+        found = plan_from_assumptions(wishes)
+    else:
+        found = plan_from_pilot(load(pilot, Places(store, eval_file)), wishes)
+    raw = escaped(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    if json_file == output.STANDARD_OUTPUT:
+        sys.stdout.buffer.write(raw)
+        return
+    if json_file is not None:
+        with atomic_write(json_file) as file:
+            file.write(raw)
+    output.print_lines(lambda columns: plan_lines(found, columns))

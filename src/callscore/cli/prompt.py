@@ -1,0 +1,54 @@
+"""`callscore prompt`: exactly what a model would be sent for a case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.runner.shown_prompt import ShownPrompt
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--case", "case_id", help="The id of the case; else the first one.")
+@click.option("--model", help="With an eval file: the model that would be sent it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the body of the request.")
+def prompt(files: tuple[Path, ...], case_id: str | None, model: str | None, as_json: bool) -> None:
+    """Show what a model would be sent for a case: messages and schema; nothing is sent.
+
+    FILES are case files, or one eval file: then with its own prompts, and with --json the body of
+    the request as it goes over the wire.
+    """
+    from callscore.core.errors import UsageError
+    from callscore.runner.shown_prompt import prompt_of_case, prompt_of_run
+
+    if files[0].suffix.lower() in (".yaml", ".yml"):
+        if len(files) > 1:
+            raise UsageError("expected one eval file, or case files")
+        shown = prompt_of_run(files[0], case_id, model)
+    else:
+        if model is not None:
+            raise UsageError("--model needs an eval file that names the model")
+        shown = prompt_of_case(files, case_id)
+    _print_json(shown) if as_json else _print(shown)
+
+
+def _print_json(shown: ShownPrompt) -> None:
+    import msgspec
+
+    say(msgspec.json.format(msgspec.json.encode(shown)).decode())
+
+
+def _print(shown: ShownPrompt) -> None:
+    import msgspec
+
+    by = f", model {shown.model}" if shown.model else ""
+    say(f"case {shown.case_id}, task {shown.task}{by}")
+    for message in shown.messages:
+        say(f"\n=== {message.role} ===\n{message.content}")
+    say(f"\n=== schema of the answer ===\n{msgspec.json.format(bytes(shown.schema)).decode()}")

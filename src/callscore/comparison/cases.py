@@ -1,0 +1,116 @@
+"""Which cases were fixed, broken, newly blocked, or got no answer any more."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from callscore.core.comparison import CaseChange, ChangeKind
+from callscore.core.rating import TOLERANCE
+from callscore.core.scorecard import CaseResult
+
+Results = Mapping[str, Sequence[CaseResult]]
+NO_ANSWER = ("error", "not_run")
+
+
+class _Case(NamedTuple):
+    """The runs of one case together."""
+
+    task: str
+    answered: bool
+    score: float | None
+    gates: frozenset[str]
+    metrics: Mapping[str, float | None]
+
+
+def case_changes(
+    first: Results, second: Results, weights: Mapping[str, float], call_gates: frozenset[str]
+) -> list[CaseChange]:
+    """Every case with a change that both were asked, the weightiest first."""
+    found = []
+    for case_id, runs in first.items():
+        others = second.get(case_id)
+        if others is None or runs == others:
+            continue
+        one, other = _case(runs, call_gates), _case(others, call_gates)
+        change = _change(case_id, one, other, weights.get(one.task, 0.0))
+        if change is not None:
+            found.append(change)
+    return sorted(found, key=lambda c: (-abs(c.weighted), -abs(c.change), c.case_id, c.task))
+
+
+def counts_of(changes: Sequence[CaseChange]) -> dict[str, int]:
+    """Cases by kind of change."""
+    counts: Counter[str] = Counter(kind for change in changes for kind in change.kinds)
+    kinds = ("fixed", "broken", "new_blocker", "became_error", "no_longer_error")
+    return {kind: counts[kind] for kind in kinds}
+
+
+def _case(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _Case:
+    """The mean of the runs, blocked ones counting 0; in breach where any run is        C-07"""
+    answered = [run for run in runs if run.status not in NO_ANSWER]
+    scores = [score for run in answered if (score := _score(run, call_gates)) is not None]
+    slugs = dict.fromkeys(slug for run in answered for slug in run.metrics)
+    return _Case(
+        runs[0].task,
+        bool(answered),
+        math.fsum(scores) / len(scores) if scores else None,
+        frozenset(r for run in answered if run.status == "invalid" for r in run.reasons),
+        {slug: _mean([run.metrics.get(slug) for run in answered]) for slug in slugs},
+    )
+
+
+def _score(run: CaseResult, call_gates: frozenset[str]) -> float | None:
+    if run.status == "invalid" and call_gates & set(run.reasons):
+        return 0.0
+    return run.score if run.score is not None else run.ungated_score
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _change(case_id: str, one: _Case, other: _Case, weight: float) -> CaseChange | None:
+    kinds: list[ChangeKind] = []
+    change = (other.score or 0.0) - (one.score or 0.0) if one.answered and other.answered else 0.0
+    if one.score is None or other.score is None:
+        change = 0.0
+    if abs(change) > TOLERANCE:
+        kinds.append("fixed" if change > 0 else "broken")
+    new = sorted(other.gates - one.gates) if one.answered else sorted(other.gates)
+    if new:
+        kinds.append("new_blocker")
+    if one.answered != other.answered:
+        kinds.append("became_error" if one.answered else "no_longer_error")
+    gone = sorted(one.gates - other.gates) if other.answered else []
+    metrics = _metrics(one, other) if one.answered and other.answered else {}
+    if not (kinds or gone or metrics):
+        return None
+    return CaseChange(
+        case_id,
+        one.task,
+        kinds,
+        one.score,
+        other.score,
+        change,
+        weight * change,
+        new,
+        gone,
+        metrics,
+    )
+
+
+def _metrics(one: _Case, other: _Case) -> dict[str, tuple[float | None, float | None]]:
+    found = {}
+    for slug in dict.fromkeys([*one.metrics, *other.metrics]):
+        pair = (one.metrics.get(slug), other.metrics.get(slug))
+        if pair[0] != pair[1] and not _is_close(*pair):
+            found[slug] = pair
+    return found
+
+
+def _is_close(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= TOLERANCE

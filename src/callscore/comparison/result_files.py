@@ -1,0 +1,81 @@
+"""Results files (`--results`) as contributions of calls: what a comparison needs of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from callscore.core.errors import DataError
+from callscore.core.measure import Measure
+from callscore.core.scorecard import CaseResult
+from callscore.scorecard.formula import TaskFormula
+from callscore.stats.contributions import (
+    BLOCKED,
+    CALL_BLOCKED,
+    EVALUATED,
+    NO_VALUE,
+    Charge,
+    TaskContributions,
+    call_key,
+)
+from callscore.store.files import lines_of
+
+NO_ANSWER = ("error", "not_run")
+_DECODER = msgspec.json.Decoder(CaseResult)
+
+
+def read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
+    """The results in a file by model and case; DataError where a line is none."""
+    found: dict[str, dict[str, list[CaseResult]]] = {}
+    for line in lines_of([path]):
+        try:
+            result = _DECODER.decode(line.raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DataError(f"{error}; expected a line of --results", place=line.place) from None
+        found.setdefault(result.model, {}).setdefault(result.case_id, []).append(result)
+    return found
+
+
+def contributions_of(
+    results: Mapping[str, Sequence[CaseResult]], formula_of: Callable[[str], TaskFormula]
+) -> dict[str, TaskContributions]:
+    """What each case contributes, from its results: values without counts."""
+    by_task: dict[str, list[Sequence[CaseResult]]] = {}
+    for runs in results.values():
+        by_task.setdefault(runs[0].task, []).append(runs)
+    found: dict[str, TaskContributions] = {}
+    for task, cases in by_task.items():
+        formula = formula_of(task)
+        kept = found[task] = TaskContributions()
+        answered = [[run for run in runs if run.status not in NO_ANSWER] for runs in cases]
+        call_gates = {gate.slug for gate in formula.gates if gate.rule.kind == "call"}
+        kept.add_cases(
+            [
+                Charge(call_key(None, runs[0].case_id), 0.0, len(ran))
+                for runs, ran in zip(cases, answered, strict=True)
+            ],
+            [_flags(ran, call_gates) for ran in answered],
+        )
+        for slug in formula.slugs:
+            kept.add_column(slug, [_mean(ran, slug) for ran in answered])
+    return found
+
+
+def _flags(runs: Sequence[CaseResult], call_gates: set[str]) -> int:
+    """What gates say about a case; one run in breach is enough        C-07"""
+    if not runs:
+        return 0
+    flags = EVALUATED
+    for run in runs:
+        if run.status == "invalid":
+            flags |= BLOCKED | (CALL_BLOCKED if call_gates & set(run.reasons) else 0)
+    return flags
+
+
+def _mean(runs: Sequence[CaseResult], slug: str) -> Measure:
+    """The mean of the runs that have a value        C-07"""
+    values = [value for run in runs if (value := run.metrics.get(slug)) is not None]
+    return Measure(math.fsum(values) / len(values)) if values else NO_VALUE

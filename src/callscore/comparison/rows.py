@@ -1,0 +1,272 @@
+"""The rows of two models on the calls that both answered: differences, intervals, tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import msgspec
+
+from callscore.core.comparison import RowDifference
+from callscore.stats.bca import Bounds, bca_interval
+from callscore.stats.contributions import Contributions, ModelShape, TaskShape
+from callscore.stats.matrix import MOST_UNITS, CallMatrix, call_matrix, units_of
+from callscore.stats.paired import CLOSE, MOST_EXACT, discordant, holm, mcnemar_p, sign_flip_p
+from callscore.stats.power import calls_for_difference, detectable_difference
+from callscore.stats.rates import upper_limit
+from callscore.stats.resampling import Replicates, Values, replicates, summable
+from callscore.stats.weighted_scores import Key, scores
+
+if TYPE_CHECKING:
+    from callscore.stats.matrix import Floats
+
+SEED = 16_068
+ALL_CALLS = 1 << 40
+"""Calls are exchanged one by one, however many there are."""
+FINAL: Key = ("zeroed",)
+COST: Key = ("cost",)
+MONEY = ("spend", "answers")
+LOWER_IS_BETTER = ("percent", "count", "usd")
+
+
+class Paired(NamedTuple):
+    """Two models on the same calls."""
+
+    shape: ModelShape
+    first: CallMatrix
+    second: CallMatrix
+    calls: int
+    """Calls that both answered, in any task."""
+    only_first: int
+    only_second: int
+
+
+class RowName(NamedTuple):
+    """What a row is called, and how its values are shown."""
+
+    key: str
+    kind: Literal["final", "task", "part", "metric", "cost"]
+    label: str
+    unit: str
+    weight: float
+
+
+def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> ModelShape:
+    """What both models can be scored by: their common tasks, with weights that sum to 1."""
+    tasks = {name: shape for name, shape in first.tasks.items() if name in second.tasks}
+    weights = {name: w for name, w in first.zeroed.items() if name in second.zeroed}
+    whole = math.fsum(weights.values())
+    criteria = {criterion.slug for criterion in second.criteria}
+    return msgspec.structs.replace(
+        first,
+        tasks=tasks if has_counts else {name: _with_means(shape) for name, shape in tasks.items()},
+        final={},
+        zeroed={name: weight / whole for name, weight in weights.items()} if whole else {},
+        criteria=[criterion for criterion in first.criteria if criterion.slug in criteria],
+        cost=None,
+    )
+
+
+def _with_means(shape: TaskShape) -> TaskShape:
+    """Pooled rows as means over calls, where nobody knows the counts."""
+    rows = [
+        msgspec.structs.replace(row, kind="mean") if row.kind == "pooled" else row
+        for row in shape.rows
+    ]
+    return msgspec.structs.replace(shape, rows=rows)
+
+
+def paired(first: Contributions, second: Contributions, shape: ModelShape) -> Paired:
+    """The contributions of both models on the calls that both answered, task by task."""
+    import numpy as np
+
+    units = units_of([first, second], most=ALL_CALLS)
+    one, other = call_matrix(first, shape, units), call_matrix(second, shape, units)
+    places = [place for place in one.place if place in other.place]
+    place = {name: at for at, name in enumerate(places)}
+    sums = [matrix.sums[[matrix.place[name] for name in places]] for matrix in (one, other)]
+    answered = [np.zeros(units.size, bool), np.zeros(units.size, bool)]
+    both = np.zeros(units.size, bool)
+    for task in shape.tasks:
+        at = place.get((task, "", "cases"))
+        if at is None:
+            continue
+        asked = [found[at] > 0 for found in sums]
+        shared = asked[0] & asked[1] & (sums[0][at] == sums[1][at])
+        for side in (0, 1):
+            answered[side] |= asked[side]
+        both |= shared
+        for line in (line for name, line in place.items() if name[0] == task):
+            for found in sums:
+                found[line, ~shared] = 0.0
+    kept = np.flatnonzero(both)
+    matrices = [CallMatrix(units, place, found[:, kept]) for found in sums]
+    return Paired(
+        shape,
+        matrices[0],
+        matrices[1],
+        len(kept),
+        int((answered[0] & ~both).sum()),
+        int((answered[1] & ~both).sum()),
+    )
+
+
+def row_differences(
+    pair: Paired, names: Mapping[Key, RowName], resamples: int
+) -> list[RowDifference]:
+    """Every row with its difference, interval and test; Holm over all that are tested."""
+    found = _replicates(pair, resamples)
+    tested = {key: name for key, name in names.items() if key in found[0]}
+    wanted = {key: _lines(key, pair) for key in tested if key != COST}
+    flipped = _sign_flips(pair, wanted)
+    rows = [
+        _row(pair, key, name, [of_model[key] for of_model in found], flipped.get(key))
+        for key, name in tested.items()
+    ]
+    corrected = holm([row.p for row in rows])
+    return [msgspec.structs.replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
+
+
+def _replicates(pair: Paired, resamples: int) -> Sequence[Mapping[Key, Replicates]]:
+    def statistic(sums: Sequence[Floats]) -> Sequence[Values]:
+        return [scores(pair.shape, pair.first.place, own) for own in sums]
+
+    matrices = [_grouped(matrix) for matrix in (pair.first, pair.second)]
+    return replicates(matrices, statistic, SEED, resamples)
+
+
+def _grouped(matrix: CallMatrix) -> CallMatrix:
+    """The same sums in at most 2,000 random groups of calls, which are as exchangeable."""
+    import numpy as np
+
+    calls = matrix.sums.shape[1]
+    if calls <= MOST_UNITS:
+        return matrix
+    sums = np.zeros((len(matrix.sums), MOST_UNITS))
+    for begin in range(0, calls, MOST_UNITS):
+        part = matrix.sums[:, begin : begin + MOST_UNITS]
+        sums[:, : part.shape[1]] += part
+    return matrix._replace(sums=sums)
+
+
+def _lines(key: Key, pair: Paired) -> list[int]:
+    """The sums that a score is made of."""
+    wanted: set[str] | None = None
+    tasks = set(pair.shape.tasks)
+    if key[0] == "row":
+        wanted = {key[1]}
+    elif key[0] in ("task", "part"):
+        tasks = {key[1]}
+    return [
+        at
+        for (task, slug, quantity), at in pair.first.place.items()
+        if task in tasks and quantity not in MONEY and (wanted is None or slug in wanted)
+    ]
+
+
+def _sign_flips(pair: Paired, lines: Mapping[Key, Sequence[int]]) -> Mapping[Key, float | None]:
+    return sign_flip_p(
+        summable(pair.first.sums),
+        summable(pair.second.sums),
+        lambda sums: scores(pair.shape, pair.first.place, sums),
+        lines,
+        SEED,
+    )
+
+
+def _row(
+    pair: Paired, key: Key, name: RowName, found: Sequence[Replicates], flipped: float | None
+) -> RowDifference:
+    first, second = found
+    gap = Replicates(
+        second.estimate - first.estimate,
+        second.resampled - first.resampled,
+        second.jackknife - first.jackknife,
+    )
+    bounds = _bounds(gap, pair.calls, name.unit)
+    differing = discordant(_gaps(pair, _lines(key, pair)))
+    deviation = influence_deviation(gap.jackknife, pair.calls)
+    sides = _yes_no(pair, key)
+    p, test = flipped, "exact sign flip" if differing.sum() <= MOST_EXACT else "sign flip"
+    if sides is not None and flipped is not None:
+        p, test = mcnemar_p(*sides), "mcnemar"
+    difference = _number(gap.estimate)
+    return RowDifference(
+        key=name.key,
+        kind=name.kind,
+        label=name.label,
+        unit=name.unit,
+        first=_number(first.estimate),
+        second=_number(second.estimate),
+        difference=difference,
+        better=_is_better(difference, name.unit),
+        weight=name.weight,
+        ci95=None if bounds is None else (bounds.low, bounds.high),
+        ci95_method="" if bounds is None else bounds.method,
+        p=p,
+        test=test if p is not None else "",  # type: ignore[arg-type]
+        calls=pair.calls,
+        discordant=int(differing.sum()),
+        detectable=detectable_difference(deviation, pair.calls),
+        calls_needed=calls_for_difference(difference or 0.0, deviation),
+    )
+
+
+def _bounds(gap: Replicates, calls: int, unit: str) -> Bounds | None:
+    """BCa over calls; where all are equal, what an unseen call could still change: rule of three"""
+    found = bca_interval(gap)
+    if found is None or found.method != "all_equal":
+        return found
+    if unit not in ("fraction", "percent"):
+        return None
+    unseen = (100.0 if unit == "percent" else 1.0) * upper_limit(0, calls)
+    return Bounds(found.low - unseen, found.high + unseen, found.method)
+
+
+def _gaps(pair: Paired, lines: Sequence[int]) -> Floats:
+    gaps: Floats = pair.second.sums[list(lines)] - pair.first.sums[list(lines)]
+    return gaps
+
+
+def influence_deviation(jackknife: Floats, calls: int) -> float:
+    """√(calls / units) · (units − 1) · sd of the jackknife: how far one call moves the value"""
+    import numpy as np
+
+    if len(jackknife) < 2 or not np.isfinite(jackknife).all():
+        return 0.0
+    units = len(jackknife)
+    return float(math.sqrt(calls / units) * (units - 1) * np.std(jackknife, ddof=1))
+
+
+def _yes_no(pair: Paired, key: Key) -> tuple[int, int] | None:
+    """Calls that only the first, and only the second, got right; None of a row of other values."""
+    import numpy as np
+
+    if key[0] != "row":
+        return None
+    slug = key[1]
+    task = slug.partition(".")[0]
+    row = next((row for row in pair.shape.tasks[task].rows if row.slug == slug), None)
+    if row is None or row.kind != "mean":
+        return None
+    values = []
+    for matrix in (pair.first, pair.second):
+        total, n = (matrix.sums[matrix.place[task, slug, of]] for of in ("total", "n"))
+        if not bool((np.isin(total, (0.0, 1.0)) & np.isin(n, (0.0, 1.0))).all()):
+            return None
+        values.append((total, n))
+    (one, n_one), (other, n_other) = values
+    if bool((n_one != n_other).any()):
+        return None
+    return int(((one > 0) & (other == 0)).sum()), int(((one == 0) & (other > 0)).sum())
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _is_better(difference: float | None, unit: str) -> bool | None:
+    if difference is None or abs(difference) <= CLOSE:
+        return None
+    return (difference < 0) == (unit in LOWER_IS_BETTER)

@@ -1,0 +1,90 @@
+"""The gates of an eval file, held against what its run gave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from callscore.comparison.per_call import per_call_of_models
+from callscore.comparison.sides import contributions_in, shapes_of
+from callscore.config.baseline import Baseline, BlessedModel, read_baseline
+from callscore.config.config import EvalConfig, load_eval
+from callscore.config.file import GateEntry
+from callscore.config.gates import gate_checks
+from callscore.config.regression import BlessedRuns
+from callscore.core.checks import Check
+from callscore.core.scorecard import Scorecard
+from callscore.engine.off_loop import off_loop
+from callscore.evaluate.scoring_pass import Tallied
+from callscore.runner.api import ignore_event
+from callscore.runner.prepare import RunOptions, prepare
+from callscore.runner.run import RunResult, run_prepared
+
+
+def run_checks(config: EvalConfig, ran: RunResult, tallies: Sequence[Tallied] = ()) -> list[Check]:
+    """Every gate of the file for every model it is for, and whether it holds.
+
+    `tallies` are what the scoring of the run's calls has left behind: gates that must surely hold
+    against a baseline need them.
+    """
+    headlines = {model: score.headline for model, score in ran.orchestration.items()}
+    required = config.scoring.checked_settings().coverage_required
+
+    def per_call() -> dict[str, BlessedModel]:
+        if ran.card is None:
+            return {}
+        shapes = shapes_of(ran.card, config.scoring.catalog)
+        return per_call_of_models(contributions_in(tallies), shapes)
+
+    blessed = BlessedRuns(baselines_of(config), per_call)
+    return gate_checks(ran.card, config.gates, required, headlines, blessed)
+
+
+class CheckedRun(NamedTuple):
+    """A run with all that its gates need."""
+
+    config: EvalConfig
+    ran: RunResult
+    tallies: Sequence[Tallied]
+
+    @property
+    def card(self) -> Scorecard | None:
+        """The scorecard of the calls suite."""
+        return self.ran.card
+
+    @property
+    def status(self) -> str:
+        """How the run ended."""
+        return self.ran.summary.status
+
+    def checks_of(self, gate: GateEntry, model: str) -> list[Check]:
+        """What one gate says about one model."""
+        config = msgspec.structs.replace(self.config, gates=[gate])
+        return [c for c in run_checks(config, self.ran, self.tallies) if c.model == model]
+
+
+def run_and_check(path: Path) -> CheckedRun:
+    """Run an eval file, going on with its unfinished run; gates are checked when asked for."""
+    tallies: list[Tallied] = []
+    config = load_eval(path)
+    options = RunOptions(resume=True, accept_changed=True, on_tallied=tallies.append)
+
+    def carry_out() -> RunResult:
+        with closing(prepare(config, options)) as prepared:
+            return run_prepared(prepared, ignore_event)
+
+    ran = off_loop(carry_out)
+    if ran.summary.status == "interrupted":
+        raise KeyboardInterrupt
+    return CheckedRun(config, ran, tallies)
+
+
+def baselines_of(config: EvalConfig) -> dict[str, Baseline]:
+    """The baselines that gates name and that are there, by the name in the file."""
+    names = {gate.no_regression.baseline for gate in config.gates if gate.no_regression is not None}
+    paths = {name: config.path.parent / name for name in names}
+    return {name: read_baseline(path) for name, path in paths.items() if path.exists()}

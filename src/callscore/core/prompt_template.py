@@ -1,0 +1,102 @@
+"""A prompt of the user's own: instructions, and optionally the message that carries the call."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Message, Prompt
+from callscore.core.errors import ConfigError
+
+USER_PART = "=== user ==="
+"""A line of its own between the instructions and the user message."""
+VARIABLES: Mapping[str, str] = {
+    "data": "config, transcript, language, question and form as one JSON document",
+    "config": "what the task is configured with, as JSON",
+    "transcript": "the turns of the call, as JSON",
+    "transcript_text": "the turns of the call, one a line: `1. Agent: …`",
+    "language": "the language of the call, where the case names it",
+    "question": "the question of the case, where it has one",
+    "form": "the form of the answer, where it is not the documented one, as JSON",
+    "schema": "the JSON schema of the answer",
+}
+SHOWING_THE_CALL = frozenset({"data", "transcript", "transcript_text"})
+_VARIABLE = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
+
+
+class PromptTemplate(msgspec.Struct, frozen=True):
+    """A prompt file, checked: every variable in it is known."""
+
+    system: str
+    user: str | None = None
+    """None: the call is sent as the built-in prompt sends it."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of the template: part of what identifies a run."""
+        raw = msgspec.json.encode([self.system, self.user])
+        return hashlib.blake2b(raw, digest_size=8).hexdigest()
+
+    def apply(self, prompt: Prompt) -> Prompt:
+        """The built-in prompt in the user's words; schema and tools stay as they are."""
+        data = prompt.messages[-1].content
+        values = _values(data, prompt)
+        user = data if self.user is None else _filled(self.user, values)
+        messages = (Message("system", _filled(self.system, values)), Message("user", user))
+        return msgspec.structs.replace(prompt, messages=messages)
+
+
+def parse_template(text: str, place: str) -> PromptTemplate:
+    """The template of a file; raises ConfigError for an unknown variable, or one without a call."""
+    lines = text.split("\n")
+    marks = [number for number, line in enumerate(lines) if line.strip() == USER_PART]
+    if len(marks) > 1:
+        raise ConfigError(f"{place}:{marks[1] + 1}: a second line {USER_PART!r}; expected one")
+    for number, line in enumerate(lines, start=1):
+        for found in _VARIABLE.finditer(line):
+            if found[1] not in VARIABLES:
+                known = ", ".join(VARIABLES)
+                raise ConfigError(
+                    f"{place}:{number}: unknown variable {found[1]!r}; expected one of {known}"
+                )
+    system = "\n".join(lines[: marks[0]] if marks else lines).strip()
+    user = "\n".join(lines[marks[0] + 1 :]).strip() if marks else None
+    if not system:
+        raise ConfigError(f"{place}: holds no instructions; expected some before {USER_PART!r}")
+    if user is not None and not SHOWING_THE_CALL & set(_VARIABLE.findall(user)):
+        wanted = ", ".join(f"{{{{{name}}}}}" for name in sorted(SHOWING_THE_CALL))
+        raise ConfigError(f"{place}: the user message never shows the call; expected {wanted}")
+    return PromptTemplate(system, user)
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with its variables replaced; what is filled in is never searched again."""
+    return _VARIABLE.sub(lambda found: values[found[1]], template)
+
+
+def _values(data: str, prompt: Prompt) -> dict[str, str]:
+    document: dict[str, Any] = msgspec.json.decode(data)
+    turns = document.get("transcript") or []
+    return {
+        "data": data,
+        "config": _json(document.get("config") or {}),
+        "transcript": _json(turns),
+        "transcript_text": "\n".join(map(_line, turns)),
+        "language": str(document.get("language") or ""),
+        "question": str(document.get("question") or ""),
+        "form": _json(document["form"]) if "form" in document else "",
+        "schema": _json(prompt.schema or {}),
+    }
+
+
+def _line(turn: Mapping[str, Any]) -> str:
+    speaker = f"{turn['speaker']}: " if turn.get("speaker") else ""
+    return f"{turn.get('id', '')}. {speaker}{turn.get('text', '')}"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,44 @@
+"""A model that is asked with prompts of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from callscore.core.case import Case, Prompt
+from callscore.core.prompt_template import PromptTemplate
+from callscore.core.provider import (
+    AttemptFailed,
+    CaseProvider,
+    Provider,
+    ProviderRequest,
+    ProviderResponse,
+)
+
+
+class PromptedProvider:
+    """Rewrites the prompt of every task that has a template, then asks the real provider."""
+
+    def __init__(self, provider: Provider, templates: Mapping[str, PromptTemplate]) -> None:
+        self._provider = provider
+        self._templates = templates
+        self.name = provider.name
+
+    def request(self, prompt: Prompt, repeat: int) -> ProviderRequest:
+        """The request for a prompt that belongs to no case: it stays as it is."""
+        return self._provider.request(prompt, repeat)
+
+    def request_for(self, case: Case, prompt: Prompt, repeat: int) -> ProviderRequest | None:
+        """The request for a case, in the words of its task's template."""
+        template = self._templates.get(case.task)
+        written = template.apply(prompt) if template is not None else prompt
+        if isinstance(self._provider, CaseProvider):
+            return self._provider.request_for(case, written, repeat)
+        return self._provider.request(written, repeat)
+
+    async def attempt(self, request: ProviderRequest) -> ProviderResponse | AttemptFailed:
+        """Send the request once."""
+        return await self._provider.attempt(request)
+
+    async def close(self) -> None:
+        """Close connections."""
+        await self._provider.close()

@@ -1,0 +1,91 @@
+"""A comparison as a comment on a pull request: names and texts are code, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from callscore.core.comparison import Comparison, RowDifference
+from callscore.report import comparison_rows as cells
+from callscore.report.markdown_text import code, table
+
+MARKS = {"better": "🟢", "worse": "🔴", "": ""}
+MOST_BYTES = 60_000
+"""A comment may have 65,536 characters."""
+
+
+def comparison_markdown(
+    comparison: Comparison, *, all_rows: bool = False, most_cases: int = 20
+) -> str:
+    """The whole comparison; cases are left out where a comment would be too long."""
+    for most in (most_cases, most_cases // 4, 0):
+        text = "\n".join(_parts(comparison, most, all_rows=all_rows)) + "\n"
+        if len(text) <= MOST_BYTES:
+            break
+    return text
+
+
+def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterator[str]:
+    first, second = comparison.first, comparison.second
+    names = [code(side.label, 60, in_table=False) for side in (first, second)]
+    yield f"### Callscore: {names[0]} → {names[1]}"
+    yield ""
+    if comparison.not_comparable:
+        told = code("; ".join(comparison.not_comparable), 400, in_table=False)
+        yield f"**⚠️ NOT COMPARABLE (C-126):** {told}"
+        yield ""
+    yield f"> {code(comparison.verdict, 400, in_table=False)}"
+    yield ""
+    headings = ["", "first", "second", "change", "95 % interval", "p (Holm)", ""]
+    rows = [row for row in comparison.rows if cells.is_shown(row, all_rows=all_rows)]
+    yield from table(headings, [_row(row) for row in rows])
+    yield ""
+    for head, found in (
+        ("🔴 New official blockers", comparison.new_blockers),
+        ("🟢 Official blockers that are gone", comparison.gone_blockers),
+    ):
+        if found:
+            yield f"{head}: {', '.join(code(slug, in_table=False) for slug in found)}"
+            yield ""
+    yield from _cases(comparison, most_cases)
+    foot = [cells.paired_on(comparison)] if comparison.calls else []
+    for note in [*foot, *comparison.notes]:
+        yield f"- {code(note, 400, in_table=False)}"
+
+
+def _row(row: RowDifference) -> list[str]:
+    label = f"**{row.label}**" if row.kind in ("final", "task") else row.label
+    return [
+        label,
+        cells.value(row.first, row.unit),
+        cells.value(row.second, row.unit),
+        cells.signed(row.difference, row.unit),
+        cells.interval(row),
+        cells.chance(row.p if row.kind == "final" else row.p_holm).replace("<", "&lt;"),
+        MARKS[cells.word(row)],
+    ]
+
+
+def _cases(comparison: Comparison, most: int) -> Iterator[str]:
+    if not comparison.cases:
+        return
+    yield "<details>"
+    yield f"<summary>Cases: {cells.counts(comparison) or 'no other score'}</summary>"
+    yield ""
+    changed = cells.worst_first(comparison.cases)
+    rows = [
+        [
+            code(change.case_id),
+            code(change.task),
+            cells.signed(change.change, "fraction") if change.change else "",
+            code(cells.case_words(change), 200),
+        ]
+        for change in changed[:most]
+    ]
+    if rows:
+        yield from table(["case", "task", "change", ""], rows)
+    if len(changed) > most:
+        yield ""
+        yield f"{len(changed) - most} more."
+    yield ""
+    yield "</details>"
+    yield ""

@@ -1,0 +1,128 @@
+"""What the terminal and Markdown show of a comparison: rows and cases as cells of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from callscore.core.comparison import CaseChange, Comparison, RowDifference
+from callscore.report.cells import Tone
+from callscore.report.numbers import show, show_count, show_money
+
+SIGNIFICANT = 0.05
+FEW_CALLS = 15
+"""Intervals from fewer calls are rough, and say so (STATS §2)."""
+KINDS = {
+    "fixed": "fixed",
+    "broken": "broken",
+    "new_blocker": "new blocker",
+    "became_error": "became error",
+    "no_longer_error": "no longer an error",
+}
+
+
+def is_shown(row: RowDifference, *, all_rows: bool) -> bool:
+    """Rows that count or have changed; on request all."""
+    if all_rows or row.kind in ("final", "task", "cost"):
+        return row.first is not None or row.second is not None
+    return row.difference is not None and abs(row.difference) > 1e-12
+
+
+def value(number: float | None, unit: str) -> str:
+    """A value of a row, or that there is none."""
+    if number is None:
+        return "n/a"
+    return show_money(number) if unit == "usd" else show(number, unit)
+
+
+def signed(number: float | None, unit: str) -> str:
+    """A difference with its sign."""
+    if number is None:
+        return ""
+    sign = "−" if number < 0 else "+" if number > 0 else "±"
+    shown = show_money(abs(number)) if unit == "usd" else show(abs(number), unit)
+    return sign + shown
+
+
+def interval(row: RowDifference) -> str:
+    """[−0.012, +0.034], or nothing."""
+    if row.ci95 is None:
+        return ""
+    rough = "≈ " if row.calls < FEW_CALLS else ""
+    return f"{rough}[{signed(row.ci95[0], row.unit)}, {signed(row.ci95[1], row.unit)}]"
+
+
+def chance(p: float | None) -> str:
+    """A probability: 0.031, < 0.001."""
+    if p is None:
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def is_sure(row: RowDifference) -> bool:
+    """Whether a difference is more than chance: alone for the Final Score, else after Holm."""
+    p = row.p if row.kind == "final" else row.p_holm
+    return p is not None and p <= SIGNIFICANT
+
+
+def tone(row: RowDifference) -> Tone:
+    """Good and bad only where the difference is more than chance."""
+    if row.better is None or not is_sure(row):
+        return "plain"
+    return "good" if row.better else "bad"
+
+
+def word(row: RowDifference) -> str:
+    """better, worse, or nothing where chance may explain it."""
+    if row.better is None or not is_sure(row):
+        return ""
+    return "better" if row.better else "worse"
+
+
+def counts(comparison: Comparison) -> str:
+    """3 fixed, 1 broken, 1 new blocker."""
+    found = [
+        f"{number} {KINDS[kind] + ('s' if kind == 'new_blocker' and number > 1 else '')}"
+        for kind, number in comparison.counts.items()
+        if number
+    ]
+    return ", ".join(found)
+
+
+def paired_on(comparison: Comparison) -> str:
+    """On which calls the two are compared."""
+    alone = [
+        f"{show_count(number, 'call')} only of the {side}"
+        for number, side in ((comparison.only_first, "first"), (comparison.only_second, "second"))
+        if number
+    ]
+    left_out = f"; left out: {', '.join(alone)}" if alone else ""
+    few = "; few calls: intervals are rough (≈)" if comparison.calls < FEW_CALLS else ""
+    return f"paired on {show_count(comparison.calls, 'call')} that both answered{left_out}{few}"
+
+
+def case_words(change: CaseChange, most: int = 3) -> str:
+    """What has changed about a case: kinds, gates, metrics."""
+    parts = [KINDS[kind] for kind in change.kinds if kind != "new_blocker"]
+    if change.new_gates:
+        parts.append(f"blocked by {', '.join(change.new_gates)}")
+    if change.gone_gates:
+        parts.append(f"no longer blocked by {', '.join(change.gone_gates)}")
+    metrics = [
+        f"{slug} {_plain(one)} → {_plain(other)}" for slug, (one, other) in change.metrics.items()
+    ]
+    more = len(metrics) - most
+    parts += [*metrics[:most], *([f"{more} more"] if more > 0 else [])]
+    return "; ".join(parts)
+
+
+def _plain(number: float | None) -> str:
+    return "n/a" if number is None else f"{number:.3g}"
+
+
+def worst_first(changes: Sequence[CaseChange]) -> list[CaseChange]:
+    """Cases that became worse, then those that became better, each by weight × change."""
+    return sorted(changes, key=lambda change: not _is_worse(change))
+
+
+def _is_worse(change: CaseChange) -> bool:
+    return bool(set(change.kinds) & {"broken", "new_blocker", "became_error"})

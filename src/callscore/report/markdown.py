@@ -1,0 +1,181 @@
+"""Markdown: the framework's scorecard template filled in, or a short form for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from callscore.core.scorecard import Blocker, ModelScore, Ranked, Scorecard, TemplateRow
+from callscore.report.cells import Cell, interval_of, rows
+from callscore.report.markdown_text import code, prose, table
+from callscore.report.numbers import show, show_count, show_money
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+from callscore.report.verdict import verdict
+
+STRONG = ("section", "task", "benchmarks")
+LONGEST_STATEMENT = 500
+CASES_SHOWN = 10
+BLOCKERS_SHOWN = 5
+MODELS_SHOWN = 12
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The whole document; nothing from outside in it is markup, a link or a mention."""
+    lines = _short(source) if options.short else _long(source)
+    yield from (f"{line}\n".encode("utf-8", "replace") for line in lines)
+
+
+FORMAT = ReportFormat("md", ".md", "the framework's scorecard template, or a short form", write)
+
+
+def _long(source: ReportSource) -> Iterator[str]:
+    card = source.card
+    yield f"# {prose(source.title, 120)}"
+    yield ""
+    yield from _decision(card)
+    yield "## Scorecard"
+    yield ""
+    yield "`[!]` = Blocker — breach disqualifies the model for that task."
+    yield ""
+    yield from _template(card, source.template)
+    yield ""
+    yield from _blockers(card)
+    yield from _ranking(card)
+    yield f"Signature: {code(card.signature, 600, in_table=False)}"
+
+
+def _decision(card: Scorecard) -> Iterator[str]:
+    if card.estimate:
+        yield "**Offline estimate: built-in rules, no judge.**"
+        yield ""
+    for statement in verdict(card):
+        head = f"**{statement.head.capitalize()}** " if statement.head else ""
+        yield f"- {head}{prose(statement.text, LONGEST_STATEMENT)}"
+    yield ""
+
+
+def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
+    """003 Scorecard Template: every row as the framework has it, empty where it was not run."""
+    filled = {
+        (row.template.kind, row.template.key): row.cells
+        for row in rows(card, template, all_rows=True)
+    }
+    found = []
+    for row in template:
+        if row.is_detail:
+            continue
+        cells = filled.get((row.kind, row.key), ())
+        shown = [_cell(row, cell) for cell in cells] or [""] * len(card.models)
+        found.append([_label(row), *shown, row.threshold.replace("|", "\\|")])
+    models = [code(model.model, 60) for model in card.models]
+    return table(["Metric", *models, "Threshold"], found)
+
+
+def _label(row: TemplateRow) -> str:
+    label = prose(row.label, 120).replace("|", "\\|")
+    if row.kind in STRONG:
+        return f"**{label}**"
+    return f"[!] {label}" if row.is_blocker else label
+
+
+def _cell(row: TemplateRow, cell: Cell) -> str:
+    shown = f"{cell.text} {cell.interval}".strip()
+    return "" if row.kind == "section" else shown.replace("|", "\\|")
+
+
+def _blockers(card: Scorecard) -> Iterator[str]:
+    found = [(model, blocker) for model in card.models for blocker in model.blockers]
+    if not found:
+        return
+    yield "## Blockers"
+    yield ""
+    for model, blocker in found:
+        yield f"- {_blocker(model, blocker)}"
+    yield ""
+
+
+def _blocker(model: ModelScore, blocker: Blocker) -> str:
+    cases = [code(case, 80, in_table=False) for case in blocker.cases[:CASES_SHOWN]]
+    more = len(blocker.cases) - len(cases)
+    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "none alone"
+    limit = "blocked at" if blocker.value == blocker.limit else "limit"
+    name = code(model.model, 60, in_table=False)
+    metric = code(blocker.metric, in_table=False)
+    return f"{name}: {metric} {blocker.value:.4g} ({limit} {blocker.limit:g}): {calls}"
+
+
+def _ranking(card: Scorecard) -> Iterator[str]:
+    yield "## Ranking"
+    yield ""
+    found = [
+        [
+            "—" if entry.rank is None else str(entry.rank),
+            code(entry.model, 60),
+            "n/a" if entry.final_score is None else show(entry.final_score),
+            _cost(entry.cost_per_1000_calls),
+            "yes" if entry.pareto else "",
+            "estimate" if entry.estimate else code(entry.reason, 300) if entry.reason else "",
+        ]
+        for entry in card.ranking
+    ]
+    yield from table(["Rank", "Model", "Final Score", "$ / 1000 calls", "Pareto", "Remark"], found)
+    yield ""
+
+
+def _short(source: ReportSource) -> Iterator[str]:
+    card = source.card
+    yield f"### {prose(source.title, 120)}"
+    yield ""
+    yield from _decision(card)
+    tasks = list(dict.fromkeys(task for model in card.models for task in model.tasks))
+    ranking = {entry.model: entry for entry in card.ranking}
+    shown = sorted(card.models, key=lambda model: _order(ranking[model.model]))
+    found = [_model_line(model, ranking[model.model], tasks) for model in shown[:MODELS_SHOWN]]
+    headings = ["Model", "Final Score", *(f"`{task}`" for task in tasks), "Blockers", "$ / 1000"]
+    yield from table([*headings, "Rank"], found)
+    if len(shown) > MODELS_SHOWN:
+        yield ""
+        yield f"and {show_count(len(shown) - MODELS_SHOWN, 'more model')}"
+    yield ""
+    yield from _short_blockers(card)
+    yield f"<sub>{code(card.signature, 600, in_table=False)}</sub>"
+
+
+def _short_blockers(card: Scorecard) -> Iterator[str]:
+    found = [(model, blocker) for model in card.models for blocker in model.blockers]
+    for model, blocker in found[:BLOCKERS_SHOWN]:
+        yield f"- {_blocker(model, blocker)}"
+    more = len(found) - BLOCKERS_SHOWN
+    if more > 0:
+        yield f"- and {show_count(more, 'more blocker')}"
+    if found:
+        yield ""
+
+
+def _order(entry: Ranked) -> tuple[bool, float, str]:
+    return entry.final_score is None, -(entry.final_score or 0.0), entry.model
+
+
+def _model_line(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> list[str]:
+    final = model.final
+    scored: str = final.status
+    if final.score is not None:
+        scored = f"**{show(final.score)}** {interval_of(final)}".strip()
+    return [
+        code(model.model, 60),
+        scored,
+        *(_task(model, task) for task in tasks),
+        show_count(len(model.blockers), "blocker") if model.blockers else "none",
+        _cost(entry.cost_per_1000_calls),
+        "—" if entry.rank is None else str(entry.rank),
+    ]
+
+
+def _task(model: ModelScore, name: str) -> str:
+    task = model.tasks.get(name)
+    if task is None:
+        return "not run"
+    return task.status if task.score is None else show(task.score)
+
+
+def _cost(cost: float | None) -> str:
+    return "unknown" if cost is None else show_money(cost)

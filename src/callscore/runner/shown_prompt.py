@@ -1,0 +1,85 @@
+"""What a model would be sent for one case, without sending it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from callscore.config.config import EvalConfig, load_eval
+from callscore.config.score import ScoreConfig
+from callscore.core.case import Message, Prompt
+from callscore.core.errors import UsageError
+from callscore.runner.cases import Asked, CaseFiles, call_of
+from callscore.runner.prepare import ModelHandle, open_models
+
+
+class ShownPrompt(msgspec.Struct, frozen=True):
+    """The messages and the schema of a case; the request to a model where one is named."""
+
+    case_id: str
+    task: str
+    messages: Sequence[Message]
+    schema: msgspec.Raw
+    model: str | None = None
+    request: msgspec.Raw | None = None
+    """The body as it goes over the wire."""
+
+
+def prompt_of_case(cases: Sequence[Path], case_id: str | None) -> ShownPrompt:
+    """The built-in prompt of a case: the first one where none is named."""
+    return _shown(_asked(ScoreConfig(cases=cases), case_id), None)
+
+
+def prompt_of_run(path: Path, case_id: str | None, model: str | None) -> ShownPrompt:
+    """The prompt of a case of an eval file, as a model of it would be sent it."""
+    config = load_eval(path)
+    if not config.cases:
+        raise UsageError(f"{path}: names no case files")
+    return _shown(_asked(config.scoring, case_id), _model(config, model))
+
+
+def _model(config: EvalConfig, name: str | None) -> ModelHandle:
+    handles = open_models(config, sending=False)
+    for handle in handles:
+        if name in (None, handle.spec.name):
+            return handle
+    known = ", ".join(handle.spec.name for handle in handles)
+    raise UsageError(f"{name!r} is no model of the file; expected one of {known}")
+
+
+def _asked(scoring: ScoreConfig, case_id: str | None) -> Asked:
+    files = CaseFiles(scoring)
+    survey = files.survey()
+    if not survey.ids:
+        raise UsageError("the files hold no case")
+    wanted = case_id if case_id is not None else survey.ids[0]
+    found = next((asked for asked in files.stream() if asked.case.id == wanted), None)
+    if found is None:
+        some = ", ".join(survey.ids[:3])
+        raise UsageError(f"no case has the id {wanted!r}; expected one such as {some}")
+    return found
+
+
+def _shown(asked: Asked, model: ModelHandle | None) -> ShownPrompt:
+    prompt: Prompt = asked.prompt
+    request = call_of(model.provider, asked, 1) if model is not None else None
+    if request is not None and request.prompt is not None:
+        prompt = request.prompt
+    return ShownPrompt(
+        asked.case.id,
+        asked.case.task,
+        prompt.messages,
+        msgspec.Raw(msgspec.json.encode(prompt.schema)),
+        model.spec.name if model is not None else None,
+        msgspec.Raw(request.body) if request is not None and _is_json(request.body) else None,
+    )
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return False
+    return True

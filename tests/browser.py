@@ -1,0 +1,37 @@
+"""Debian's Chromium, driven by Playwright: installed where that is possible, else tests skip."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@cache
+def chromium() -> str | None:
+    """The path of the browser; installs it where this is root on Debian and it is missing."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        subprocess.run(["apt-get", "install", "-qy", "chromium"], check=False, capture_output=True)
+        found = shutil.which("chromium")
+    return found
+
+
+@contextmanager
+def opened_browser() -> Iterator[Browser]:
+    """A browser; skips the test where there is none."""
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium is installed, and it cannot be installed here")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
