@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-from callscore.app_orchestration import result_document, score_orchestration
+from callscore.core.scenarios import Mode, ScenarioScore
 from callscore.demo.orchestration import sample_runs
+from callscore.evaluate.scenarios import score_outputs
 from callscore.report.orchestration_terminal import render
+from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration import result_format
-from callscore.suites.orchestration.result import LanguageResult, Mode
+from callscore.suites.orchestration.result import LanguageResult
 
 
 def results(mode: Mode) -> list[LanguageResult]:
-    with sample_runs() as jobs:
-        scored = [score_orchestration(msgspec.structs.replace(job, mode=mode)) for job in jobs]
-    return [one for languages in scored for one in languages]
+    """The results behind the documents of the bundled sample."""
+    found: list[LanguageResult] = []
+    model_score = outcomes.model_score
+
+    def noted(scored: Sequence[LanguageResult]) -> ScenarioScore:
+        found.extend(scored)
+        return model_score(scored)
+
+    with pytest.MonkeyPatch.context() as patch, sample_runs() as jobs:
+        patch.setattr(outcomes, "model_score", noted)
+        for job in jobs:
+            recorded = msgspec.structs.replace(job.recorded, mode=mode)
+            score_outputs(msgspec.structs.replace(job, recorded=recorded))
+    return found
 
 
 def at(document: Any, path: str) -> Any:
@@ -62,7 +76,7 @@ def test_two_languages_have_an_interval_of_their_mean() -> None:
     other = msgspec.structs.replace(
         one, about=msgspec.structs.replace(one.about, language="KO"), rows=one.rows[:-1]
     )
-    document = result_document([one, other])
+    document = outcomes.together([one, other])
     limits = document["x_extension"]["intervals"]["ci95"]["key_metrics.Plan"]
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
     shown = render(document)
