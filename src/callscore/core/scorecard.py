@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.card_rows import rows_of
+from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.rating import Band
 
@@ -250,6 +251,9 @@ class Ranked(msgspec.Struct, frozen=True):
     """The ranks that at least 95 % of resamples give; how models compare is another question."""
     quality_rank_ci95: tuple[int, int] | None = None
     few_calls: bool = False
+    rank_band: tuple[int, int] | None = None
+    """The best and the worst rank that the data allow; equal bands are ties (STATS §3)."""
+    quality_band: tuple[int, int] | None = None
 
 
 class Zeroed(msgspec.Struct, frozen=True):
@@ -265,6 +269,8 @@ class Zeroed(msgspec.Struct, frozen=True):
     obstacles: Sequence[str]
     """What keeps the model from an official score."""
     ci95: Interval | None = None
+    band: tuple[int, int] | None = None
+    """The best and the worst place that the data allow."""
 
 
 RowKind = Literal[
@@ -346,6 +352,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """What heads a report: `Call Intelligence`."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null where no interval was asked for."""
+    contrasts: Sequence[ModelContrast] = ()
+    """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
 
     @property
     def skipped_cases(self) -> int:

@@ -56,7 +56,7 @@ def bands_of(card: Scorecard) -> list[Band]:
     """The rank bands of a card, best first; none where it has none."""
     found = []
     for entry in card.ranking:
-        band = getattr(entry, "band", None)
+        band = entry.quality_band
         if band is not None:
             found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
