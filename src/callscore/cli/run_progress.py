@@ -1,4 +1,4 @@
-"""How far a run is: a table that redraws itself on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a live table on a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADINGS = ("model", "done", "failed", "cached", "a second", "at once", "spend"
 
 
 class LiveView:
-    """Shows the newest progress of every model; closed before anything else is printed."""
+    """Shows the newest progress of every model; close it before printing anything else."""
 
     def __init__(self, plain_seconds: float = PLAIN_SECONDS) -> None:
         self._newest: dict[str, Progress] = {}
@@ -26,7 +26,7 @@ class LiveView:
         self._terminal = sys.stderr.isatty()
 
     def __call__(self, event: Event) -> None:
-        """Take note of an event; progress is shown, and that the run is being stopped."""
+        """Handle an event; progress and a shutdown are shown."""
         if isinstance(event, Stopping):
             self._say(_stopping_lines(event, self._newest))
         if not isinstance(event, Progress):
@@ -40,13 +40,13 @@ class LiveView:
                 sys.stderr.write(_line(progress) + "\n")
 
     def close(self) -> None:
-        """Take the table away."""
+        """Remove the table."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def _say(self, lines: Sequence[str]) -> None:
-        """Lines that stay, above the table if there is one."""
+        """Print lines above the table, if there is one."""
         for line in lines:
             if self._live is not None:
                 self._live.console.print(line, soft_wrap=True)
@@ -66,7 +66,7 @@ class LiveView:
 
 
 def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
-    """At once: what is kept and spent, and what is still waited for."""
+    """What is stored and spent, and what is still awaited."""
     kept = [
         f"{plain(found.model, 40)}: {found.done - found.failed} of {found.total} answered and "
         f"kept, {_spend(found)} spent"

@@ -18,9 +18,8 @@ from callscore.cli.safe_echo import say
 def validate(cases: tuple[Path, ...], most: int) -> None:
     """Check case files and name every problem with file, line and field.
 
-    Exits with 0 where every case can be scored, with 2 where one cannot or there is none. Warns
-    where a model would be asked something else than is scored, or a reference contradicts itself,
-    and says what an answer that reads nothing would score.
+    Exits with 0 if every case can be scored, else with 2. Warns if a prompt differs from what is
+    scored, or a reference contradicts itself, and reports the score of a trivial answer.
     """
     from callscore.app import check_cases
     from callscore.cli.broken_pipe import ignore_broken_pipe

@@ -26,8 +26,6 @@ from callscore.config.models import checked_model
 from callscore.config.prompts import Templates, own_prompts
 from callscore.config.reading import converted
 from callscore.config.scenarios import (
-    ScenarioData,
-    ScenarioSettings,
     as_the_protocol_asks,
     scenario_data,
     scenario_settings,
@@ -35,13 +33,12 @@ from callscore.config.scenarios import (
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
 from callscore.core.run import ModelSpec
+from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.core.spec import MOST_RUNS
 from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
-from callscore.suites.orchestration.call.questions import METRIC as VALUE_OF_A_STEP
-from callscore.suites.orchestration.spec import spec
 
 
 class EvalConfig(msgspec.Struct, frozen=True):
@@ -124,7 +121,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         benchmarks=_benchmarks(document, file.benchmarks),
         store=kept,
         intervals=file.intervals,
-        elsewhere=(VALUE_OF_A_STEP,) if data.orchestration is not None else (),
+        elsewhere=() if data.orchestration is None else (registry.scenario_suite().verdict_metric,),
     )
     _check_scoring(document, scoring)
     repeats = _repeats(file, scoring, settings)
@@ -219,7 +216,7 @@ def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) 
     if file.repeats is not None:
         return file.repeats
     if scenarios.is_public:
-        return spec().public_protocol.repeats
+        return registry.scenario_suite().public_protocol.repeats
     is_measured = scoring.benchmarks and bool(scoring.cases)
     return scoring.checked_settings().consistency_runs if is_measured else 1
 

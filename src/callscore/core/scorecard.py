@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
@@ -381,14 +382,23 @@ class Scorecard(msgspec.Struct, frozen=True):
         """
         return [row for model in self.models for row in rows_of(model)]
 
-    def _repr_html_(self) -> str | None:
-        """What a notebook shows."""
-        return _draw_html[0](self) if _draw_html else None
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first screen of the HTML report."""
+        found: str = _views().html(self)
+        return found
+
+    def plot(self, kind: str = "cost_quality", metric: str | None = None) -> Any:
+        """An SVG picture that a notebook shows and `save(path)` writes.
+
+        `kind` is `cost_quality`, `ranks`, or `metric` with the slug of a metric or a task.
+        """
+        return _views().plot(self, kind, metric)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """`to_rows` as an Arrow stream, for polars, DuckDB and others (`callscore[arrow]`)."""
+        return _views().arrow_stream(self, requested_schema)
 
 
-_draw_html: list[Callable[[Scorecard], str]] = []
-
-
-def show_as_html_by(draw: Callable[[Scorecard], str]) -> None:
-    """Let notebooks show cards so: what a card looks like is known upstairs."""
-    _draw_html[:] = [draw]
+def _views() -> Any:
+    """How a card is shown, loaded by name: reports and suites are above core, and import it."""
+    return import_module("callscore.export.card_views")

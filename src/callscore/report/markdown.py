@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import Blocker, ModelScore, Ranked, Scorecard, TemplateRow
-from callscore.report.cells import Cell, rows
-from callscore.report.intervals import interval_of, show_interval
+from callscore.report.cells import Cell, interval_of, rows
 from callscore.report.markdown_text import code, prose, table
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
@@ -79,8 +78,7 @@ def _label(row: TemplateRow) -> str:
 
 
 def _cell(row: TemplateRow, cell: Cell) -> str:
-    interval = getattr(cell, "interval", "")
-    shown = f"{cell.text} {interval}".strip()
+    shown = f"{cell.text} {cell.interval}".strip()
     return "" if row.kind == "section" else shown.replace("|", "\\|")
 
 
@@ -101,7 +99,8 @@ def _blocker(model: ModelScore, blocker: Blocker) -> str:
     calls = ", ".join(cases) + (f" and {more} more" if more else "") or "none alone"
     limit = "blocked at" if blocker.value == blocker.limit else "limit"
     name = code(model.model, 60, in_table=False)
-    return f"{name}: `{blocker.metric}` {blocker.value:.4g} ({limit} {blocker.limit:g}): {calls}"
+    metric = code(blocker.metric, in_table=False)
+    return f"{name}: {metric} {blocker.value:.4g} ({limit} {blocker.limit:g}): {calls}"
 
 
 def _ranking(card: Scorecard) -> Iterator[str]:
@@ -160,7 +159,7 @@ def _model_line(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> list[
     final = model.final
     scored: str = final.status
     if final.score is not None:
-        scored = f"**{show(final.score)}** {show_interval(interval_of(final))}".strip()
+        scored = f"**{show(final.score)}** {interval_of(final)}".strip()
     return [
         code(model.model, 60),
         scored,

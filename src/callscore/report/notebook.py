@@ -1,96 +1,103 @@
-"""The scorecard as a small piece of HTML, for notebooks: the decision, the ranking, the table.
+"""What a notebook shows of a scorecard: the first screen of the HTML report, pictures, a table.
 
-Every text is escaped; there are no scripts, no links and nothing is loaded.
+There is no script in it, every text is escaped, and its style reaches nothing outside of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from callscore.core.scorecard import Ranked, Scorecard, TemplateRow
-from callscore.report.cells import Cell, Row, Tone, rows
-from callscore.report.numbers import show, show_money
-from callscore.report.safe_text import plain
-from callscore.report.verdict import verdict
+from callscore.core.errors import MissingExtra, UsageError
+from callscore.core.nearest import nearest
+from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.report.cells import TONES
+from callscore.report.html.card_sections import bands_of
+from callscore.report.html.decision import first_screen
+from callscore.report.html.page import style_sheet
+from callscore.report.html.parts import folded
+from callscore.report.html.scorecard import scorecard_table
+from callscore.report.markup import tag
+from callscore.report.svg.cost_quality import cost_quality, points
+from callscore.report.svg.interval_bars import Lane, interval_bars
+from callscore.report.svg.picture import Picture, alone
+from callscore.report.svg.rank_bands import rank_bands
 
-COLOURS: Mapping[Tone, str] = {
-    "good": "#1a7f37",
-    "middling": "#9a6700",
-    "bad": "#cf222e",
-    "blocked": "#cf222e;font-weight:bold",
-    "quiet": "#808080",
-}
-LONGEST_STATEMENT = 500
-_TABLE = '<table style="border-collapse:collapse;margin:.5em 0">'
-_LEFT = 'style="text-align:left"'
+KINDS = ("cost_quality", "ranks", "metric")
 
 
 def card_html(card: Scorecard, template: Sequence[TemplateRow]) -> str:
-    """The whole card as one element"""
-    return "".join(["<div>", *_parts(card, template), "</div>"])
+    """The first screen of the report as one element with its own style, all rows folded."""
+    rows = folded("All rows", scorecard_table(card, template))
+    shown = tag("div", first_screen(card, template, is_alone=True), rows, class_="callscore")
+    return f"<style>{style_sheet()}</style>{shown}"
 
 
-def _parts(card: Scorecard, template: Sequence[TemplateRow]) -> Iterator[str]:
-    if card.estimate:
-        yield "<p><em>Offline estimate: built-in rules, no judge.</em></p>"
-    yield from _decision(card)
-    yield from _ranking(card.ranking)
-    yield from _matrix(card, rows(card, template))
-    if card.notes:
-        told = "".join(f"<li>{_text(note, LONGEST_STATEMENT)}</li>" for note in card.notes)
-        yield f"<details><summary>Notes</summary><ul>{told}</ul></details>"
+def plot(
+    card: Scorecard, template: Sequence[TemplateRow], kind: str, metric: str | None = None
+) -> Picture:
+    """A picture of a card: `cost_quality`, `ranks`, or one `metric` by its slug."""
+    if kind == "cost_quality":
+        return alone(cost_quality(points(card)))
+    if kind == "ranks":
+        return _ranks(card)
+    if kind == "metric":
+        return _metric(card, template, metric)
+    raise UsageError(f"{kind!r} is no picture; expected one of {', '.join(KINDS)}")
 
 
-def _decision(card: Scorecard) -> Iterator[str]:
-    for statement in verdict(card):
-        head = f"<strong>{_text(statement.head)}</strong> " if statement.head else ""
-        told = _text(statement.text, LONGEST_STATEMENT)
-        yield f"<div{_coloured(statement.tone)}>{head}{told}</div>"
+def _ranks(card: Scorecard) -> Picture:
+    bands = bands_of(card)
+    if not bands:
+        raise UsageError("this scorecard has no rank bands: they need intervals and two models")
+    return alone(rank_bands(bands))
 
 
-def _ranking(ranking: Sequence[Ranked]) -> Iterator[str]:
-    headings = ("Rank", "Model", "Final score", "Cost per 1000 calls", "Why not ranked")
-    yield _TABLE + _row([_head(heading) for heading in headings])
-    for entry in ranking:
-        cost = entry.cost_per_1000_calls
-        texts = (
-            "–" if entry.rank is None else str(entry.rank),
-            entry.model,
-            "n/a" if entry.final_score is None else show(entry.final_score),
-            "unknown" if cost is None else show_money(cost),
-            entry.reason or "",
+def _metric(card: Scorecard, template: Sequence[TemplateRow], metric: str | None) -> Picture:
+    rows = {row.key: row for row in template if row.kind in ("metric", "task")}
+    if metric is None or metric not in rows:
+        near = nearest(metric or "", list(rows), likeness=0.5)
+        meant = f"did you mean {near}? " if near else ""
+        raise UsageError(
+            f"{metric!r} is no metric of this scorecard; {meant}expected a slug such as "
+            f"{next(iter(rows), 'qa')!r}"
         )
-        yield _row([f"<td {_LEFT}>{_text(text)}</td>" for text in texts])
-    yield "</table>"
+    row = rows[metric]
+    unit, lanes = "fraction", []
+    for model in card.models:
+        task = model.tasks.get(metric.partition(".")[0])
+        found = task if task is None or row.kind == "task" else task.metrics.get(metric)
+        value = getattr(found, "score" if row.kind == "task" else "value", None)
+        unit = getattr(found, "unit", unit)
+        tone = TONES.get(getattr(found, "rating", None) or "", "plain")
+        lanes.append(Lane(model.model, value, getattr(found, "ci95", None), tone))
+    return alone(interval_bars(row.label, lanes, unit, [band.limit for band in row.bands[:1]]))
 
 
-def _matrix(card: Scorecard, filled: Sequence[Row]) -> Iterator[str]:
-    yield _TABLE + _row([_head("Metric"), *(_head(model.model) for model in card.models)])
-    for row in filled:
-        label = _head(row.template.label)
-        yield _row([label, *map(_cell, row.cells)])
-    yield "</table>"
+_TYPES: Mapping[str, str] = {
+    "value": "float64",
+    "low": "float64",
+    "high": "float64",
+    "meets_threshold": "bool_",
+    "n": "int64",
+    "approximate": "bool_",
+}
+"""Columns of `to_rows` that are not text."""
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _head(text: str) -> str:
-    return f"<th {_LEFT}>{_text(text)}</th>"
-
-
-def _cell(cell: Cell) -> str:
-    why = f' title="{_text(cell.why, LONGEST_STATEMENT)}"' if cell.why else ""
-    return f"<td{_coloured(cell.tone)}{why}>{_text(cell.text)}</td>"
-
-
-def _coloured(tone: Tone) -> str:
-    colour = COLOURS.get(tone)
-    return f' style="text-align:left;color:{colour}"' if colour else f" {_LEFT}"
-
-
-def _text(text: str, longest: int = 200) -> str:
-    """Text from outside: one line, nothing that is markup"""
-    return escape(plain(text, longest))
+def arrow_stream(card: Scorecard, requested_schema: object = None) -> object:
+    """The rows of a card as an Arrow stream, for polars, DuckDB, pyarrow or pandas."""
+    try:
+        import nanoarrow
+    except ImportError:
+        raise MissingExtra(
+            "Arrow needs a package: pip install 'callscore[arrow]'; card.to_rows() has plain rows"
+        ) from None
+    rows: Sequence[Mapping[str, Any]] = card.to_rows()
+    names = list(rows[0]) if rows else ["model"]
+    types = {name: getattr(nanoarrow, _TYPES.get(name, "string"))() for name in names}
+    columns = [nanoarrow.c_array([row[name] for row in rows], types[name]) for name in names]
+    table = nanoarrow.c_array_from_buffers(
+        nanoarrow.struct(types), len(rows), [None], children=columns
+    )
+    return nanoarrow.c_array_stream(table, schema=requested_schema).__arrow_c_stream__()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,21 +15,17 @@ from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
+from callscore.core.scenarios import Mode, ScenarioCases, Survey
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.prompted import PromptedProvider
 from callscore.providers.replay import ReplayProvider
-from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
+from callscore.runner.cases import Asked, CaseFiles, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
-from callscore.suites.orchestration.settings import Mode
-from callscore.suites.registry import noise_of
-
-if TYPE_CHECKING:
-    from callscore.runner.scenarios import ScenarioSet
-
+from callscore.suites.registry import noise_of, scenario_suite
 
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
@@ -111,7 +106,7 @@ class Prepared(msgspec.Struct, frozen=True):
     config: EvalConfig
     models: Sequence[ModelHandle]
     case_files: CaseFiles | None
-    sets: Sequence[ScenarioSet]
+    scenarios: ScenarioCases | None
     sources: Sequence[CaseSource]
     """Where cases come from: the case files first, then the scenarios."""
     survey: Survey
@@ -194,14 +189,9 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if config.cases:
         files = CaseFiles(scoring, keep_content=options.on_case is not None)
     sources: list[CaseSource] = [files] if files is not None else []
-    sets: Sequence[ScenarioSet] = ()
-    if config.scenarios:
-        # The other suite is imported only where there are scenarios: half of the start-up.
-        from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects, chosen_protocol
-
-        protocol = chosen_protocol(config.scenario_settings)
-        sets = [ScenarioSet(data, options.limit, protocol) for data in config.scenarios]
-        sources.append(ScenarioSubjects(sets))
+    scenarios = _open_scenarios(config, options.limit) if config.scenarios else None
+    if scenarios is not None:
+        sources.append(ScenarioSteps(scenarios))
     found = [source.survey() for source in sources]
     survey = Survey(
         [case for part in found for case in part.ids], "/".join(p.digest for p in found)
@@ -209,7 +199,15 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if not survey.cases:
         raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
     models = open_models(config, sending=sending)
-    return Prepared(config, models, files, sets, sources, survey, options)
+    return Prepared(config, models, files, scenarios, sources, survey, options)
+
+
+def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
+    """The scenarios of the run; their suite is imported only where there are some."""
+    from callscore.store.orchestration_files import SCENARIO_FILES
+
+    settings = config.scenario_settings
+    return scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)
 
 
 def open_models(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import UsageError
 from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary, Uncertain, Work
+from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
 from callscore.engine import loop
 from callscore.engine.run import generate
@@ -37,9 +38,6 @@ from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
-
-if TYPE_CHECKING:
-    from callscore.runner.scenarios import ScenarioScore
 
 NextRound = Callable[[RunSummary], Workload | None]
 """What is asked when all that was planned has been, given how that went; None: nothing more."""
@@ -234,30 +232,24 @@ def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
 
 
 def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound | None:
-    """Round after round of the pass in which models see their own history, where one is wanted."""
-    if prepared.config.scenario_settings.history != "own" or not prepared.sets:
+    """Round after round of steps that depend on earlier replies, where there are any."""
+    if prepared.scenarios is None:
         return None
-    from callscore.runner.free_runs import FreeRuns
+    from callscore.runner.scenarios import further_rounds
 
     def stored(model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         return journal.answers_to(run_id, case_id).get(model, {})
 
-    free = FreeRuns(prepared.sets, prepared.models, prepared.config.repeats, stored)
+    next_models = further_rounds(prepared, stored)
+    if next_models is None:
+        return None
 
     def next_round(summary: RunSummary) -> Workload | None:
-        stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
-        works = free.next_round(stopped)
-        if not works:
+        models = next_models(summary)
+        if not models:
             return None
-        journal.add_work(run_id, sum(map(len, works.values())))
-        plan = Workload(
-            {
-                model.spec.name: PlannedModel(model.spec, model.provider, found, len(found))
-                for model in prepared.models
-                if (found := works.get(model.spec.name))
-            },
-            _plan_options(prepared),
-        )
+        journal.add_work(run_id, sum(model.total for model in models.values()))
+        plan = Workload(models, _plan_options(prepared))
         return _after_spending(plan, journal.run(run_id).spent_usd)
 
     return next_round
@@ -270,7 +262,7 @@ def _after_spending(plan: Workload, spent_usd: float) -> Workload:
 
 
 def _scored(ran: RunResult, scoring: RunScoring) -> RunResult:
-    card, orchestration = scoring.card(), scoring.scenarios()
+    card, orchestration = scoring.card(), scoring.scenario_scores()
     notes = scoring.notes()
     if card is not None:
         card = msgspec.structs.replace(card, notes=[*card.notes, *notes])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
-from callscore.report.cells import TONES
+from callscore.report.cells import TONES, interval_of
 from callscore.report.html.parts import chip, figure, listed, name, row, table
-from callscore.report.intervals import interval_of, show_interval
 from callscore.report.markup import Child, Html, join, tag
-from callscore.report.numbers import show, show_count, show_money
+from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
 from callscore.report.svg.cost_quality import Point, cost_quality, left_out, points
 from callscore.report.verdict import verdict
@@ -20,14 +19,16 @@ NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
 
-def first_screen(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
-    """Which model, why, at what price, and what keeps the others out."""
+def first_screen(
+    card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool = False
+) -> Html:
+    """Which model, why, at what price, and what keeps the others out; no links where alone."""
     return tag(
         "section",
         tag("div", _verdict(card), _picture(card), class_="first"),
-        models_table(card, template),
+        models_table(card, template, is_alone=is_alone),
         _reading(card),
-        id="decision",
+        id=None if is_alone else "decision",
         aria_label="Decision",
     )
 
@@ -76,9 +77,9 @@ def _points_table(found: Sequence[Point]) -> Html:
             name(point.model),
             (
                 show(point.quality) + (" (blocked calls as 0)" if point.blocked else ""),
-                show_interval(point.quality_ci) or NO_INTERVAL,
+                _interval(point.quality_ci),
                 show_money(point.cost),
-                _money_interval(point.cost_ci) or NO_INTERVAL,
+                _interval(point.cost_ci, "money"),
                 "yes" if point.pareto else "no",
             ),
         )
@@ -88,11 +89,11 @@ def _points_table(found: Sequence[Point]) -> Html:
     return table(headings, rows, "Cost and quality of each model")
 
 
-def _money_interval(interval: tuple[float, float] | None) -> str:
-    return "" if interval is None else f"[{show_money(interval[0])}, {show_money(interval[1])}]"
+def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> str:
+    return NO_INTERVAL if interval is None else show_interval(interval, unit)
 
 
-def models_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool) -> Html:
     """One line a model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
@@ -100,15 +101,18 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
     headings = [
         "Model",
         "Final Score",
+        "Rank",
+        "$ / 1000 calls",
+        "Blockers",
         *(labels.get(task, task) for task in tasks),
         "Ratings",
-        "Blockers",
-        "$ / 1000 calls",
-        "Rank",
     ]
     ordered = sorted(card.models, key=lambda model: _order(model, ranking[model.model]))
     rows = [
-        row(name(model.model), _model_cells(model, ranking[model.model], list(tasks)))
+        row(
+            name(model.model),
+            _model_cells(model, ranking[model.model], list(tasks), is_alone=is_alone),
+        )
         for model in ordered
     ]
     return table(headings, rows, "Scorecard, one line a model", "models")
@@ -119,19 +123,18 @@ def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
     return entry.final_score is None, -(score or 0.0), model.model
 
 
-def _model_cells(model: ModelScore, entry: Ranked, tasks: Sequence[str]) -> Iterator[Child]:
+def _model_cells(
+    model: ModelScore, entry: Ranked, tasks: Sequence[str], *, is_alone: bool
+) -> Iterator[Child]:
     yield _final(model)
+    yield _rank(entry)
+    cost = model.cost.per_1000_calls
+    interval = interval_of(model.cost, "money")
+    yield "unknown" if cost is None else _value(show_money(cost), interval)
+    yield _blockers(model, is_alone=is_alone)
     for task in tasks:
         yield _task(model, task)
-    yield _ratings(model)
-    yield _blockers(model)
-    cost = model.cost.per_1000_calls
-    yield (
-        "unknown"
-        if cost is None
-        else _value(show_money(cost), _money_interval(interval_of(model.cost)))
-    )
-    yield _rank(entry)
+    yield tag("td", _ratings(model), class_="wrap")
 
 
 def _value(shown: str, interval: str) -> Html:
@@ -142,10 +145,10 @@ def _final(model: ModelScore) -> Child:
     final = model.final
     if final.score is not None:
         mark = "" if final.official else " estimate"
-        return join(_value(show(final.score), show_interval(interval_of(final))), mark)
+        return join(_value(show(final.score), interval_of(final)), mark)
     if final.status == "invalid":
         zeroed = final.zeroed_final
-        beside = f"{show(zeroed)} with blocked calls as 0" if zeroed is not None else ""
+        beside = f"{show(zeroed)}, blocked as 0" if zeroed is not None else ""
         return join(chip("invalid", "blocked"), " ", tag("small", beside))
     return tag("span", final.status, class_="quiet")
 
@@ -155,7 +158,7 @@ def _task(model: ModelScore, name_of_task: str) -> Child:
     if task is None:
         return tag("span", "not run", class_="quiet")
     if task.score is not None:
-        return _value(show(task.score), show_interval(interval_of(task)))
+        return _value(show(task.score), interval_of(task))
     ungated = "" if task.ungated_score is None else f"{show(task.ungated_score)} ungated"
     tone = "blocked" if task.status == "invalid" else "quiet"
     return join(
@@ -176,12 +179,13 @@ def _ratings(model: ModelScore) -> Html:
     )
 
 
-def _blockers(model: ModelScore) -> Child:
+def _blockers(model: ModelScore, *, is_alone: bool) -> Child:
     undecided = sum(len(task.undecided_gates) for task in model.tasks.values())
     if model.blockers:
         calls = show_count(model.blocked_calls, "call")
+        number = chip(show_count(len(model.blockers), "blocker"), "blocked")
         return join(
-            tag("a", chip(show_count(len(model.blockers), "blocker"), "blocked"), href="#blockers"),
+            number if is_alone else tag("a", number, href="#blockers"),
             " ",
             tag("small", calls) if model.blocked_calls else None,
         )
@@ -210,8 +214,8 @@ def rank_band(entry: Ranked) -> str | None:
 def _reading(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     told = (
-        "Numbers in brackets are 95 % intervals over calls. Rank: by cost-adjusted efficiency. "
-        "A blocker makes a task invalid, whatever its other rows say."
+        "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "
+        "cost-adjusted efficiency. A blocker makes a task invalid, whatever its other rows say."
     )
     if calls and min(calls) < FEW_CALLS:
         told += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TemplateRow
-from callscore.report.cells import PASS, TONES, Cell, Row, rows
+from callscore.report.cells import PASS, TONES, Cell, Row, interval_of, rows
 from callscore.report.html.parts import chip, figure, folded, name, section, table
 from callscore.report.html.parts import row as table_row
-from callscore.report.intervals import interval_of, show_interval
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_beside_limits
 from callscore.report.safe_text import plain
@@ -20,11 +19,15 @@ STRONG = ("section", "task", "final_a", "final_b", "benchmarks")
 
 def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
     """The whole template, filled in."""
+    note = "[!] marks a blocker: a breach disqualifies the model for that task."
+    return section("scorecard", "Scorecard", scorecard_table(card, template), note=note)
+
+
+def scorecard_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
+    """Every row of the template, one column a model."""
     headings = ["Metric", *(name(model.model) for model in card.models), "Threshold"]
     filled = rows(card, template, all_rows=True)
-    found = table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
-    note = "[!] marks a blocker: a breach disqualifies the model for that task."
-    return section("scorecard", "Scorecard", found, note=note)
+    return table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")
 
 
 def _row(line: Row, card: Scorecard) -> Html:
@@ -49,7 +52,7 @@ def _metric(model: ModelScore, template: TemplateRow) -> MetricScore | None:
 
 def _plain_cell(cell: Cell) -> Html:
     why = folded(cell.text, plain(cell.why, LONGEST_WHY), class_="why") if cell.why else cell.text
-    return tag("td", why, class_=cell.tone)
+    return tag("td", why, tag("small", cell.interval) if cell.interval else None, class_=cell.tone)
 
 
 def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
@@ -57,7 +60,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     value = show_beside_limits(metric.value, metric.unit, template.bands)
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     aside = [
-        show_interval(interval_of(metric), metric.unit),
+        interval_of(metric, metric.unit),
         f"max {metric.max_per_call:g} a call" if metric.max_per_call else "",
         "approximate" if metric.approximate else "",
     ]
@@ -100,7 +103,7 @@ def _task_lanes(card: Scorecard, task: str) -> list[Lane]:
             why = "not run" if found is None else found.status
             lanes.append(Lane(model.model, None, why=why))
         else:
-            lanes.append(Lane(model.model, found.score, interval_of(found)))
+            lanes.append(Lane(model.model, found.score, found.ci95))
     return lanes
 
 
@@ -114,7 +117,7 @@ def _pictures(card: Scorecard, metrics: Sequence[TemplateRow]) -> Iterator[Html]
             else Lane(
                 model.model,
                 metric.value,
-                interval_of(metric),
+                metric.ci95,
                 TONES.get(metric.rating or "", "plain"),
             )
             for model, metric in found
@@ -140,7 +143,7 @@ def _numbers(card: Scorecard, task: str, metrics: Sequence[TemplateRow]) -> Html
             if metric is None or metric.value is None:
                 cells.append("n/a")
                 continue
-            interval = show_interval(interval_of(metric), metric.unit) or "no interval"
+            interval = interval_of(metric, metric.unit) or "no interval"
             cells.append(f"{show(metric.value, metric.unit)} {interval}, n = {metric.n}")
         lines.append(table_row(row.label, cells))
     return table(headings, lines, f"Metrics of {task}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from callscore.core.interval import Interval
 from callscore.core.scorecard import ModelScore, Scorecard
-from callscore.report.intervals import Interval, interval_of
 from callscore.report.markup import Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
@@ -50,8 +50,8 @@ def points(card: Scorecard) -> list[Point]:
                 model.model,
                 cost,
                 quality,
-                interval_of(model.cost),
-                None if blocked else interval_of(model.final),
+                model.cost.ci95,
+                model.final.zeroed_ci95 if blocked else model.final.ci95,
                 entry.pareto,
                 blocked,
                 entry.estimate,

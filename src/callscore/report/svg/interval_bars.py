@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from callscore.core.interval import Interval
 from callscore.report.cells import Tone
-from callscore.report.intervals import Interval, show_interval
 from callscore.report.markup import Html, join, tag
-from callscore.report.numbers import show, show_count
+from callscore.report.numbers import show, show_count, show_interval
 from callscore.report.safe_text import plain
 from callscore.report.svg.picture import cut, frame, label, line, number
 from callscore.report.svg.scale import Scale, linear
@@ -88,7 +88,7 @@ def _in_words(lanes: Sequence[Lane], unit: str) -> str:
         if lane.value is None:
             told.append(f"{plain(lane.model, 40)}: no value")
             continue
-        interval = show_interval(lane.interval, unit) or "no interval"
+        interval = "no interval" if lane.interval is None else show_interval(lane.interval, unit)
         told.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
     more = len(lanes) - len(told)
     return "; ".join(told) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")
