@@ -227,10 +227,14 @@ class CaseCheck(msgspec.Struct, frozen=True):
     warnings: Sequence[DataError]
     notes: Sequence[str] = ()
     """What an answer that reads nothing would score, and what the data cannot show (C-135)."""
+    statistics: Sequence[str] = ()
+    """What the data set is like."""
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
+    from callscore.evaluate.data_statistics import DataStatistics  # scipy is not for scoring
+
     config = ScoreConfig(cases=paths)
     tasks = tasks_for(config)
     seen: set[str] = set()
@@ -238,6 +242,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     found: list[DataError] = []
     warnings: list[DataError] = []
     floors = AllFloors(config.catalog)
+    statistics = DataStatistics()
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -250,10 +255,11 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
         floors.add(opened.suite, case.task, opened.reference)
+        statistics.add(case)
         found_in = opened.task.warnings(case, opened.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
-    return CaseCheck(counts, found, warnings, floors.data_notes())
+    return CaseCheck(counts, found, warnings, floors.data_notes(), list(statistics.lines()))
 
 
 @contextmanager

@@ -40,6 +40,8 @@ COMMANDS: Mapping[str, str] = {
     "sample": "Draw calls to label: at random, by kind, or where models disagree.",
     "annotate": "Label calls in the terminal or in a spreadsheet.",
     "redact": "Replace personal data in files by stable placeholders.",
+    "init": "Write a first eval file by answering a few questions, and try it.",
+    "schema": "Print the JSON schema of eval files, for editors.",
     "prompt": "Show exactly what a model would be sent for a case.",
     "validate": "Check case files and name every problem with file, line and field.",
 }

@@ -41,6 +41,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
+@click.option("--race", is_flag=True, help="Ask only until it is certain which model is best.")
+@click.option(
+    "--finish-invalid", is_flag=True, help="In a race, ask invalid models everything all the same."
+)
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
@@ -83,6 +87,8 @@ def run(
     limit: int | None,
     budget: float | None,
     yes: bool,
+    race: bool,
+    finish_invalid: bool,
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
@@ -114,7 +120,6 @@ def run(
     """
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
-    from callscore.config.config import load_eval
     from callscore.runner.prepare import RunOptions, prepare
 
     tallies: list[Tallied] = []
@@ -124,6 +129,8 @@ def run(
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
+        race=race,
+        finish_invalid=finish_invalid,
         results=results,
         records=records,
         save_verdicts=save_verdicts,
@@ -135,8 +142,7 @@ def run(
         trajectories=trajectories,
         on_tallied=tallies.append,
     )
-    sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
-    config = config.without_intervals() if no_intervals else config
+    sending, config = not dry_run and rescore is None, _loaded(eval_file, store, no_intervals)
     with (
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
@@ -144,14 +150,20 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _ran(prepared, rescore)
-        _stop_if_interrupted(prepared, ran, store)
+        ran = _ran(prepared, rescore, store)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
         _check_gates(prepared, ran, tallies, junit)
         if require_complete:
             _require_complete(ran)
+
+
+def _loaded(eval_file: Path, store: Path | None, no_intervals: bool) -> EvalConfig:
+    from callscore.config.config import load_eval
+
+    config = load_eval(eval_file, store)
+    return config.without_intervals() if no_intervals else config
 
 
 class _Report:
@@ -225,13 +237,16 @@ def _confirmed(prepared: Prepared) -> Prepared:
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _ran(prepared: Prepared, stored_run: int | None) -> RunResult:
+def _ran(prepared: Prepared, stored_run: int | None, store: Path | None) -> RunResult:
     """Call the models, or score a stored run again."""
     from callscore.runner.run import rescore
 
     if stored_run is None:
-        return _carried_out(_confirmed(prepared))
-    return rescore(prepared, stored_run)
+        ran = _carried_out(_confirmed(prepared))
+    else:
+        ran = rescore(prepared, stored_run)
+    _stop_if_interrupted(prepared, ran, store)
+    return ran
 
 
 def _carried_out(prepared: Prepared) -> RunResult:
@@ -265,6 +280,8 @@ def _say_what_is_kept(ran: RunResult) -> None:
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
+    words += ["--race"] if options.race else []
+    words += ["--finish-invalid"] if options.finish_invalid else []
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []

@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.card_rows import rows_of
 from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -355,6 +356,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """How `ci95` was computed; null where no interval was asked for."""
     contrasts: Sequence[ModelContrast] = ()
     """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
+    race: RaceCard | msgspec.UnsetType = msgspec.UNSET
+    """How the models were told apart early; not in the JSON of a run that was no race."""
 
     @property
     def skipped_cases(self) -> int:
