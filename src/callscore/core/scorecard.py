@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.card_rows import rows_of
 from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
@@ -272,7 +273,6 @@ class Zeroed(msgspec.Struct, frozen=True):
     """What keeps the model from an official score."""
     ci95: Interval | None = None
     band: tuple[int, int] | None = None
-    """The best and the worst place that the data allow."""
 
 
 RowKind = Literal[
@@ -304,31 +304,6 @@ class TemplateRow(msgspec.Struct, frozen=True):
     """Shown on request only: the template of the framework does without it."""
     remark: str = ""
     """What must be said about the row wherever it has a value."""
-
-
-class Judging(msgspec.Struct, frozen=True):
-    """Who judged and compared, and what that took; never part of a model's cost (C-83)."""
-
-    judge: str | None
-    embedder: str | None
-    items: int
-    requests: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-    disputed: int
-    rejudged: int
-    flip_rate: float | None
-    """Of the items that were put to the same judge twice, the share answered otherwise."""
-    failed: int
-    """Dossiers with an item that got no usable verdict."""
-    similarities: int
-    overlap: Sequence[str] = ()
-    """Models that a judge of their own family has judged."""
-    flags: Mapping[str, int] = {}
-    """What the judge noticed, with the number of answers (`injection_suspected`)."""
-    answered_by: Sequence[str] = ()
-    """Under which other names than those asked for the judges answered (R-26)."""
 
 
 SKIPPED = "skipped: "
@@ -366,10 +341,7 @@ class Scorecard(msgspec.Struct, frozen=True):
 
     def model(self, name: str) -> ModelScore:
         """The column of a model; KeyError where the card has none of this name."""
-        for model in self.models:
-            if model.model == name:
-                return model
-        raise KeyError(name)
+        return {model.model: model for model in self.models}[name]
 
     def to_dict(self) -> dict[str, Any]:
         """The card as dicts, lists, texts and numbers: what `--json` writes."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.interval import GateClaim
+from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     Blocker,
-    Judging,
     Ranked,
     Scorecard,
     TemplateRow,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from callscore.core.scorecard import Blocker, Judging, Scorecard, TemplateRow
+from callscore.core.judging_summary import Judging
+from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
 from callscore.report.html.parts import figure, folded, listed, name, row, section, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
