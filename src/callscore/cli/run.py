@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 
@@ -72,6 +73,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option(
+    "--no-store-text", is_flag=True, help="Delete the replies from the store when the run ends."
+)
+@redact_options
 @click.option("--log", type=FILE, help="Append one JSON line per event: replies, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not test each model with one request first.")
 @trust_option
@@ -98,6 +103,9 @@ def run(
     no_intervals: bool,
     junit: Path | None,
     store: Path | None,
+    no_store_text: bool,
+    redact: bool,
+    names: Path | None,
     log: Path | None,
     no_preflight: bool,
     require_complete: bool,
@@ -135,16 +143,18 @@ def run(
         trajectories=trajectories,
         on_tallied=tallies.append,
     )
-    sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
+    sending = not dry_run and rescore is None
+    config = load_eval(eval_file, store, chosen_redaction(redact, names))
     config = config.without_intervals() if no_intervals else config
     with (
+        _Purge(config.store, wanted=no_store_text and sending) as purge,
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _ran(prepared, rescore)
+        ran = purge.after(_ran(prepared, rescore))
         _stop_if_interrupted(prepared, ran, store)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
@@ -152,6 +162,29 @@ def run(
         _check_gates(prepared, ran, tallies, junit)
         if require_complete:
             _require_complete(ran)
+
+
+class _Purge:
+    """Deletes a run with its replies when everything has been written, if that is wanted."""
+
+    def __init__(self, store: Path, *, wanted: bool) -> None:
+        self._store = store
+        self._wanted = wanted
+        self._run_id: int | None = None
+
+    def after(self, ran: RunResult) -> RunResult:
+        """Note the run that was made."""
+        self._run_id = ran.run_id
+        return ran
+
+    def __enter__(self) -> _Purge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._wanted and self._run_id is not None:
+            from callscore.store.purge import purge_runs
+
+            purge_runs(self._store, [self._run_id])
 
 
 class _Report:

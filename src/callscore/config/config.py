@@ -25,6 +25,7 @@ from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
 from callscore.config.prompts import Templates, own_prompts
 from callscore.config.reading import converted
+from callscore.config.redaction import RedactOptions, redact_options, stored_copies
 from callscore.config.scenarios import (
     as_the_protocol_asks,
     scenario_data,
@@ -39,6 +40,9 @@ from callscore.core.task import SCENARIO
 from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
+
+REDACTED = "redacted"
+"""The folder beside the store with redacted copies of case files."""
 
 
 class EvalConfig(msgspec.Struct, frozen=True):
@@ -78,21 +82,27 @@ class EvalConfig(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, scoring=scoring)
 
 
-def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
+def load_eval(
+    source: Path | Mapping[str, Any],
+    store: Path | None = None,
+    redact: RedactOptions | None = None,
+) -> EvalConfig:
     """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
 
-    `store` replaces the store that the config names. The paths in a mapping are relative to the
-    working directory.
+    `store` replaces the store that the config names, `redact` what it says about redaction. The
+    paths in a mapping are relative to the working directory.
     """
     document = read_yaml(source) if isinstance(source, Path) else in_memory(source)
     try:
-        return _checked_eval(document, store)
+        return _checked_eval(document, store, redact)
     except OSError as error:  # a folder without permission to list it
         place = f"{document.path}: {error.filename}"
         raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
 
 
-def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
+def _checked_eval(
+    document: Document, store: Path | None, redact: RedactOptions | None
+) -> EvalConfig:
     path = document.path
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
@@ -103,11 +113,14 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
     calls = [data.calls] if isinstance(data.calls, str) else data.calls
+    kept = store or path.parent / (file.store or DEFAULT_STORE)
     cases = _case_files(document, calls)
+    redact = redact or redact_options(document, file.redact)
+    if redact is not None:
+        cases = stored_copies(cases, kept.parent / REDACTED, redact)
     scenarios = scenario_data(document, data.orchestration, file.tasks)
     settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
-    kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
         verdicts=_files(document, "verdicts", file.verdicts),
