@@ -67,3 +67,22 @@ def purge(
 
 def _is_older(run: RunRecord, days: int) -> bool:
     return datetime.fromisoformat(run.started_at) < datetime.now(UTC) - timedelta(days=days)
+
+
+class PurgeAfterRun:
+    """Deletes a run with its replies when everything has been written, if that is wanted."""
+
+    def __init__(self, store: Path, *, wanted: bool) -> None:
+        self._store = store
+        self._wanted = wanted
+        self.run_id: int | None = None
+        """The run that was made, once it is known."""
+
+    def __enter__(self) -> PurgeAfterRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._wanted and self.run_id is not None:
+            from callscore.store.purge import purge_runs
+
+            purge_runs(self._store, [self.run_id])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.purge import PurgeAfterRun
 from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from callscore.config.config import EvalConfig
+    from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
     from callscore.evaluate.scoring_pass import Tallied
@@ -42,6 +44,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
+@click.option("--race", is_flag=True, help="Ask only until it is certain which model is best.")
+@click.option(
+    "--finish-invalid", is_flag=True, help="In a race, ask invalid models everything all the same."
+)
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
 @click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
@@ -88,6 +94,8 @@ def run(
     limit: int | None,
     budget: float | None,
     yes: bool,
+    race: bool,
+    finish_invalid: bool,
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
@@ -122,7 +130,6 @@ def run(
     """
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
-    from callscore.config.config import load_eval
     from callscore.runner.prepare import RunOptions, prepare
 
     tallies: list[Tallied] = []
@@ -132,6 +139,8 @@ def run(
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
+        race=race,
+        finish_invalid=finish_invalid,
         results=results,
         records=records,
         save_verdicts=save_verdicts,
@@ -144,18 +153,16 @@ def run(
         on_tallied=tallies.append,
     )
     sending = not dry_run and rescore is None
-    config = load_eval(eval_file, store, chosen_redaction(redact, names))
-    config = config.without_intervals() if no_intervals else config
+    config = _loaded(eval_file, store, no_intervals, chosen_redaction(redact, names))
     with (
-        _Purge(config.store, wanted=no_store_text and sending) as purge,
+        PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = purge.after(_ran(prepared, rescore))
-        _stop_if_interrupted(prepared, ran, store)
+        ran = _ran(prepared, rescore, store, purge)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
@@ -164,27 +171,13 @@ def run(
             _require_complete(ran)
 
 
-class _Purge:
-    """Deletes a run with its replies when everything has been written, if that is wanted."""
+def _loaded(
+    eval_file: Path, store: Path | None, no_intervals: bool, redact: RedactOptions | None
+) -> EvalConfig:
+    from callscore.config.config import load_eval
 
-    def __init__(self, store: Path, *, wanted: bool) -> None:
-        self._store = store
-        self._wanted = wanted
-        self._run_id: int | None = None
-
-    def after(self, ran: RunResult) -> RunResult:
-        """Note the run that was made."""
-        self._run_id = ran.run_id
-        return ran
-
-    def __enter__(self) -> _Purge:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._wanted and self._run_id is not None:
-            from callscore.store.purge import purge_runs
-
-            purge_runs(self._store, [self._run_id])
+    config = load_eval(eval_file, store, redact)
+    return config.without_intervals() if no_intervals else config
 
 
 class _Report:
@@ -258,13 +251,19 @@ def _confirmed(prepared: Prepared) -> Prepared:
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _ran(prepared: Prepared, stored_run: int | None) -> RunResult:
+def _ran(
+    prepared: Prepared, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
+) -> RunResult:
     """Call the models, or score a stored run again."""
     from callscore.runner.run import rescore
 
     if stored_run is None:
-        return _carried_out(_confirmed(prepared))
-    return rescore(prepared, stored_run)
+        ran = _carried_out(_confirmed(prepared))
+        purge.run_id = ran.run_id
+    else:
+        ran = rescore(prepared, stored_run)
+    _stop_if_interrupted(prepared, ran, store)
+    return ran
 
 
 def _carried_out(prepared: Prepared) -> RunResult:
@@ -298,6 +297,8 @@ def _say_what_is_kept(ran: RunResult) -> None:
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
+    words += ["--race"] if options.race else []
+    words += ["--finish-invalid"] if options.finish_invalid else []
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
