@@ -167,8 +167,7 @@ def run(
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
         _check_gates(prepared, ran, tallies, junit)
-        if require_complete:
-            _require_complete(ran)
+        _require_complete(ran, wanted=require_complete)
 
 
 def _loaded(
@@ -376,10 +375,12 @@ def _check_gates(
     raise_unless_passed(checks)
 
 
-def _require_complete(ran: RunResult) -> None:
+def _require_complete(ran: RunResult, *, wanted: bool) -> None:
     from callscore.cli import output
     from callscore.core.errors import Inconclusive
 
+    if not wanted:
+        return
     if ran.card is not None:
         output.require_complete(ran.card)
     scores = ran.orchestration.items()

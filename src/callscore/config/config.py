@@ -111,15 +111,12 @@ def _checked_eval(
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
     file = converted(document, EvalFile, "", document.value)
-    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
-    _check_names(document, models)
-    own = own_prompts(document, file.prompts, models)
+    own = own_prompts(document, file.prompts, _models(document, file))
     _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
     kept = store or path.parent / (file.store or DEFAULT_STORE)
     cases = _case_files(document, data.calls)
-    redact = redact or redact_options(document, file.redact)
-    if redact is not None:
+    if (redact := redact or redact_options(document, file.redact)) is not None:
         cases = stored_copies(cases, kept.parent / REDACTED, redact)
     scenarios = scenario_data(document, data.orchestration, file.tasks)
     settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
@@ -160,6 +157,12 @@ def _checked_eval(
         race=file.race,
         prompts=own.templates,
     )
+
+
+def _models(document: Document, file: EvalFile) -> list[ModelSpec]:
+    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
+    _check_names(document, models)
+    return models
 
 
 def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
