@@ -33,6 +33,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     limit: int | None = None,
     budget_usd: float | None = None,
     preflight: bool = True,
+    race: bool = False,
+    finish_invalid: bool = False,
     results: str | os.PathLike[str] | None = None,
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
@@ -50,6 +52,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         limit: Only the first `limit` cases.
         budget_usd: Stop before more than this is spent; by default as in the file.
         preflight: Test every model with one case first.
+        race: Stop asking once it is certain which model is best.
+        finish_invalid: In a race, also ask invalid models everything.
         results: Write one JSON line per case, model and run.
         records: Write one JSON line per case, model, run and metric.
         save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
@@ -66,6 +70,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
         limit=limit,
         budget_usd=budget_usd,
         preflight=preflight,
+        race=race,
+        finish_invalid=finish_invalid,
         results=as_path(results),
         records=as_path(records),
         save_verdicts=as_path(save_verdicts),
