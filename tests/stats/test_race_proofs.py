@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from bench.race_simulations import GATE, TASKS, Evaluation, Finished, race, simulate
 
 from callscore.stats.blocks import About
-from race_simulations import GATE, TASKS, Evaluation, Finished, race, simulate
 
 ALPHA = 0.05
 RUNS = 1000
