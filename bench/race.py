@@ -12,11 +12,12 @@ from itertools import product
 
 import numpy as np
 
-from bench.race_simulations import Finished, Gating, race, simulate
+from bench.race_simulations import Finished, Gating, permuted, race, simulate
 from callscore.stats.blocks import About
 
-RUNS = 200
+RUNS = 100
 CALLS = 1000
+NULL_CALLS = 300
 BEST = 0.8
 ABOUT: tuple[About, ...] = ("pool", "future")
 GATING: tuple[Gating, ...] = ("none", "mixed")
@@ -32,7 +33,25 @@ def measure(k: int, gap: float, about: About, gating: Gating, runs: int) -> list
     ]
 
 
+def null(runs: int) -> None:
+    """Nobody is better: whoever is dropped for being worse is dropped wrongly (future)"""
+    print(f"{runs} runs each of {NULL_CALLS} calls whose answers are given to models by lot")
+    print("| about | models | best of the data dropped | any equal model dropped |")
+    print("|---|---|---|---|")
+    for about, k in product(ABOUT, (2, 4)):
+        random = np.random.default_rng(11)
+        means = list(np.linspace(BEST, 0.6, k))
+        finished = [
+            race(permuted(simulate(random, means, NULL_CALLS), random), about=about, seed=seed)
+            for seed in range(runs)
+        ]
+        lost = np.mean([found.lost_best for found in finished])
+        dropped = np.mean([found.dropped_any for found in finished])
+        print(f"| {about} | {k} | {lost:.1%} | {dropped:.1%} |", flush=True)
+
+
 def main(runs: int = RUNS) -> None:
+    null(10 * runs)
     print(f"{runs} runs each of {CALLS} calls; the full run pays 100 %")
     print("| about | gates | models | gap | calls paid | best dropped | decided | tie |")
     print("|---|---|---|---|---|---|---|---|")

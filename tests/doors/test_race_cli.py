@@ -14,7 +14,7 @@ from builders import Json, entity_case, form, qa_case, question
 from commands import Done, run, start, wait_for
 from eval_files import eval_file, read_json, read_lines, remote
 from judging_stub import judge_entry, judging
-from stub_servers import Answer, Behaviour, Request, chat_completion, serving
+from stub_servers import Answer, Behaviour, Request, chat_completion, openai_error, serving
 
 CALLS = 120
 
@@ -144,20 +144,11 @@ def test_what_cannot_be_raced_is_refused(tmp_path: Path) -> None:
     entity_calls(tmp_path)
     alone = run("run", eval_file(tmp_path, [simulated("only", 0.0)]), "--race")
     assert (alone.returncode, "at least two models" in alone.stderr) == (2, True)
+    rescored = run("run", three(tmp_path), "--race", "--rescore", "1")
+    assert (rescored.returncode, "without --race" in rescored.stderr) == (2, True)
+    assert "at most this" in run("run", three(tmp_path), "--race", "--dry-run").stdout
     no_race = run("run", three(tmp_path), "--finish-invalid")
     assert (no_race.returncode, "expected --race" in no_race.stderr) == (2, True)
-
-
-def test_a_race_without_scores_ends_after_its_first_round(tmp_path: Path) -> None:
-    """Nobody judges the reasons: nothing could ever be decided, so nothing more is spent"""
-    turns = [[{"id": 1, "speaker": "agent", "text": f"Good morning {n}"}] for n in range(40)]
-    asked = [question(reason="Marcus greets")]
-    write(tmp_path, [qa_case(asked, f"c{n}", transcript=t) for n, t in enumerate(turns)])
-    models = [simulated("one", 0.0), simulated("two", 0.0)]
-    done = run("run", eval_file(tmp_path, models), "--race")
-    assert done.returncode == 2
-    assert "no answer of qa has a score" in done.stderr
-    assert "20/80" in run("runs", tmp_path / "eval.yaml").stdout
 
 
 def said(number: int) -> str:
@@ -216,6 +207,18 @@ def test_a_race_killed_twice_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     assert read_json(files[0])["race"]["decision"] == "good"
 
 
+def test_a_race_without_scores_ends_after_its_first_round(tmp_path: Path) -> None:
+    """Nobody judges the reasons: nothing could ever be decided, so nothing more is spent"""
+    with serving(answering) as stub:
+        judged_race(tmp_path, stub.url)
+        models = [remote(stub.url, "good"), remote(stub.url, "poor")]
+        done = run("run", eval_file(tmp_path, models), "--race", "--no-preflight")
+        assert len(stub.requests) == 20
+    assert done.returncode == 2
+    assert "no answer of qa has a score" in done.stderr
+    assert "20/120" in run("runs", tmp_path / "eval.yaml").stdout
+
+
 def test_ctrl_c_in_a_race_keeps_everything_and_names_the_command(tmp_path: Path) -> None:
     with serving(answering) as stub:
         path = judged_race(tmp_path, stub.url)
@@ -225,6 +228,20 @@ def test_ctrl_c_in_a_race_keeps_everything_and_names_the_command(tmp_path: Path)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "--resume --race" in err
+
+
+def test_a_model_that_refuses_every_call_decides_nothing(tmp_path: Path) -> None:
+    """Nobody was compared with the one that is left, so it has not won"""
+
+    def respond(request: Request) -> Behaviour:
+        if request.json["model"] == "stub-poor":
+            return Answer(openai_error("no such key", "invalid_api_key"), 401)
+        return answering(request)
+
+    with serving(respond) as stub:
+        done, race = raced(judged_race(tmp_path, stub.url), "--no-preflight")
+    assert (race["status"], race["decision"], race["tie_band"]) == ("open", None, ["good"])
+    assert "poor is out after 0 blocks: it cannot be asked any more" in done.stderr
 
 
 def test_a_budget_ends_a_race_undecided(tmp_path: Path) -> None:
