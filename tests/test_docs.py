@@ -42,6 +42,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("run.md", {"yaml", "console"}),
         ("race.md", {"yaml", "console", "python"}),
         ("first-hour.md", {"vtt", "json", "csv", "text", "yaml", "console"}),
+        ("export.md", {"yaml", "console"}),
         ("python.md", {"json", "yaml", "python"}),
     ],
 )

@@ -250,3 +250,18 @@ def test_a_workbook_that_cannot_be_written_names_the_extra(
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(MissingExtra, match=r"callscore\[excel\]"):
         written("xlsx", sample)
+
+
+@pytest.mark.parametrize("reply", ["{", "}{", '{"questions": [', "", "no JSON", "[1]", "{}}"])
+def test_a_reply_that_is_no_json_is_shown_in_every_format(
+    reply: str, two_cases: ReportSource
+) -> None:
+    views = [
+        msgspec.structs.replace(
+            view, answers=[msgspec.structs.replace(a, text=reply) for a in view.answers]
+        )
+        for view in two_cases.cases
+    ]
+    source = msgspec.structs.replace(two_cases, cases=views)
+    for name in BUILT_IN:
+        assert written(name, source)

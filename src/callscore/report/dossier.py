@@ -103,6 +103,8 @@ def _documents(
         "cost_per_1000": found.cost_per_1000,
         "repeats": found.repeats,
         "benchmarks": found.benchmarks,
+        "metrics": found.metrics,
+        "intervals": found.intervals,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }
