@@ -332,7 +332,7 @@ class Scorecard(msgspec.Struct, frozen=True):
     contrasts: Sequence[ModelContrast] = ()
     """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
-    """How the models were told apart early; not in the JSON of a run that was no race."""
+    """How the race separated the models; not in the JSON of a run that was no race."""
 
     @property
     def skipped_cases(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.strict_json import MAX_BYTES, is_whole
+from callscore.core.strict_json import MAX_BYTES, keys_preserved
 
 Scalar = str | int | float | bool | None
 CONTAINERS = frozenset({dict, list})
@@ -34,7 +34,7 @@ class Form(msgspec.Struct, frozen=True):
 
     decode: Callable[[bytes], Any]
     """Refuses what lacks a documented key or has another kind of value; passes over other keys."""
-    members: Callable[[Mapping[str, Any], Any, Allows], int]
+    count_keys: Callable[[Mapping[str, Any], Any, Allows], int]
     """How many members a decoded answer has, in all its objects, where it has the structure of
     the expected outcome; 0 where that one is not in the documented form itself."""
 
@@ -54,11 +54,11 @@ def read_documented(
         answer: dict[str, Any] = form.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    members = form.members(expected, answer, allows)
-    if members and (
-        raw.count(b":") == members
-        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), members)
-        or is_whole(raw, _ENCODE(answer))
+    keys = form.count_keys(expected, answer, allows)
+    if keys and (
+        raw.count(b":") == keys
+        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), keys)
+        or keys_preserved(raw, _ENCODE(answer))
     ):
         return answer
     return None
@@ -69,13 +69,13 @@ def _readable(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-def _is_every_key_closed(text: str, members: int) -> bool:
+def _is_every_key_closed(text: str, keys: int) -> bool:
     """Whether colons follow as many quotation marks as there are members, and white space never
 
     So it is where texts hold colons, too. It takes half the time of encoding the answer again.
     """
     return (
-        text.count('":') == members
+        text.count('":') == keys
         and " :" not in text
         and ("\n" not in text or "\n:" not in text)
         and "\t" not in text

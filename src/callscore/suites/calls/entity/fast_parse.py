@@ -16,9 +16,9 @@ class EntityAnswer(TypedDict):
     valid_entity_set: list[Scalar]
 
 
-def members(expected: Mapping[str, Any], answer: EntityAnswer, allows: Allows) -> int:
+def count_keys(expected: Mapping[str, Any], answer: EntityAnswer, allows: Allows) -> int:
     """3; 0 where the expected outcome has keys of its own"""
     return len(answer) if len(expected) == len(answer) else 0
 
 
-FORM = Form(msgspec.json.Decoder(EntityAnswer).decode, members)
+FORM = Form(msgspec.json.Decoder(EntityAnswer).decode, count_keys)

@@ -28,7 +28,7 @@ QUESTION_KEYS = frozenset(Question.__annotations__)
 _WIDTH = len(QUESTION_KEYS)
 
 
-def members(expected: Mapping[str, Any], answer: QAAnswer, allows: Allows) -> int:
+def count_keys(expected: Mapping[str, Any], answer: QAAnswer, allows: Allows) -> int:
     """1 + 5 × questions; 0 where the expected form has keys of its own"""
     if len(expected) != 1:
         return 0
@@ -38,4 +38,4 @@ def members(expected: Mapping[str, Any], answer: QAAnswer, allows: Allows) -> in
     return 1 + _WIDTH * len(answer["questions"])
 
 
-FORM = Form(msgspec.json.Decoder(QAAnswer).decode, members)
+FORM = Form(msgspec.json.Decoder(QAAnswer).decode, count_keys)

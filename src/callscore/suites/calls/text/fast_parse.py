@@ -37,7 +37,7 @@ EMOTION, FIELDS = "emotion", "summary.call_extracted_info"
 """Where the names are content: those asked for and those of the reference will do (C-25)."""
 
 
-def members(expected: Mapping[str, Any], answer: TextAnswer, allows: Allows) -> int:
+def count_keys(expected: Mapping[str, Any], answer: TextAnswer, allows: Allows) -> int:
     """3 + 3 + fields + emotions + 3 × sentences; 0 where another structure is expected"""
     summary, emotion = expected["summary"], expected["emotion"]
     info, given = summary["call_extracted_info"], answer["summary"]
@@ -64,4 +64,4 @@ def _has_names(expected: Mapping[str, Any], given: Mapping[str, Scalar]) -> bool
     return len(expected) == len(given)
 
 
-FORM = Form(msgspec.json.Decoder(TextAnswer).decode, members)
+FORM = Form(msgspec.json.Decoder(TextAnswer).decode, count_keys)

@@ -46,7 +46,7 @@ _WIDTHS = (
 )
 
 
-def members(expected: Mapping[str, Any], answer: Mapping[str, Any], allows: Allows) -> int:
+def count_keys(expected: Mapping[str, Any], answer: Mapping[str, Any], allows: Allows) -> int:
     """4 + 3 × sentences + 2 × (terms + nouns); 0 where keys of its own are expected"""
     found = len(answer)
     if len(expected) != found or type(expected["full_translation"]) in CONTAINERS:
@@ -59,4 +59,4 @@ def members(expected: Mapping[str, Any], answer: Mapping[str, Any], allows: Allo
     return found
 
 
-FORM = Form(msgspec.json.Decoder(TranslationAnswer).decode, members)
+FORM = Form(msgspec.json.Decoder(TranslationAnswer).decode, count_keys)
