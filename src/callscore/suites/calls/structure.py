@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import ratio
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.suites.calls.fast_parse import CONTAINERS, Form
 
 
