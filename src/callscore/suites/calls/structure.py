@@ -79,6 +79,12 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
         return compile_shape(self.expected, sources)
 
     @cached_property
+    def is_documented(self) -> bool:
+        """Whether answers may be read by the documented form: nothing is absent or added."""
+        form = self.sources.form
+        return form is not None and not self.sources.absent and form.fits(self.expected)
+
+    @cached_property
     def asked(self) -> Mapping[str, Sequence[str]]:
         """By path, the names that a model is asked for where names are content."""
         return self.asked_names()
