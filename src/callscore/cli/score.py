@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
 from callscore.config.choices import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
+    from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scoring_pass import Progress
@@ -30,7 +33,7 @@ def pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
             if not equals or not name.strip():
                 raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
             if name.strip() in found:
-                raise click.BadParameter(f"{name.strip()!r} stands twice", param_hint=option)
+                raise click.BadParameter(f"{name.strip()!r} is given twice", param_hint=option)
             found[name.strip()] = value.strip()
     return found
 
@@ -59,29 +62,29 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     default="none",
     show_default=True,
     metavar="none|offline|FILE",
-    help="Who decides what code cannot: nobody, built-in rules (an estimate), or the models "
-    "in a YAML file.",
+    help="Decides what code cannot: none, built-in rules (an estimate), or the models in a YAML "
+    "file.",
 )
 @click.option(
     "--embedder",
     metavar="auto|none|muse|labse|chrf|FILE",
-    help="Who compares sentences; auto where there is a judge, else none.",
+    help="Compares sentences; by default auto with a judge, else none.",
 )
-@click.option("--benchmarks", is_flag=True, help="Run the eleven optional benchmarks, too.")
-@click.option(
-    "--store", type=FILE, help="Keep the answers of judging models here (.callscore/runs.db)."
-)
+@click.option("--benchmarks", is_flag=True, help="Also run the eleven optional benchmarks.")
+@click.option("--store", type=FILE, help="Store the replies of judges here (.callscore/runs.db).")
 @click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
 @click.option("--html", type=FILE, help="Write the report as one HTML file.")
-@click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
-@click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
+@click.option("--results", type=FILE, help="Write one JSON line per case, model and run.")
+@click.option("--records", type=FILE, help="Write one JSON line per case, model, run and metric.")
 @click.option(
-    "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+    "--save-verdicts",
+    type=FILE,
+    help="Write the verdicts of judge and embedder as a verdicts file.",
 )
 @click.option(
-    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
+    "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
-@click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
+@click.option("--weights", multiple=True, help="Task weights, e.g. qa=0.5,entity=0.5.")
 @click.option(
     "--workload",
     multiple=True,
@@ -90,9 +93,10 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
-@click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
+@click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and report them.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
+@redact_options
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
@@ -117,11 +121,13 @@ def score(
     allow_bad_cases: bool,
     all_rows: bool,
     no_intervals: bool,
+    redact: bool,
+    names: Path | None,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
 
-    CASES are JSONL files, one case a line (id, task, transcript, config, expected_outcome).
+    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome).
     Prints the scorecard with models side by side; blockers are marked [!].
 
     \b
@@ -157,7 +163,8 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        card = _scored(config, targets, progress)
+        with _redacted(config, chosen_redaction(redact, names)) as config:
+            card = _scored(config, targets, progress)
     finally:
         progress.close()
     with ignore_broken_pipe():
@@ -165,6 +172,24 @@ def score(
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:
         output.require_complete(card)
+
+
+@contextmanager
+def _redacted(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
+    """The config with copies of its files in which personal data is replaced, if wanted."""
+    if options is None:
+        yield config
+        return
+    import msgspec
+
+    from callscore.cli.safe_echo import say
+    from callscore.config.redaction import redacted_copies
+
+    files = {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
+    with redacted_copies(files, options) as (copies, report):
+        for line in report.lines():
+            say(line, err=True)
+        yield msgspec.structs.replace(config, **copies)
 
 
 def _scored(config: ScoreConfig, targets: OutputPaths, progress: Progress) -> Scorecard:

@@ -11,7 +11,7 @@ from callscore.core.run import Limits, Price
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
-"""The word under `data` that stands for the bundled sample calls."""
+"""The word under `data` for the bundled sample calls."""
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,6 +82,20 @@ class AttemptsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     case_timeout_s: float = 900.0
 
 
+class RaceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`race`: how surely `--race` decides, and about what."""
+
+    alpha: float = 0.05
+    """The probability with which the best model may be dropped, at most."""
+    margin: float = 0.01
+    """Finals that differ by less are as good as equal."""
+    about: str = "pool"
+    finish_invalid: bool = False
+    """Whether a model that is invalid for certain is asked everything all the same."""
+    seed: int = 0
+    """Of the order in which calls are drawn."""
+
+
 class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -106,5 +120,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
+    redact: Any = None
+    """Whether personal data is replaced before anything is sent or stored, and which."""
+    race: RaceEntry = RaceEntry()
     prompts: dict[str, Any] = {}
     """Prompt files by task, and `variants`: prompt files by name and task."""

@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from asyncio import Task
 
 CASES_A_CALL = 4
-"""Cases that wait for a judge, for each call that may be under way: a slow one delays none."""
+"""Cases that wait for a judge, per concurrent request: a slow one delays none."""
 
 BATCH = 64
 """Cases scored together, step by step and task by task: the processor's cache saves a fifth."""
 
 SETTLED_TOGETHER = 16
-"""So many of those that a judge has answered: few enough that nobody's answer waits for long."""
+"""Judged cases per batch: few enough that no reply waits for long."""
 
 Progress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
@@ -62,7 +62,7 @@ UntilReady = Callable[[str], Awaitable[object]]
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Progress nobody watches."""
+    """Ignore progress."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -205,6 +205,16 @@ class ScoringPass:
             index.unused_verdicts += _unused(given, read, answers)
         return read
 
+    async def measured(
+        self, placed: IndexedCase, answers: Answers, examiner: JudgeRunner | None
+    ) -> MeasuredCase:
+        """One case by itself, whenever it is wanted: nothing is written or added up."""
+        verdicts = self._index.verdicts
+        given = given_on(verdicts.lines(placed.position)) if verdicts else NOTHING_GIVEN
+        read = self._scorer.read(placed.opened, answers, given)
+        examined = NOT_EXAMINED if examiner is None else await examine_case(read, examiner)
+        return self._scorer.measure(read, examined)
+
     def score(self, batch: Sequence[IndexedCase]) -> None:
         """Score some cases, those of one task together; results and sums keep their order.
 
@@ -257,7 +267,7 @@ class ScoringPass:
 
 
 def _is_examined(waiting: Waiting) -> bool:
-    """Whether its verdicts are there; an error is raised to the next who awaits the task."""
+    """Whether its verdicts are there; the error of a failed judge is raised when it is awaited."""
     task = waiting[2]
     return task.done() and not task.cancelled() and task.exception() is None
 

@@ -26,7 +26,7 @@ from callscore.store.files import Line, lines_of
 from callscore.store.input_records import read_case_id
 
 MOST_KEPT = 256
-"""Cases in memory at most. Whoever falls further behind the fastest model reads by itself."""
+"""Cases in memory at most. A model further behind the fastest one reads on its own."""
 
 
 class Asked(NamedTuple):
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     case: Case
     prompt: Prompt
     indexed: IndexedCase | None = None
-    """The same case ready to be scored, where it stands in a case file."""
+    """The same case ready to be scored, if it is in a case file."""
 
 
 class CaseSource(Protocol):
@@ -109,9 +109,17 @@ class CaseFiles:
             for line in lines_of(self._config.cases)
             if self._is_wanted(opened := open_case(line, self._tasks, checked=fast))
         )
-        for indexed in islice(wanted, self._config.limit):
-            task, case = indexed.opened.task, indexed.opened.case
-            yield Asked(case, task.prompt(case), indexed)
+        yield from map(_asked, islice(wanted, self._config.limit))
+
+    def read(self, line: Line) -> Asked:
+        """The case of one line, wherever it stands; it was checked before."""
+        opened = open_case(line, self._tasks, checked=True)
+        return _asked(IndexedCase(self.positions[opened.case.id], line, opened))
+
+
+def _asked(indexed: IndexedCase) -> Asked:
+    task, case = indexed.opened.task, indexed.opened.case
+    return Asked(case, task.prompt(case), indexed)
 
 
 def _note_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:

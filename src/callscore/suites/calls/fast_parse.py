@@ -157,7 +157,7 @@ def read_documented(
 ) -> dict[str, Any] | None:
     """The answer where it has the structure of an expected outcome that fits; None proves nothing.
 
-    Every key brings a colon: as many colons as keys prove that no key is there twice and that none
+    Every key brings a colon: as many colons as keys prove that no key appears twice and that none
     was passed over.
     """
     try:
