@@ -40,8 +40,8 @@ from callscore.report.safe_text import escaped, plain
 from callscore.report.source import ReportOptions, ReportSource
 from callscore.report.svg.picture import style
 
-FIRST_CASES = 20
-"""So many cases are there without a script, and are printed."""
+FIRST_CASES, FIRST_BYTES = 20, 600_000
+"""So many cases at most are there without a script, and are printed; fewer where they are long."""
 NAV = {
     "decision": "Decision",
     "scorecard": "Scorecard",
@@ -190,14 +190,25 @@ def _cases(source: ReportSource, collected: Collected) -> Iterator[bytes]:
     if kept:
         yield _controls(kept, collected.models).encode()
         yield b'<div id="case-list">'
-        for one in kept[:FIRST_CASES]:
+        first = _first(kept)
+        for one in kept[:first]:
             yield one.markup
         yield b"</div>"
         yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
-        for one in kept[FIRST_CASES:]:
+        for one in kept[first:]:
             yield from _inert(one)
         yield _data(msgspec.json.encode(index_of(kept)))
     yield b"</section>"
+
+
+def _first(kept: Sequence[Kept]) -> int:
+    """How many cases are elements from the start: the page is to open at once."""
+    used = 0
+    for number, one in enumerate(kept[:FIRST_CASES]):
+        used += len(one.markup)
+        if used > FIRST_BYTES:
+            return max(1, number)
+    return min(len(kept), FIRST_CASES)
 
 
 def _said(source: ReportSource, collected: Collected, kept: int) -> str:
