@@ -14,8 +14,8 @@ from callscore.config.gates import check_gates, entry_problem, gate_checks
 from callscore.config.regression import BlessedRuns
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
+from callscore.core.scenarios import Headline
 from callscore.core.scorecard import Scorecard
-from callscore.suites.orchestration.headline import Headline
 
 RATE = "qa.false_pass_rate"
 PLAN = "orchestration.plan"

@@ -11,9 +11,9 @@ import pytest
 
 import callscore
 import commands
-from callscore.app_orchestration import read_cards
-from callscore.config.scenarios import ScenarioData
-from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects
+from callscore.core.scenarios import ScenarioData
+from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.suites.orchestration.scenario.data import ScenarioSet, read_cards
 from commands import Done, run_afresh
 from orchestration_data import PARITY, SCENARIOS, load, needs_fixtures
 
@@ -412,11 +412,11 @@ def test_c_134_the_public_data_has_one_hash_whoever_holds_it() -> None:
 
 
 def _survey_hash(scenarios: Path, cards: Path) -> str:
-    return ScenarioSubjects([ScenarioSet(ScenarioData(scenarios, cards))]).survey().digest
+    return ScenarioSet(ScenarioData(scenarios, cards), SCENARIO_FILES).survey().digest
 
 
 def test_c_132_cards_are_hashed_by_content(tmp_path: Path) -> None:
     for path in sorted(CARDS.glob("*.json")):
         text = json.dumps(load(path), indent=3, ensure_ascii=True, sort_keys=True)
         (tmp_path / f"other-{path.name}").write_text(text, encoding="utf-8")
-    assert read_cards(tmp_path)[1] == read_cards(CARDS)[1]
+    assert read_cards(tmp_path, SCENARIO_FILES)[1] == read_cards(CARDS, SCENARIO_FILES)[1]

@@ -15,10 +15,10 @@ import pytest
 
 from calls_suite import template
 from callscore.app import score_files
-from callscore.app_orchestration import result_document, score_orchestration
 from callscore.core.scorecard import Scorecard
 from callscore.demo import sample_calls
 from callscore.demo.orchestration import sample_runs
+from callscore.evaluate.scenarios import score_outputs
 from callscore.report.json import scorecard_json
 from callscore.report.layout import columns_of
 from callscore.report.terminal import scorecard_lines
@@ -105,5 +105,5 @@ def test_no_score_depends_on_how_this_python_adds_floats(
         again = score_files(config)
     with sample_runs() as jobs:
         for job in jobs:
-            assert result_document(score_orchestration(job))
+            assert score_outputs(job).document
     assert scorecard_json(again) == scorecard_json(card)

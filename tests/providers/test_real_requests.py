@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from callscore.config.scenarios import ScenarioData
 from callscore.core.case import Prompt
+from callscore.core.scenarios import ScenarioData, ScenarioSettings
 from callscore.providers.anthropic import Messages
 from callscore.providers.bedrock import Converse
 from callscore.providers.gemini import GenerateContent
 from callscore.providers.wire_format import WireFormat
-from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects
+from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.suites.registry import scenario_suite
 from orchestration_data import SCENARIOS
 
 needs_scenarios = pytest.mark.skipif(
@@ -29,13 +30,12 @@ DIALECTS: dict[str, tuple[WireFormat, str]] = {
 
 @cache
 def scenario_prompts() -> list[Prompt]:
-    sets = [
-        ScenarioSet(
-            ScenarioData(SCENARIOS / lang / "scenario_data", SCENARIOS / lang / "multiagent_cards")
-        )
+    data = [
+        ScenarioData(SCENARIOS / lang / "scenario_data", SCENARIOS / lang / "multiagent_cards")
         for lang in ("EN", "KO")
     ]
-    return [asked.prompt for asked in ScenarioSubjects(sets).stream()]
+    cases = scenario_suite().open_cases(data, ScenarioSettings(), None, SCENARIO_FILES)
+    return [prompt for _, prompt in cases.stream()]
 
 
 def _role(turn: Any) -> str:

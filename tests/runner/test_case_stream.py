@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from callscore.core.case import Case, Prompt
-from callscore.runner.cases import MOST_KEPT, Asked, CaseStream, Survey
+from callscore.core.scenarios import Survey
+from callscore.runner.cases import MOST_KEPT, Asked, CaseStream
 
 CASES = 3 * MOST_KEPT
 

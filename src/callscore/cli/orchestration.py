@@ -31,29 +31,27 @@ def orchestration() -> None:
     type=click.Choice(["standard", "compat"]),
     default="standard",
     show_default=True,
-    help="By document 001, or as the public evaluator counts.",
+    help="By document 001, or like the public evaluator.",
 )
 @click.option(
     "--judge",
     default="none",
     show_default=True,
     metavar="none|offline|FILE",
-    help="Who compares the argument values that code cannot: nobody, built-in rules (an "
-    "estimate), or the models in a YAML file.",
+    help="Compares the argument values that code cannot: none, built-in rules (an estimate), or "
+    "the models in a YAML file.",
 )
-@click.option(
-    "--store", type=PATH, help="Keep the answers of judging models here (.callscore/runs.db)."
-)
-@click.option("--save-verdicts", type=PATH, help="Write what the judge said, as a verdicts file.")
+@click.option("--store", type=PATH, help="Store the replies of judges here (.callscore/runs.db).")
+@click.option("--save-verdicts", type=PATH, help="Write the judge's verdicts as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
 @click.option(
     "--json",
     "json_file",
     type=PATH,
-    help="Write the result file (- for stdout); of several languages also one file each beside it.",
+    help="Write the result file (- for stdout); for several languages also one file each.",
 )
-@click.option("--records", type=PATH, help="Write one JSON line a step, model, run and metric.")
-@click.option("--model", default="", help="Name of the model; else taken from the folder.")
+@click.option("--records", type=PATH, help="Write one JSON line per step, model, run and metric.")
+@click.option("--model", default="", help="Name of the model; by default from the folder.")
 @trust_option
 @click.option(
     "--lang",
@@ -61,7 +59,7 @@ def orchestration() -> None:
     help="Language of the outputs, one for all or one each; else taken from the paths of cards "
     "and outputs.",
 )
-@click.option("--require-complete", is_flag=True, help="Exit with 3 unless all could be scored.")
+@click.option("--require-complete", is_flag=True, help="Exit with 3 unless everything was scored.")
 def score(
     output_dirs: tuple[Path, ...],
     cards: tuple[Path, ...],
@@ -76,51 +74,40 @@ def score(
     lang: tuple[str, ...],
     require_complete: bool,
 ) -> None:
-    """Score folders of recorded runs (*_out.json), one folder a language.
+    """Score folders of recorded runs (*_out.json), one folder per language.
 
     \b
     callscore orchestration score runs/EN --cards cards/EN --json result.json
     callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO --json both.json
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
-    from callscore.app_orchestration import (
-        OrchestrationJob,
-        result_document,
-        result_files,
-        score_orchestration,
-    )
+    from callscore.app import OutputPaths, opened_sinks
     from callscore.cli.output import path_unless_stdout
     from callscore.config.choices import judge_choice
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import Inconclusive, UsageError
+    from callscore.core.scenarios import RecordedOutputs, ScenarioSinks
+    from callscore.evaluate.scenarios import OutputsJob, score_outputs
+    from callscore.runner.document import result_files
     from callscore.store.files import check_targets
 
-    job = OrchestrationJob(
-        output_dirs,
-        cards,
-        mode,
-        verdicts,
-        model,
-        judge=judge_choice(judge),
-        store=store or DEFAULT_STORE,
-        save_verdicts=save_verdicts,
-        records=records,
-        languages=lang,
-    )
+    recorded = RecordedOutputs(output_dirs, cards, mode, model, lang)
+    job = OutputsJob(recorded, verdicts, judge_choice(judge), store or DEFAULT_STORE)
     if records is not None and mode == "compat":
         raise UsageError("compat keeps no record of single steps; expected --mode standard")
     check_targets((path_unless_stdout(json_file), save_verdicts, records), job.files)
-    scored = score_orchestration(job)
-    document = result_document(scored)
+    with opened_sinks(OutputPaths(records=records, verdicts=save_verdicts)) as sinks:
+        scored = score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+    document, headline = scored.document, scored.headline
     show(document, json_file)
-    if len(scored) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
+    if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
         beside = result_files(file_name, [document])
         check_targets(beside, job.files)
         for path, part in beside.items():
             write(part, path)
-    unfinished = [outcome for outcome in scored if not outcome.overall.complete]
-    if require_complete and unfinished:
-        raise Inconclusive(f"not complete: {unfinished[0].overall.failed_files} scenarios failed")
+    if require_complete and not headline.complete:
+        failed = headline.scenarios - headline.evaluated
+        raise Inconclusive(f"not complete: {failed} scenarios failed")
 
 
 def show(document: dict[str, object], json_file: Path | None) -> None:
@@ -161,20 +148,21 @@ def _as_file(document: Mapping[str, object]) -> bytes:
 )
 @click.option("--json", "json_file", type=PATH, help="Write the data report as JSON.")
 def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path | None) -> None:
-    """Read scenarios and print the data report: what was repaired, what set aside, and why.
+    """Read scenarios and print the data report: what was repaired or skipped, and why.
 
     FOLDERS hold `scenario_data` and `multiagent_cards`, or the scenarios themselves.
-    Exits with 2 where a file is no scenario at all.
+    Exits with 2 if a file is not a scenario.
     """
     import msgspec
 
-    from callscore.app_orchestration import check_scenarios
     from callscore.core.errors import DataError
     from callscore.report.safe_text import escaped, plain
     from callscore.store.files import atomic_write, check_targets
+    from callscore.store.orchestration_files import SCENARIO_FILES
+    from callscore.suites.registry import scenario_suite
 
     check_targets((json_file,), ())
-    report = check_scenarios(folders, cards)
+    report = scenario_suite().check(folders, cards, SCENARIO_FILES)
     for finding in report.findings:
         say(
             f"{plain(finding.case_id)}  {finding.action.replace('_', ' ')}  "
@@ -196,16 +184,16 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
 
 def show_samples() -> str:
     """Print the bundled sample runs, as `callscore demo` does; their averages in words."""
-    from callscore.app_orchestration import result_document, score_orchestration
     from callscore.demo.orchestration import sample_runs
+    from callscore.evaluate.scenarios import score_outputs
 
     averages: list[str] = []
     with sample_runs() as jobs:
         for job in jobs:
             say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
-            document = result_document(score_orchestration(job))
+            document = score_outputs(job).document
             show(document, None)
             averages.append(
-                f"{job.model} {document['overall_statistics']['key_metrics']['Average']}"
+                f"{job.recorded.model} {document['overall_statistics']['key_metrics']['Average']}"
             )
     return ", ".join(averages)

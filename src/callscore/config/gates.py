@@ -11,9 +11,9 @@ from callscore.config.regression import NO_BASELINE, BlessedRuns, Now, regressio
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
+from callscore.core.scenarios import Headline
 from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
 from callscore.suites import registry
-from callscore.suites.orchestration.headline import HEADLINES, Headline
 
 FINAL = "final"
 COST = "cost"
@@ -27,12 +27,12 @@ def known_gates() -> tuple[str, ...]:
     specs = [suite.spec for suite in registry.all_suites()]
     tasks = [task for spec in specs for task in spec.tasks]
     metrics = [slug for spec in specs for slug in spec.metrics]
-    return (FINAL, COST, BLOCKERS, *tasks, *metrics, *HEADLINES)
+    return (FINAL, COST, BLOCKERS, *tasks, *metrics, *registry.scenario_suite().headlines)
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
     """Whether a gate is put on a score of scenarios, not of calls."""
-    return gate.of in HEADLINES
+    return gate.of in registry.scenario_suite().headlines
 
 
 def entry_problem(gate: GateEntry) -> str:

@@ -10,35 +10,13 @@ import msgspec
 
 from callscore.config.file import OFFLINE, ScenarioEntry
 from callscore.core.run import ModelSpec
+from callscore.core.scenarios import History, Mode, ProtocolName, ScenarioData, ScenarioSettings
 from callscore.store.strict_yaml import Document
-from callscore.suites.orchestration.settings import History, Mode, ProtocolName
-from callscore.suites.orchestration.spec import spec
+from callscore.suites.registry import scenario_suite
 
 PART = "data.orchestration"
 _WITHOUT_TEMPERATURE = "gpt-5"
 """Models of this name take none; the public runner states how hard they are to think instead."""
-
-
-class ScenarioData(msgspec.Struct, frozen=True):
-    """Scenarios of one language, and the cards of their agents."""
-
-    scenarios: Path
-    cards: Path
-
-
-class ScenarioSettings(msgspec.Struct, frozen=True):
-    """How scenarios are asked (`protocol`, `history`) and scored (`mode`)."""
-
-    protocol: ProtocolName = "callscore"
-    mode: Mode = "standard"
-    history: History = "gold"
-    prompts: Path | None = None
-    """The user's copy of the public runner's config, whose prompts are sent to the letter."""
-
-    @property
-    def is_public(self) -> bool:
-        """Whether models are asked as the public runner asks."""
-        return self.protocol == "public"
 
 
 def scenario_data(
@@ -108,7 +86,7 @@ def as_the_protocol_asks(model: ModelSpec, settings: ScenarioSettings) -> ModelS
     if _WITHOUT_TEMPERATURE in model.model:
         stated = {"reasoning_effort": "medium"} if model.provider == "openai" else {}
     else:
-        stated = {"temperature": spec().public_protocol.temperature}
+        stated = {"temperature": scenario_suite().public_protocol.temperature}
     return msgspec.structs.replace(model, params={**stated, **model.params})
 
 
@@ -129,7 +107,7 @@ def departures(
     """Where the file, not the protocol, says how models are asked."""
     if not settings.is_public:
         return []
-    public, found = spec().public_protocol, []
+    public, found = scenario_suite().public_protocol, []
     if repeats != public.repeats:
         what = f"repeats: {repeats}, where the public protocol has {public.repeats}"
         found.append(Departure(what))

@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.card_rows import rows_of
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
 Status = Literal["valid", "invalid", "error", "incomplete", "not_run"]
@@ -347,6 +348,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """What heads a report: `Call Intelligence`."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null where no interval was asked for."""
+    race: RaceCard | msgspec.UnsetType = msgspec.UNSET
+    """How the models were told apart early; not in the JSON of a run that was no race."""
 
     @property
     def skipped_cases(self) -> int:

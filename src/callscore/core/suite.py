@@ -19,6 +19,7 @@ from callscore.core.verdict_rules import VerdictRules
 
 if TYPE_CHECKING:
     from callscore.core.noise import Degrade
+    from callscore.core.scenarios import ScenarioSuite
 
 DataNames = Callable[[], Sequence[str]]
 """The names that a suite finds in all lines of the case files, for what depends on all of them."""
@@ -47,6 +48,11 @@ class Suite(Protocol):
     @property
     def verdict_rules(self) -> VerdictRules:
         """The words that a verdict may use, and which measures rest on which verdicts."""
+        ...
+
+    @property
+    def scenarios(self) -> ScenarioSuite | None:
+        """How scenarios of several steps are asked and scored; None where the suite has none."""
         ...
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import UNSET
+
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, Zeroed
 from callscore.report.cells import Tone
 from callscore.report.numbers import show, show_count, show_money
+from callscore.report.race_text import decision_words
 from callscore.report.safe_text import plain
 
 NAMES_SHOWN = 3
@@ -39,7 +42,14 @@ class Statement(NamedTuple):
 def verdict(card: Scorecard) -> list[Statement]:
     """The decision that a scorecard supports, most important statement first."""
     unread = list(_unreadable(card))[:MODELS_SHOWN]
-    return [*_decision(card), *_out(card), *unread, *_unknown(card)]
+    return [*_raced(card), *_decision(card), *_out(card), *unread, *_unknown(card)]
+
+
+def _raced(card: Scorecard) -> Iterator[Statement]:
+    """What a race decided: the Finals of its models rest on the calls that it asked."""
+    if card.race is not UNSET:
+        tone: Tone = "good" if card.race.status == "decided" else "middling"
+        yield Statement("RACE", f"{decision_words(card.race)}.", tone)
 
 
 def _decision(card: Scorecard) -> Iterator[Statement]:

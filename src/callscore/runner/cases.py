@@ -8,12 +8,11 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.provider import CaseProvider, Provider, ProviderRequest
 from callscore.core.run import Work
+from callscore.core.scenarios import ScenarioCases, Survey
 from callscore.core.suite import Suite
 from callscore.evaluate.cases import (
     Contradicted,
@@ -37,19 +36,6 @@ class Asked(NamedTuple):
     prompt: Prompt
     indexed: IndexedCase | None = None
     """The same case ready to be scored, where it stands in a case file."""
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """What the check of all cases found."""
-
-    ids: Sequence[str]
-    """Of the cases that are asked, in their order."""
-    digest: str
-
-    @property
-    def cases(self) -> int:
-        """How many are asked."""
-        return len(self.ids)
 
 
 class CaseSource(Protocol):
@@ -123,15 +109,39 @@ class CaseFiles:
             for line in lines_of(self._config.cases)
             if self._is_wanted(opened := open_case(line, self._tasks, checked=fast))
         )
-        for indexed in islice(wanted, self._config.limit):
-            task, case = indexed.opened.task, indexed.opened.case
-            yield Asked(case, task.prompt(case), indexed)
+        yield from map(_asked, islice(wanted, self._config.limit))
+
+    def read(self, line: Line) -> Asked:
+        """The case of one line, wherever it stands; it was checked before."""
+        opened = open_case(line, self._tasks, checked=True)
+        return _asked(IndexedCase(self.positions[opened.case.id], line, opened))
+
+
+def _asked(indexed: IndexedCase) -> Asked:
+    task, case = indexed.opened.task, indexed.opened.case
+    return Asked(case, task.prompt(case), indexed)
 
 
 def _note_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
     """Note the names in a line for the suites that have a case so far."""
     for suite in suites:
         names.setdefault(suite.name, {}).update(dict.fromkeys(suite.names_in(line.raw)))
+
+
+class ScenarioSteps:
+    """The steps of scenarios, each a case of its own."""
+
+    def __init__(self, scenarios: ScenarioCases) -> None:
+        self._scenarios = scenarios
+
+    def survey(self) -> Survey:
+        """Check and hash every scenario."""
+        return self._scenarios.survey()
+
+    def stream(self) -> Iterator[Asked]:
+        """Every step of every scenario."""
+        for case, prompt in self._scenarios.stream():
+            yield Asked(case, prompt)
 
 
 class CaseStream:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from callscore.report.json import scorecard_json
@@ -28,3 +31,22 @@ def run_document(ran: RunResult) -> bytes:
 def _written(document: Any) -> bytes:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     return escaped((text + "\n").encode("utf-8", "backslashreplace"))
+
+
+def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Path, Any]:
+    """One file of document 001 a model and language, to stand beside the joint file   C-121
+
+    The public consumer of results reads no other form, and shows zeros for what it cannot read.
+    """
+    single = [
+        part
+        for document in documents
+        for part in (document["languages"].values() if "languages" in document else [document])
+    ]
+    return {_beside(joint, part["x_extension"]): part for part in single}
+
+
+def _beside(joint: Path, about: Mapping[str, str]) -> Path:
+    """`<joint>.<model>.<language>.json`; what is no letter, digit, dot or dash becomes `_`."""
+    name = re.sub(r"[^\w.-]", "_", f"{joint.stem}.{about['model']}.{about['language']}")
+    return joint.with_name(f"{name}.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,21 +15,17 @@ from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
+from callscore.core.scenarios import Mode, ScenarioCases, Survey
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.prompted import PromptedProvider
 from callscore.providers.replay import ReplayProvider
-from callscore.runner.cases import Asked, CaseFiles, CaseSource, Survey
+from callscore.runner.cases import Asked, CaseFiles, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
-from callscore.suites.orchestration.settings import Mode
-from callscore.suites.registry import noise_of
-
-if TYPE_CHECKING:
-    from callscore.runner.scenarios import ScenarioSet
-
+from callscore.suites.registry import noise_of, scenario_suite
 
 LABELS: Mapping[str, str] = {
     "simulated": "simulated: expected answers made worse at stated rates; no model was asked",
@@ -61,6 +56,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A folder for the answers to scenarios in the public form."""
     trajectories: Path | None = None
     """A file for every step of every scenario: what was sent, answered, due and decided."""
+    race: bool = False
+    """Ask only until it is certain which model is best."""
+    finish_invalid: bool = False
+    """In a race, ask a model everything that is invalid for certain."""
     on_case: OnCase | None = None
     """Receives every case with all its answers, for a report."""
     on_tallied: OnTallied | None = None
@@ -111,7 +110,7 @@ class Prepared(msgspec.Struct, frozen=True):
     config: EvalConfig
     models: Sequence[ModelHandle]
     case_files: CaseFiles | None
-    sets: Sequence[ScenarioSet]
+    scenarios: ScenarioCases | None
     sources: Sequence[CaseSource]
     """Where cases come from: the case files first, then the scenarios."""
     survey: Survey
@@ -179,6 +178,14 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 
+def _check_race(config: EvalConfig) -> None:
+    """Refuse a race that could decide nothing."""
+    if config.scenarios or not config.cases:
+        raise UsageError("--race is about calls; expected case files and no scenarios")
+    if len(config.models) < 2:
+        raise UsageError("--race needs at least two models; expected another one under `models`")
+
+
 def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
     """Read and check config and data; nothing is sent, nothing is written.
 
@@ -187,6 +194,10 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     options.check_targets(config)
     if not config.scenarios:
         options.refuse_those_of_scenarios()
+    if options.race:
+        _check_race(config)
+    elif options.finish_invalid:
+        raise UsageError("--finish-invalid is about a race; expected --race")
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)
@@ -194,14 +205,9 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if config.cases:
         files = CaseFiles(scoring, keep_content=options.on_case is not None)
     sources: list[CaseSource] = [files] if files is not None else []
-    sets: Sequence[ScenarioSet] = ()
-    if config.scenarios:
-        # The other suite is imported only where there are scenarios: half of the start-up.
-        from callscore.runner.scenarios import ScenarioSet, ScenarioSubjects, chosen_protocol
-
-        protocol = chosen_protocol(config.scenario_settings)
-        sets = [ScenarioSet(data, options.limit, protocol) for data in config.scenarios]
-        sources.append(ScenarioSubjects(sets))
+    scenarios = _open_scenarios(config, options.limit) if config.scenarios else None
+    if scenarios is not None:
+        sources.append(ScenarioSteps(scenarios))
     found = [source.survey() for source in sources]
     survey = Survey(
         [case for part in found for case in part.ids], "/".join(p.digest for p in found)
@@ -209,7 +215,15 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     if not survey.cases:
         raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
     models = open_models(config, sending=sending)
-    return Prepared(config, models, files, sets, sources, survey, options)
+    return Prepared(config, models, files, scenarios, sources, survey, options)
+
+
+def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
+    """The scenarios of the run; their suite is imported only where there are some."""
+    from callscore.store.orchestration_files import SCENARIO_FILES
+
+    settings = config.scenario_settings
+    return scenario_suite().open_cases(config.scenarios, settings, limit, SCENARIO_FILES)
 
 
 def open_models(

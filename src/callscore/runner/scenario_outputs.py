@@ -6,31 +6,12 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from callscore.core.errors import StoreError, UsageError
-from callscore.runner.scenario_replies import ScenarioReplies
+from callscore.core.scenarios import Exported
 from callscore.store.files import atomic_write
-from callscore.suites.orchestration.compat.export import public_form
 
 _UNSAFE = re.compile(r"[^\w.-]")
-
-
-def public_output(replies: ScenarioReplies) -> dict[str, Any]:
-    """One output file; `usage` is of this scenario alone, `generated_at` holds no clock   §3"""
-    used = replies.usage()
-    return {
-        "scenario_id": replies.scenario.id,
-        "generated_at": "",
-        **public_form(replies.recording()),
-        "usage": {
-            "total_calls": used.answers,
-            "total_input_tokens": used.known_input,
-            "total_output_tokens": used.known_output,
-            "total_tokens": used.known_input + used.known_output,
-            "total_cost": used.known_usd,
-        },
-    }
 
 
 class OutputFolder:
@@ -49,22 +30,20 @@ class OutputFolder:
         self.left_out: list[str] = []
         """Scenarios without a file, and why: a missing answer would count for nothing (Q18)."""
 
-    def write(self, replies: ScenarioReplies) -> None:
+    def write(self, exported: Exported) -> None:
         """One scenario; one that lacks an answer gets no file."""
-        scenario = replies.scenario
-        if replies.missing:
-            self.left_out.append(
-                f"{replies.model} {scenario.lang}/{scenario.id}: {replies.missing}"
-            )
+        model, lang, scenario = exported.model, exported.lang, exported.scenario
+        if exported.document is None:
+            self.left_out.append(f"{model} {lang}/{scenario}: {exported.missing}")
             return
-        folder = self._folder / self._names[replies.model] / _safe(scenario.lang)
-        file_name = folder / f"{_safe(scenario.id)}_out.json"
+        folder = self._folder / self._names[model] / _safe(lang)
+        file_name = folder / f"{_safe(scenario)}_out.json"
         if file_name in self._written:
             raise UsageError(
                 f"two scenarios would be exported to {file_name}; expected other names"
             )
         self._written.add(file_name)
-        text = json.dumps(public_output(replies), indent=2, ensure_ascii=False, default=str)
+        text = json.dumps(exported.document, indent=2, ensure_ascii=False, default=str)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

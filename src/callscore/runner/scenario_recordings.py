@@ -5,25 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from callscore.app_orchestration import UNKNOWN_LANGUAGE, language_of
 from callscore.core.case import Failed, Reply
 from callscore.core.errors import DataError, UsageError
-from callscore.core.recorded_calls import recorded_calls
+from callscore.core.languages import UNKNOWN_LANGUAGE, language_of
 from callscore.store.orchestration_files import OUTPUT_SUFFIX, read_whole
-from callscore.suites.orchestration.scenario.recording import (
-    RecordedReply,
-    decode_file,
-    read_recording,
-)
+from callscore.suites.registry import scenario_suite
 
-AT_HAND = 4
+MOST_KEPT = 4
 """Decoded files kept: the steps of a scenario are asked for one after the other."""
-Answers = Mapping[tuple[int, int], RecordedReply]
-"""By run and step."""
 
 
 class ScenarioRecordings:
@@ -39,7 +29,7 @@ class ScenarioRecordings:
                     "expected one file for each"
                 )
             self._paths[key] = path
-        self._answers = lru_cache(AT_HAND)(_answers)
+        self._replies = lru_cache(MOST_KEPT)(_replies)
 
     def __call__(self, case_id: str, run: int) -> Reply | Failed | None:
         """What was recorded for a step and a run; None where nothing was."""
@@ -48,30 +38,12 @@ class ScenarioRecordings:
         path = self._paths.get((lang, scenario)) or self._paths.get((UNKNOWN_LANGUAGE, scenario))
         if path is None or not step.isdecimal():
             return None
-        answer = self._answers(path).get((run, int(step)))
-        return None if answer is None else _reply(answer)
+        return self._replies(path).get((run, int(step)))
 
 
-def _answers(path: Path) -> Answers:
-    """The answers in a file; raises DataError where it is none."""
+def _replies(path: Path) -> Mapping[tuple[int, int], Reply | Failed]:
+    """The replies in a file, by run and step; raises DataError where it is none."""
     try:
-        recording = read_recording(decode_file(read_whole(path)), path.name)
+        return scenario_suite().read_outputs(read_whole(path), path.name)
     except DataError as error:
         raise error.located(str(path)) from None
-    return {
-        (run.number, step): answer
-        for run in recording.runs
-        for step, answer in {**run.plans, **run.steps}.items()
-    }
-
-
-def _reply(answer: RecordedReply) -> Reply | Failed:
-    if answer.error:
-        return Failed("model", answer.error)
-    return Reply(_text(answer.content), tool_calls=recorded_calls(answer.tool_calls))
-
-
-def _text(content: Any) -> str:
-    if content is None:
-        return ""
-    return content if isinstance(content, str) else msgspec.json.encode(content).decode()

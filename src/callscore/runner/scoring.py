@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -12,25 +12,24 @@ import msgspec
 
 from callscore.app import opened_sinks
 from callscore.core.run import ModelSpec, Stopping
-from callscore.core.scorecard import CaseResult, Scorecard
+from callscore.core.scenarios import ScenarioScore
+from callscore.core.scorecard import Scorecard
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.evaluate.case_steps import MeasuredCase
+from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.reply_source import Answers
 from callscore.evaluate.scorecards import scorecard
-from callscore.evaluate.scorer import OnResult
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.runner.cases import Asked, CasesToScore
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import DeferredEmbedder, RunReplies
 
 if TYPE_CHECKING:
-    from callscore.runner.scenario_outputs import OutputFolder
-    from callscore.runner.scenario_replies import ScenarioReplies
-    from callscore.runner.scenarios import Judged, ScenarioAnswers, ScenarioScore, StoredAnswers
-    from callscore.runner.trajectories import Trajectories
-    from callscore.suites.orchestration.records import StepRecord
+    from callscore.runner.scenarios import ScenarioScoring
 
 SCORED_TOGETHER = 16
 """Answers that are scored before the loop is left to others: who waits for a reply waits as long"""
@@ -56,10 +55,9 @@ class RunScoring:
         config, files = self._prepared.config, self._prepared.case_files
         self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
         self._pass: ScoringPass | None = None
-        self._judged: Judged = {}
-        self.exported: OutputFolder | None = None
-        self._trajectories: Trajectories | None = None
+        self._scenarios: ScenarioScoring | None = None
         self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
+        self.embedder = self._examiner.embedder if self._examiner is not None else None
         self._defer_embedder()
         if files is not None:
             config.scoring.check()
@@ -69,11 +67,12 @@ class RunScoring:
             feed = CasesToScore(files, self._cases)
             self._pass = ScoringPass(config.scoring, sinks, self.replies, feed)
             self._stack.callback(self._pass.close)
-        if self._prepared.sets:
-            from callscore.evaluate.step_verdicts import read_step_verdicts
+        if self._prepared.scenarios is not None:
+            from callscore.runner.scenarios import ScenarioScoring
 
-            self._step_verdicts = read_step_verdicts(config.scoring.verdicts)
-            self._open_scenario_files()
+            self._scenarios = ScenarioScoring(
+                self._prepared, self.replies, self._sinks, self._stack
+            )
         return self
 
     def _defer_embedder(self) -> None:
@@ -81,18 +80,6 @@ class RunScoring:
         if examiner is None or examiner.embedder is None or isinstance(config.embedder, ModelSpec):
             return
         examiner.embedder = DeferredEmbedder(examiner.embedder, self.replies.all_in)
-
-    def _open_scenario_files(self) -> None:
-        options = self._prepared.options
-        if options.export is not None:
-            from callscore.runner.scenario_outputs import OutputFolder
-
-            self.exported = OutputFolder(options.export, self.replies.models)
-        if options.trajectories is not None:
-            from callscore.runner.trajectories import trajectories_in
-
-            file = trajectories_in(options.trajectories)
-            self._trajectories = self._stack.enter_context(file)
 
     def __exit__(
         self,
@@ -116,7 +103,7 @@ class RunScoring:
             await self._score_complete_cases()
             return True
         self.calls.begin(stop, limits)
-        return await self._unless_stopped(self._judge(self._examiner), stop)
+        return await unless_stopped(self._judge(self._examiner), self.calls, stop)
 
     async def _score_complete_cases(self) -> None:
         together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
@@ -130,12 +117,9 @@ class RunScoring:
         """Cases as soon as all models have answered them, scenarios when everything is in."""
         if self._pass is not None:
             await self._pass.examine_all(examiner, self._until_judgeable)
-        if self._prepared.sets and examiner.judge is not None:
-            from callscore.runner.scenarios import judge_scenarios
-
+        if self._scenarios is not None and examiner.judge is not None:
             await self.replies.all_in.wait()
-            answers = self._scenario_answers(self.replies.of_model)
-            self._judged = await judge_scenarios(answers, examiner)
+            await self._scenarios.judge(examiner)
 
     async def _until_judgeable(self, case_id: str) -> None:
         """A judge that computes in this process leaves it to the models until all is answered."""
@@ -145,29 +129,12 @@ class RunScoring:
         else:
             await self.replies.all_in.wait()
 
-    async def _unless_stopped(self, judging: Coroutine[Any, Any, None], stop: Shutdown) -> bool:
-        """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
-        work = asyncio.create_task(judging)
-        others = [asyncio.create_task(stop.wait())]
-        calls = self.calls
-        try:
-            await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
-            ended = work.done()
-            if not ended:
-                patience_s = stop.patience_s(calls.payer.options)
-                calls.emit_progress()
-                calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
-                grace = stop.grace(patience_s)
-                others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
-                await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (work, *others):
-                task.cancel()
-            await asyncio.gather(work, *others, return_exceptions=True)
-        calls.emit_progress()
-        if not work.cancelled():
-            work.result()
-        return ended
+    async def measured(
+        self, indexed: IndexedCase, answers: Answers, examiner: JudgeRunner | None
+    ) -> MeasuredCase:
+        """One case by itself, for a race; `card` scores it once more with the others."""
+        assert self._pass is not None  # a race has case files
+        return await self._pass.measured(indexed, answers, examiner)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
@@ -187,64 +154,38 @@ class RunScoring:
     def notes(self) -> list[str]:
         """What a reader must know about the models; complete when everything is scored."""
         notes = [*self._prepared.notes, *self.replies.answered_by.notes()]
-        if self.exported is not None:
-            notes += [f"not exported: {why}" for why in self.exported.left_out]
+        if self._scenarios is not None:
+            notes += self._scenarios.notes
         if self._pass is None and self._examiner is not None:
             notes += self._examiner.answered_by.notes()  # else the card has them
         return notes
 
-    def scenarios(self) -> Mapping[str, ScenarioScore]:
-        """The results of the orchestration suite, where the run has scenarios."""
-        if not self._prepared.sets:
-            return {}
-        from callscore.runner.scenarios import Listeners, open_values, score_scenarios
-
-        if self._sinks.on_verdict is not None:
-            for (model, _), judged in self._judged.items():
-                for record in judged.records(model):
-                    self._sinks.on_verdict(record)
-        on_result = _labelling(self._sinks.on_result, self.replies.labels)
-        answers = self._scenario_answers(self.replies.counted_of_model)
-        if self._sinks.on_open is not None:
-            for item in open_values(self._scenario_answers(self.replies.of_model), self._judged):
-                self._sinks.on_open(item)
-        listeners = Listeners(on_result, self._on_scenario, self._on_free, self._sinks.on_record)
-        return score_scenarios(answers, self._judged, listeners)
-
-    def _on_scenario(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
-        if self.exported is not None:
-            self.exported.write(replies)
-        if self._trajectories is not None:
-            self._trajectories.write(replies, records)
-
-    def _on_free(self, replies: ScenarioReplies, records: Sequence[StepRecord]) -> None:
-        if self._trajectories is not None:
-            self._trajectories.write(replies, records, "own")
-
-    def _scenario_answers(self, of_model: StoredAnswers) -> ScenarioAnswers:
-        from callscore.runner.scenarios import ScenarioAnswers
-
-        prepared = self._prepared
-        return ScenarioAnswers(
-            prepared.sets,
-            self.replies.models,
-            of_model,
-            prepared.config.repeats,
-            self.replies.answered_by,
-            self._step_verdicts,
-            prepared.config.scenario_settings.mode,
-            prepared.config.scenario_settings.history,
-            prepared.departures,
-        )
+    def scenario_scores(self) -> Mapping[str, ScenarioScore]:
+        """The results of scenarios by model, where the run has some."""
+        return {} if self._scenarios is None else self._scenarios.scores()
 
 
-def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
-    """Results of a model that is none say so, each of them."""
-
-    def labelled(result: CaseResult) -> None:
-        label = labels.get(result.model)
-        if label is not None:
-            result = msgspec.structs.replace(result, flags=sorted({*result.flags, label}))
-        on_result(result)
-
-    return labelled
+async def unless_stopped(
+    judging: Coroutine[Any, Any, None], calls: JudgeCalls, stop: Shutdown
+) -> bool:
+    """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
+    work = asyncio.create_task(judging)
+    others = [asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
+        ended = work.done()
+        if not ended:
+            patience_s = stop.patience_s(calls.payer.options)
+            calls.emit_progress()
+            calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
+            grace = stop.grace(patience_s)
+            others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
+            await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (work, *others):
+            task.cancel()
+        await asyncio.gather(work, *others, return_exceptions=True)
+    calls.emit_progress()
+    if not work.cancelled():
+        work.result()
+    return ended

@@ -1,30 +1,18 @@
-"""Every step of a run of scenarios: what was sent, answered, due, and decided."""
+"""A file with every step of a run of scenarios, for people or programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
-from callscore.core.case import Failed, Prompt, Reply
+from callscore.core.scenarios import Json
 from callscore.report.safe_text import escaped
 from callscore.report.trajectory_markdown import heading, step_markdown
-from callscore.runner.scenario_replies import (
-    NOT_RUN,
-    ScenarioReplies,
-    StepReply,
-    latency_of,
-    text_of,
-)
-from callscore.runner.step_gold import gold_of
 from callscore.store.files import atomic_write
-from callscore.suites.orchestration.records import StepRecord
-from callscore.suites.orchestration.settings import History
-
-Json = dict[str, Any]
 
 
 class Trajectories:
@@ -36,25 +24,16 @@ class Trajectories:
         if self._is_markdown:
             self._file.write(b"# Trajectories\n\n")
 
-    def write(
-        self,
-        replies: ScenarioReplies,
-        records: Sequence[StepRecord],
-        history: History = "gold",
-    ) -> None:
+    def write(self, lines: Sequence[Json]) -> None:
         """Every step of one scenario, run by run."""
-        found = {(record.case_id, record.run): record for record in records}
-        by_run = sorted(replies.steps, key=lambda step: (step.run, step.case.step_id))
         seen: Sequence[Json] = ()
         run = 0
-        for step in by_run:
-            record = found.get((step.case.id, step.run))
-            line = _line(replies.model, step, record, history)
+        for line in lines:
             if not self._is_markdown:
                 self._file.write(escaped(msgspec.json.encode(line)) + b"\n")
                 continue
-            if step.run != run:
-                run, seen = step.run, ()
+            if line["run"] != run:
+                run, seen = line["run"], ()
                 self._write(heading(line))
             self._write(step_markdown(line, seen))
             seen = line["request"]["messages"]
@@ -68,63 +47,3 @@ def trajectories_in(path: Path) -> Iterator[Trajectories]:
     """The file, which appears when all of it is written."""
     with atomic_write(path) as file:
         yield Trajectories(path, file)
-
-
-def _line(model: str, step: StepReply, record: StepRecord | None, history: History) -> Json:
-    case = step.case
-    return {
-        "case_id": case.id,
-        "model": model,
-        "run": step.run,
-        "history": history,
-        "kind": "plan" if case.is_plan else "agent" if record is None else record.kind,
-        "agent": case.agent,
-        "request": _request(case.prompt),
-        "reply": _reply(step.found) if isinstance(step.found, Reply) else None,
-        "gold": gold_of(case.step),
-        "verdict": _verdict(step.found, record),
-    }
-
-
-def _request(prompt: Prompt) -> Json:
-    return {
-        "messages": [msgspec.structs.asdict(message) for message in prompt.messages],
-        "tools": [tool.name for tool in prompt.tools],
-    }
-
-
-def _reply(reply: Reply) -> Json:
-    return {
-        "text": text_of(reply),
-        "tool_calls": [msgspec.structs.asdict(call) for call in reply.tool_calls],
-        "finish_reason": reply.finish_reason,
-        "answered_by": reply.model,
-        "input_tokens": reply.input_tokens,
-        "output_tokens": reply.output_tokens,
-        "cost_usd": reply.cost_usd,
-        "latency_ms": latency_of(reply),
-    }
-
-
-def _verdict(found: Reply | Failed | None, record: StepRecord | None) -> Json:
-    """How the step was decided; `not_scored` where its scenario is not whole or its gold unread."""
-    if record is None:
-        status = "not_scored" if isinstance(found, Reply) else "error" if found else "not_run"
-        why = (
-            found.why or found.stage if isinstance(found, Failed) else NOT_RUN if not found else ""
-        )
-        return {"status": status, "why": why, "success": None, "flags": [], "differences": []}
-    measured: Mapping[str, float] = {}
-    if record.plan is not None:
-        measured = {"plan": record.plan.score}
-    elif record.call is not None:
-        called = record.call
-        measured = {"name": called.name, "key": called.key, "value": called.value}
-    return {
-        "status": "valid",
-        "why": "",
-        "success": record.success,
-        "flags": list(record.flags),
-        "differences": [difference._asdict() for difference in record.differences],
-        "metrics": measured,
-    }

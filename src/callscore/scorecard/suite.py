@@ -29,6 +29,7 @@ from callscore.scorecard.template import template
 
 if TYPE_CHECKING:
     from callscore.core.noise import Degrade
+    from callscore.core.scenarios import ScenarioSuite
 
 WHOLE_ANSWER = RecordPart()
 
@@ -56,6 +57,11 @@ class SpecSuite:
     def verdict_rules(self) -> VerdictRules:
         """Nothing is judged."""
         return VerdictRules()
+
+    @cached_property
+    def scenarios(self) -> ScenarioSuite | None:
+        """None."""
+        return None
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
         """Those of the specification with some replaced; raises ConfigError."""

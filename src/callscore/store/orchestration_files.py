@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from callscore.core.errors import DataError, UsageError
+from callscore.core.scenarios import ScenarioFiles
 
 MAX_FILE_BYTES = 64_000_000
 OUTPUT_SUFFIX = "_out.json"
@@ -63,3 +64,6 @@ def read_text(path: Path) -> str:
         return read_whole(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} is not UTF-8", place=str(path)) from None
+
+
+SCENARIO_FILES = ScenarioFiles(card_files, scenario_files, output_files, read_whole, read_text)

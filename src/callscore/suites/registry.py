@@ -18,6 +18,7 @@ from callscore.core.task import SCENARIO
 
 if TYPE_CHECKING:
     from callscore.core.noise import Degrade
+    from callscore.core.scenarios import ScenarioSuite
 
 
 class BuiltIn(NamedTuple):
@@ -76,6 +77,13 @@ def suite_of(task: str) -> Suite | None:
         if task in built_in.tasks or task in built_in.also:
             return suite(name)
     return next((found for found in _installed() if task in found.spec.tasks), None)
+
+
+def scenario_suite() -> ScenarioSuite:
+    """How scenarios are asked and scored, by the suite that has them."""
+    found = suite_of(SCENARIO)
+    assert found is not None and found.scenarios is not None  # it is built in
+    return found.scenarios
 
 
 @cache

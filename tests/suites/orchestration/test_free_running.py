@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from callscore.core.case import Tool
-from callscore.runner.step_gold import gold_of
 from callscore.suites.orchestration.free_run import NO_RESULT, FreeRun
 from callscore.suites.orchestration.scenario.cards import Card, Cards
 from callscore.suites.orchestration.scenario.cases import StepCase, step_cases
+from callscore.suites.orchestration.scenario.gold import gold_of
 from callscore.suites.orchestration.scenario.protocol import bundled
 from callscore.suites.orchestration.scenario.reading import Place, interpret
 from callscore.suites.orchestration.scenario.recording import RecordedReply

@@ -6,21 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 
-from callscore.app_orchestration import OrchestrationJob
+from callscore.core.scenarios import RecordedOutputs
+from callscore.evaluate.scenarios import OutputsJob
 
 MODELS = ("sample-large", "sample-small")
 
 
 @contextmanager
-def sample_runs() -> Iterator[tuple[OrchestrationJob, ...]]:
+def sample_runs() -> Iterator[tuple[OutputsJob, ...]]:
     """One scoring job a sample model; every line of them is made up."""
     with resources.as_file(resources.files(__package__)) as folder:
         yield tuple(
-            OrchestrationJob(
-                outputs=(folder / "outputs" / model / "EN",),
-                cards=(folder / "cards" / "EN",),
+            OutputsJob(
+                RecordedOutputs(
+                    outputs=(folder / "outputs" / model / "EN",),
+                    cards=(folder / "cards" / "EN",),
+                    model=model,
+                ),
                 verdicts=(folder / "verdicts.jsonl",),
-                model=model,
             )
             for model in MODELS
         )

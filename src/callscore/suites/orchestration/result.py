@@ -7,18 +7,20 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.scenarios import Finding, Headline, Mode, ScenarioScore
 from callscore.suites.orchestration import compat, extension, final, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
-from callscore.suites.orchestration.headline import AVERAGE, CLASSIFICATION, FC, PLAN, Headline
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
-from callscore.suites.orchestration.scenario.values import Finding
-from callscore.suites.orchestration.settings import Mode as Mode
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard import Evaluated
+
+AVERAGE, CLASSIFICATION = "orchestration.average", "orchestration.classification"
+FC, PLAN = "orchestration.fc", "orchestration.plan"
+HEADLINES = (AVERAGE, CLASSIFICATION, FC, PLAN)
 
 
 class About(msgspec.Struct, frozen=True):
@@ -258,6 +260,12 @@ def headline(outcomes: Sequence[LanguageResult]) -> Headline:
         evaluated=sum(outcome.overall.evaluated_files for outcome in outcomes),
         complete=all(outcome.overall.complete for outcome in outcomes),
     )
+
+
+def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
+    """The result of one model as the rest of the program sees it."""
+    signatures = "; ".join(outcome.signature for outcome in outcomes)
+    return ScenarioScore(together(outcomes), headline(outcomes), signatures)
 
 
 def together(outcomes: Sequence[LanguageResult]) -> Json:

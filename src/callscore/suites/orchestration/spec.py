@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from callscore.core.resources import read_table
+from callscore.core.scenarios import PublicProtocol
 
 
 class PlanSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,13 +50,6 @@ class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loop_budget: int
     text_characters: int
     merged_aliases: int
-
-
-class PublicProtocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the public runner asks (C-133)."""
-
-    temperature: float
-    repeats: int
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,8 +9,8 @@ import msgspec
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
-from callscore.core.judging import Question
 from callscore.core.measure import Measure, ratio
+from callscore.core.scenarios import Finding, OpenStep
 from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import Answers
 from callscore.suites.orchestration.decision.cells import cell
@@ -26,12 +26,12 @@ from callscore.suites.orchestration.plan.reading import READING_REPAIRS, read_pl
 from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.cases import judged_case
 from callscore.suites.orchestration.scenario.reading import Place, interpret
 from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
     CallsDue,
-    Finding,
     PlanStep,
     RawStep,
     Scenario,
@@ -49,20 +49,6 @@ class Evaluated(msgspec.Struct, frozen=True):
     calls_ran: bool
 
 
-class OpenStep(msgspec.Struct, frozen=True):
-    """A step with argument values that only a judge can compare, in one run."""
-
-    scenario: Scenario
-    step: AgentStep
-    run: int
-    questions: Sequence[Question]
-
-    @property
-    def case_id(self) -> str:
-        """The id of the step's case."""
-        return case_id(self.scenario.lang, self.scenario.id, self.step.step_id)
-
-
 def open_steps(
     recording: Recording, place: Place, cards: Cards, answers: Answers
 ) -> Iterator[OpenStep]:
@@ -73,7 +59,8 @@ def open_steps(
             if step.has_card or step.step_id in run.steps:
                 record = _agent_record(step, run, scenario, cards.tools, answers)
                 if record.call is not None and record.call.undecided:
-                    yield OpenStep(scenario, step, run.number, record.call.undecided)
+                    shown = judged_case(scenario, step)
+                    yield OpenStep(run.number, shown, record.call.undecided)
 
 
 def evaluate(

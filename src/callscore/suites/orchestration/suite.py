@@ -16,6 +16,7 @@ from callscore.suites.orchestration.single_turn.task import VERDICT_WORDS, Orche
 
 if TYPE_CHECKING:
     from callscore.core.noise import Degrade
+    from callscore.core.scenarios import ScenarioSuite
 
 _VALUES = frozenset(VERDICT_WORDS)
 _FROM_VALUES = ("arguments_value_f1", "exact_calls", "case_score")
@@ -40,6 +41,13 @@ class OrchestrationSuite(SpecSuite):
         """Argument values may be judged; the scores of calls rest on them."""
         relies_on = {f"orchestration.{name}": _VALUES for name in _FROM_VALUES}
         return VerdictRules(words=VERDICT_WORDS, relies_on=relies_on)
+
+    @cached_property
+    def scenarios(self) -> ScenarioSuite:
+        """Steps that are asked one by one and scored together, by document 001."""
+        from callscore.suites.orchestration.scenario_suite import OrchestrationScenarios
+
+        return OrchestrationScenarios()
 
     def noise(self, task: str) -> Degrade:
         """Of steps of scenarios and of cases of other origin."""

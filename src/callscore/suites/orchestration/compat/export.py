@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
 from callscore.suites.orchestration.scenario.values import RawStep
@@ -59,3 +60,20 @@ def _wrapped(step: int, answer: RecordedReply) -> Any:
         else {"id": f"call_{step}_{number}", "type": "function", "function": call}
         for number, call in enumerate(answer.tool_calls, 1)
     ]
+
+
+def public_output(replies: ScenarioReplies) -> dict[str, Any]:
+    """One output file; `usage` is of this scenario alone, `generated_at` holds no clock   §3"""
+    used = replies.usage()
+    return {
+        "scenario_id": replies.scenario.id,
+        "generated_at": "",
+        **public_form(replies.recording()),
+        "usage": {
+            "total_calls": used.answers,
+            "total_input_tokens": used.known_input,
+            "total_output_tokens": used.known_output,
+            "total_tokens": used.known_input + used.known_output,
+            "total_cost": used.known_usd,
+        },
+    }

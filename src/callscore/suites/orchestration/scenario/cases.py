@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from callscore.core.case import Case, Message, Prompt, Turn
+from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.gold import gold_of
 from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
 from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
 from callscore.suites.orchestration.scenario.queries import Query, bound_queries
@@ -154,6 +156,11 @@ def told(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
             yield Message("user", query.text)
     if last is not None and last is not before[-1]:
         yield last.message
+
+
+def step_case(step: StepCase, case_id: str = "") -> Case:
+    """The step as a case with its gold, under its own id or another."""
+    return Case(case_id or step.id, SCENARIO, "", {}, gold_of(step.step))
 
 
 def judged_case(scenario: Scenario, step: AgentStep) -> Case:

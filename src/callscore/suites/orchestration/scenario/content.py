@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from callscore.core.scenarios import Action
 from callscore.suites.orchestration.scenario.values import (
     AWAITING,
     GENERAL,
     VIOLATION,
-    Action,
     Call,
     CallsDue,
     RejectionDue,

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
+from callscore.core.scenarios import ProtocolName
 from callscore.suites.orchestration.scenario.cards import Card, Cards
-from callscore.suites.orchestration.settings import ProtocolName
 from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")

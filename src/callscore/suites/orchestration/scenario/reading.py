@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
+from callscore.core.scenarios import Finding
 from callscore.suites.orchestration.plan.graphs import dangling_dependencies
 from callscore.suites.orchestration.plan.reading import read_plan
 from callscore.suites.orchestration.scenario.cards import Cards
@@ -17,7 +18,6 @@ from callscore.suites.orchestration.scenario.content import Note, read_content
 from callscore.suites.orchestration.scenario.values import (
     AgentStep,
     CallsDue,
-    Finding,
     PlanStep,
     RawStep,
     Scenario,

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.scenarios import Finding
 from callscore.suites.orchestration.plan.values import Plan
 
 RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
@@ -71,18 +72,6 @@ class AgentStep(msgspec.Struct, frozen=True):
     agent: str
     due: CallsDue | RejectionDue
     has_card: bool = True
-
-
-Action = Literal["repaired", "set_aside", "noted"]
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One line of the data report: what was found at a step, and what was done about it."""
-
-    case_id: str
-    kind: str
-    action: Action
-    detail: str = ""
 
 
 class Scenario(msgspec.Struct, frozen=True):

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.runner.free_runs import FreeReplies, free_replies
-from callscore.runner.scenario_replies import ScenarioReplies, Usage, usage_of_scenarios
-from callscore.runner.scenarios import ScenarioAnswers, ScenarioSet
+from callscore.core.scenarios import StoredReplies
 from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration.call.questions import Recorded
 from callscore.suites.orchestration.extension import progress_rate, repeated_runs
 from callscore.suites.orchestration.free_run import is_right
+from callscore.suites.orchestration.free_runs import FreeReplies, free_replies
 from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.replies import ScenarioReplies, Usage, usage_of_scenarios
 from callscore.suites.orchestration.result import About
 from callscore.suites.orchestration.result_format import key_metrics
+from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.reading import Place
 from callscore.suites.orchestration.scenario.recording import Recording
 from callscore.suites.orchestration.standard import Evaluated, evaluate
 
 Json = dict[str, Any]
-OnFree = Callable[[ScenarioReplies, Sequence[StepRecord]], None]
 _BASIS = (
     "teacher-forced and free-running, each step right where code finds nothing wrong; values that "
     "only a judge can compare count as unequal in the four scores of both"
@@ -35,33 +35,31 @@ _BASIS = (
 class FreeScoring:
     """The free runs of one model on one set, collected scenario by scenario."""
 
-    def __init__(self, given: ScenarioAnswers, model: str, part: ScenarioSet) -> None:
-        self._given, self._model, self._part = given, model, part
+    def __init__(self, model: str, part: ScenarioSet, repeats: int, stored: StoredReplies) -> None:
+        self._model, self._part = model, part
+        self._repeats, self._stored = repeats, stored
         self._forced: list[Evaluated] = []
         self._free: list[Evaluated] = []
         self._used: dict[str, Usage] = {}
         self._not_reached = 0
         self._left_out: list[str] = []
 
-    def add(self, forced: ScenarioReplies, on_free: OnFree | None) -> None:
-        """One scenario, where both passes are whole."""
+    def add(self, forced: ScenarioReplies) -> tuple[ScenarioReplies, Sequence[StepRecord]] | None:
+        """One scenario with its records, where both passes are whole."""
         scenario = forced.scenario
-        found = free_replies(
-            self._part, scenario, self._model, self._given.repeats, self._given.stored
-        )
+        found = free_replies(self._part, scenario, self._model, self._repeats, self._stored)
         if isinstance(found, str) or forced.missing:
             self._left_out.append(found if isinstance(found, str) else forced.missing)
-            return
+            return None
         try:
             both = [self._evaluated(each) for each in (forced.recording(), found.recording)]
         except DataError as error:
             self._left_out.append(error.problem)
-            return
+            return None
         self._forced.append(both[0])
         self._free.append(both[1])
         self._count(scenario.id, found)
-        if on_free is not None:
-            on_free(found.replies, both[1].records)
+        return found.replies, both[1].records
 
     def _count(self, scenario: str, found: FreeReplies) -> None:
         self._used[scenario] = found.replies.usage()

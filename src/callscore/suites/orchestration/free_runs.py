@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from callscore.core.case import Failed, Reply
-from callscore.core.run import Work
-from callscore.runner.cases import call_of
-from callscore.runner.prepare import ModelHandle
-from callscore.runner.scenario_replies import ScenarioReplies, StepReply, answer_of
-from callscore.runner.scenarios import ScenarioSet, StoredAnswers, as_asked
+from callscore.core.scenarios import StepRequest, StoredReplies
 from callscore.suites.orchestration.free_run import FreeRun, own_case_id
+from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, answer_of
+from callscore.suites.orchestration.scenario.cases import step_case
+from callscore.suites.orchestration.scenario.data import ScenarioSet
 from callscore.suites.orchestration.scenario.recording import Recording
 from callscore.suites.orchestration.scenario.values import Scenario
 
@@ -20,27 +19,23 @@ from callscore.suites.orchestration.scenario.values import Scenario
 class _Going:
     """One free run under way."""
 
-    def __init__(self, model: ModelHandle, free: FreeRun, run: int) -> None:
+    def __init__(self, model: str, free: FreeRun, run: int) -> None:
         self.model = model
         self.free = free
         self.run = run
 
-    def work(self) -> Work | None:
-        """The next request; None where the run is over, or there is nobody to ask."""
-        case = self.free.following
-        if case is None:
+    def request(self) -> StepRequest | None:
+        """The next step; None where the run is over."""
+        step = self.free.following
+        if step is None:
             return None
-        asked = as_asked(case, own_case_id(case.id))
-        call = call_of(self.model.provider, asked, self.run)
-        if call is None:
-            return None
-        return Work(asked.case.id, self.model.spec.name, self.run, call, asked.case.task)
+        return StepRequest(self.model, self.run, step_case(step, own_case_id(step.id)), step.prompt)
 
-    def settled(self, stored: StoredAnswers) -> bool:
+    def settled(self, stored: StoredReplies) -> bool:
         """Take the answer to the step that was asked; False where none came."""
-        case = self.free.following
-        assert case is not None
-        found = stored(self.model.spec.name, own_case_id(case.id)).get(self.run)
+        step = self.free.following
+        assert step is not None
+        found = stored(self.model, own_case_id(step.id)).get(self.run)
         if not isinstance(found, Reply):
             return False
         self.free.take(answer_of(found))
@@ -53,9 +48,9 @@ class FreeRuns:
     def __init__(
         self,
         sets: Sequence[ScenarioSet],
-        models: Sequence[ModelHandle],
+        models: Sequence[str],
         repeats: int,
-        stored: StoredAnswers,
+        stored: StoredReplies,
     ) -> None:
         self._stored = stored
         self._asked = False
@@ -67,22 +62,16 @@ class FreeRuns:
             for run in range(1, repeats + 1)
         ]
 
-    def next_round(self, leaving_out: frozenset[str]) -> Mapping[str, Sequence[Work]]:
-        """The work of every model; whose last step got no answer goes no further."""
+    def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
+        """One step of every run; a run whose last step got no answer goes no further."""
         if self._asked:
             self._going = [going for going in self._going if going.settled(self._stored)]
         self._asked = True
-        works = [
-            (going, going.work())
-            for going in self._going
-            if going.model.spec.name not in leaving_out
+        requests = [
+            (going, going.request()) for going in self._going if going.model not in left_out
         ]
-        self._going = [going for going, work in works if work is not None]
-        found: dict[str, list[Work]] = {}
-        for _, work in works:
-            if work is not None:
-                found.setdefault(work.model, []).append(work)
-        return found
+        self._going = [going for going, request in requests if request is not None]
+        return [request for _, request in requests if request is not None]
 
 
 class FreeReplies(msgspec.Struct, frozen=True):
@@ -95,7 +84,7 @@ class FreeReplies(msgspec.Struct, frozen=True):
 
 
 def free_replies(
-    part: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredAnswers
+    part: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredReplies
 ) -> FreeReplies | str:
     """The free runs of a scenario as they were stored; or why they are not whole."""
     steps: list[StepReply] = []
@@ -112,7 +101,7 @@ def free_replies(
     return FreeReplies(replies, recording, not_reached)
 
 
-def _walked(free: FreeRun, model: str, run: int, stored: StoredAnswers) -> Iterator[StepReply]:
+def _walked(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterator[StepReply]:
     """The steps of one run up to its end, or to the first without an answer."""
     while (case := free.following) is not None:
         found = stored(model, own_case_id(case.id)).get(run)

@@ -1,0 +1,331 @@
+"""Scenarios: several steps that a model is asked one by one, and that are scored together.
+
+A suite with scenarios implements `ScenarioSuite`. Everything else knows scenarios by these types
+alone: steps are cases with prompts, replies come by case and run, scores are documents and rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from callscore.core.case import Case, Failed, Prompt, Reply
+from callscore.core.errors import DataError
+from callscore.core.judging import Question, Verdict
+from callscore.core.measure import Measure
+from callscore.core.scorecard import CaseResult
+
+Json = dict[str, Any]
+Mode = Literal["standard", "compat"]
+"""Which reading scores: the suite's document, or its public evaluator (C-128)."""
+ProtocolName = Literal["callscore", "public"]
+"""Whose way of asking is used: ours, or the public runner's (C-133)."""
+History = Literal["gold", "own"]
+"""What a model sees of earlier steps: the gold answers; or in a second pass its own, too."""
+
+StoredReplies = Callable[[str, str], Mapping[int, Reply | Failed]]
+"""The replies of a model to the case of an id, by run."""
+
+
+class ScenarioData(msgspec.Struct, frozen=True):
+    """Scenarios of one language, and the cards of their agents."""
+
+    scenarios: Path
+    cards: Path
+
+
+class ScenarioSettings(msgspec.Struct, frozen=True):
+    """How scenarios are asked (`protocol`, `history`) and scored (`mode`)."""
+
+    protocol: ProtocolName = "callscore"
+    mode: Mode = "standard"
+    history: History = "gold"
+    prompts: Path | None = None
+    """The user's copy of the public runner's config, whose prompts are sent to the letter."""
+
+    @property
+    def is_public(self) -> bool:
+        """Whether models are asked as the public runner asks."""
+        return self.protocol == "public"
+
+
+class PublicProtocol(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the public runner asks (C-133)."""
+
+    temperature: float
+    repeats: int
+
+
+class ScenarioFiles(NamedTuple):
+    """How folders and files of scenarios are read: a suite itself touches no file."""
+
+    card_files: Callable[[Path], Sequence[Path]]
+    scenario_files: Callable[[Path], Sequence[Path]]
+    output_files: Callable[[Path], Sequence[Path]]
+    read_whole: Callable[[Path], bytes]
+    """The bytes of a file; raises DataError."""
+    read_text: Callable[[Path], str]
+    """The text of a file; raises DataError."""
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What the check of all cases found."""
+
+    ids: Sequence[str]
+    """Of the cases that are asked, in their order."""
+    digest: str
+
+    @property
+    def cases(self) -> int:
+        """How many are asked."""
+        return len(self.ids)
+
+
+class StepRequest(NamedTuple):
+    """A step that one model is asked in a further round."""
+
+    model: str
+    run: int
+    case: Case
+    prompt: Prompt
+
+
+class OpenStep(NamedTuple):
+    """What code cannot decide about one answer: a judge or a person may."""
+
+    run: int
+    case: Case
+    """What a judge sees of the step."""
+    questions: Sequence[Question]
+
+
+VerdictKey = tuple[str, int, str]
+"""Case, run and item."""
+
+
+class GivenVerdict(NamedTuple):
+    """A verdict of a file; without a model it is about each of them."""
+
+    case_id: str
+    run: int
+    model: str | None
+    verdict: Verdict
+
+
+class StepVerdicts(msgspec.Struct, frozen=True):
+    """What a judge said about one model's steps, and what that took."""
+
+    verdicts: Mapping[VerdictKey, Verdict]
+    judge: str
+    """What decides the verdicts: part of the signature of the result (C-126)."""
+    judging: Mapping[str, Any]
+
+
+class Identities(Protocol):
+    """Under which names models answered (R-26)."""
+
+    def identity(self, model: str) -> tuple[str, ...]:
+        """Other names than the one asked for."""
+        ...
+
+    def notes_on(self, model: str) -> list[str]:
+        """What a reader must know about them."""
+        ...
+
+
+class Headline(msgspec.Struct, frozen=True):
+    """The headline numbers of one model, not rounded; of several languages their mean.
+
+    An approximate one is a lower bound: what nobody decided counts as unequal (C-115), and a
+    search that was cut off has found the best so far (C-117).
+    """
+
+    numbers: Mapping[str, Measure]
+    scenarios: int
+    evaluated: int
+    complete: bool
+    """Whether few enough scenarios failed to be evaluated, in every language (C-119)."""
+
+
+class ScenarioScore(msgspec.Struct, frozen=True):
+    """The result of one model."""
+
+    document: Json
+    """The result file of the suite's own format; of several languages, each and their mean."""
+    headline: Headline
+    signature: str
+    """What must agree before two results may be compared (C-126)."""
+
+
+class Exported(NamedTuple):
+    """The answers to one scenario in the public form; None where some are `missing`."""
+
+    model: str
+    lang: str
+    scenario: str
+    document: Json | None
+    missing: str = ""
+
+
+def ignore_result(result: CaseResult) -> None:
+    """Results that nobody looks at."""
+
+
+class ScenarioSinks(NamedTuple):
+    """Who receives what scoring finds, scenario by scenario."""
+
+    on_result: Callable[[CaseResult], None] = ignore_result
+    on_record: Callable[[Any], None] | None = None
+    """One record a step, run and metric (`--records`)."""
+    on_export: Callable[[Exported], None] | None = None
+    on_trajectory: Callable[[Sequence[Json]], None] | None = None
+    """Every step of a scenario with request, reply, gold and verdict."""
+
+
+class Part(NamedTuple):
+    """What one model answered to one folder of scenarios."""
+
+    model: str
+    folder: str
+
+
+class Attempts(Protocol):
+    """What models answered to scenarios: in a run, or recorded in files."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """What is judged on its own."""
+        ...
+
+    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+        """What neither code nor a verdict of a file has decided."""
+        ...
+
+    def scores(
+        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+    ) -> Mapping[str, ScenarioScore]:
+        """The result of every model; `judged` has what a judge has said."""
+        ...
+
+
+class FollowUps(Protocol):
+    """Steps that depend on earlier replies: asked round by round."""
+
+    def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
+        """The next step of everything that still goes on, but for the models left out."""
+        ...
+
+
+class RunData(NamedTuple):
+    """What a run knows when its scenarios are scored."""
+
+    models: Sequence[str]
+    stored: StoredReplies
+    repeats: int
+    verdicts: Sequence[GivenVerdict]
+    identities: Identities
+    warnings: Callable[[str], Sequence[str]]
+    """What else a reader must know about how a model was asked."""
+
+
+class ScenarioCases(Protocol):
+    """The scenarios of a run."""
+
+    def survey(self) -> Survey:
+        """Read, check and hash everything; raises DataError."""
+        ...
+
+    def stream(self) -> Iterator[tuple[Case, Prompt]]:
+        """Every step that a model is asked, with the gold history before it."""
+        ...
+
+    def follow_ups(
+        self, models: Sequence[str], stored: StoredReplies, repeats: int
+    ) -> FollowUps | None:
+        """The pass in which models see their own history; None where none is wanted."""
+        ...
+
+    def answered(self, data: RunData) -> Attempts:
+        """What was answered, to be judged and scored."""
+        ...
+
+
+class RecordedOutputs(msgspec.Struct, frozen=True):
+    """Folders of recorded outputs, one a language, and the cards of each."""
+
+    outputs: Sequence[Path]
+    cards: Sequence[Path]
+    mode: Mode = "standard"
+    model: str = ""
+    """The name of the model; else taken from the folder."""
+    languages: Sequence[str] = ()
+    """Of the folders of outputs, one each or one for all; else taken from paths."""
+
+
+Action = Literal["repaired", "set_aside", "noted"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One entry of the data report: what was repaired, set aside or only noted."""
+
+    case_id: str
+    kind: str
+    action: Action
+    detail: str = ""
+
+
+class ScenarioCheck(msgspec.Struct, frozen=True):
+    """What a look at scenario files found."""
+
+    scenarios: int
+    plan_steps: int
+    agent_steps: int
+    findings: Sequence[Finding]
+    problems: Sequence[DataError]
+
+
+class ScenarioSuite(Protocol):
+    """A suite with scenarios."""
+
+    verdict_metric: str
+    """The metric of verdicts on steps."""
+    verdict_words: Sequence[str]
+    headlines: Sequence[str]
+    """What a gate may be about."""
+
+    @property
+    def public_protocol(self) -> PublicProtocol:
+        """How the public runner asks (C-133)."""
+        ...
+
+    def open_cases(
+        self,
+        data: Sequence[ScenarioData],
+        settings: ScenarioSettings,
+        limit: int | None,
+        files: ScenarioFiles,
+    ) -> ScenarioCases:
+        """The scenarios of a run; raises DataError where the user's prompts cannot be used."""
+        ...
+
+    def open_outputs(
+        self,
+        recorded: RecordedOutputs,
+        verdicts: Sequence[GivenVerdict],
+        files: ScenarioFiles,
+    ) -> Attempts:
+        """Recorded runs, to be judged and scored."""
+        ...
+
+    def check(
+        self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
+    ) -> ScenarioCheck:
+        """Read every scenario as a run would, without stopping at the first problem."""
+        ...
+
+    def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:
+        """The replies in a file of recorded outputs, by run and step; raises DataError."""
+        ...

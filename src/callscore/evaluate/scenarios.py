@@ -1,0 +1,170 @@
+"""Scenarios judged and scored: those of a run, and those recorded in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from callscore.core.errors import DataError, UsageError
+from callscore.core.judging import Verdict
+from callscore.core.ports import Judge
+from callscore.core.run import ModelSpec
+from callscore.core.scenarios import (
+    Attempts,
+    GivenVerdict,
+    OpenStep,
+    Part,
+    RecordedOutputs,
+    ScenarioScore,
+    ScenarioSinks,
+    StepVerdicts,
+)
+from callscore.evaluate.worklist import open_items
+from callscore.store.orchestration_files import SCENARIO_FILES
+from callscore.store.verdict_records import VerdictRecord, read_verdict
+from callscore.store.worklists import OpenItem, verdict_lines
+from callscore.suites.registry import scenario_suite
+
+if TYPE_CHECKING:
+    from callscore.evaluate.judging import JudgeRunner
+
+NO_SINKS = ScenarioSinks()
+JudgedParts = Mapping[Part, StepVerdicts]
+
+
+def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
+    """The lines of the files that are about steps; those on other metrics are left to others."""
+    suite = scenario_suite()
+    found = []
+    for line in verdict_lines(paths):
+        record = read_verdict(line)
+        if record.metric != suite.verdict_metric:
+            continue
+        if record.verdict not in suite.verdict_words:
+            raise DataError(
+                f"{record.verdict!r}; expected one of {', '.join(suite.verdict_words)}",
+                field="verdict",
+                place=line.place,
+            )
+        verdict = Verdict(
+            record.metric,
+            str(record.item),
+            record.verdict,
+            by=record.by,
+            approximate=record.approximate,
+        )
+        found.append(GivenVerdict(record.case_id, record.run, record.model, verdict))
+    return found
+
+
+async def judge_attempts(attempts: Attempts, examiner: JudgeRunner) -> JudgedParts:
+    """Put everything that is open to the judge, one request a step and run (C-115)."""
+    try:
+        return {
+            part: await _judge_steps(list(attempts.open_steps(part)), examiner, part.model)
+            for part in attempts.parts
+        }
+    finally:
+        await examiner.close()
+
+
+async def _judge_steps(
+    steps: Sequence[OpenStep], examiner: JudgeRunner, model: str
+) -> StepVerdicts:
+    """Verdicts on every open value of one model; what got none stays open."""
+    import asyncio
+
+    from callscore.evaluate.scorecards import judging_of
+
+    own = examiner.apart()
+    found = await asyncio.gather(*(own.examine(step.case, step.questions) for step in steps))
+    verdicts = {
+        (step.case.id, step.run, item.item): given[-1]
+        for step, examined in zip(steps, found, strict=True)
+        for item, given in examined.verdicts.items()
+    }
+    overlap = [model] if own.is_related(model) else []
+    judge = own.judge_signature or "none"
+    return StepVerdicts(verdicts, judge, msgspec.to_builtins(judging_of(own, overlap)))
+
+
+def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
+    """What the judge said, as lines of a verdicts file."""
+    for part, said in judged.items():
+        for (case_id, run, item), verdict in said.verdicts.items():
+            yield VerdictRecord(
+                case_id=case_id,
+                metric=verdict.metric,
+                item=item,
+                model=part.model,
+                run=run,
+                verdict=verdict.verdict,
+                text=verdict.text,
+                quote=verdict.quote,
+                source=verdict.source,
+                by=verdict.by,
+                approximate=verdict.approximate,
+            )
+
+
+def undecided_items(attempts: Attempts, judged: JudgedParts) -> Iterator[OpenItem]:
+    """Everything that neither code nor files nor the judge has decided, for people to decide."""
+    for part in attempts.parts:
+        known = judged[part].verdicts if part in judged else {}
+        for step in attempts.open_steps(part):
+            case_id = step.case.id
+            left = [q for q in step.questions if (case_id, step.run, q.item) not in known]
+            yield from open_items(case_id, part.model, step.run, left)
+
+
+class OutputsJob(msgspec.Struct, frozen=True):
+    """Recorded outputs to score, and who compares the values that code cannot."""
+
+    recorded: RecordedOutputs
+    verdicts: Sequence[Path] = ()
+    judge: str | Judge | tuple[ModelSpec, ...] = "none"
+    store: Path | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that is read: it must not be written over."""
+        folders = (*self.recorded.outputs, *self.recorded.cards)
+        return [*self.verdicts, *(path for folder in folders for path in folder.glob("*.json"))]
+
+
+def score_outputs(
+    job: OutputsJob,
+    sinks: ScenarioSinks = NO_SINKS,
+    on_verdict: Callable[[VerdictRecord], None] | None = None,
+) -> ScenarioScore:
+    """Score every folder of the job; raises where a folder, a card or a verdict is unusable."""
+    given = read_step_verdicts(job.verdicts)
+    attempts = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
+    judged = _judged(job, attempts)
+    if on_verdict is not None:
+        for record in verdict_records(judged):
+            on_verdict(record)
+    return next(iter(attempts.scores(judged, sinks).values()))
+
+
+def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
+    """What the judge says about the open values."""
+    if job.judge == "none":
+        return {}
+    if job.recorded.mode == "compat":
+        raise UsageError("compat counts as the public evaluator; expected verdicts, not a judge")
+    import asyncio
+
+    from callscore.config.choices import default_embedder
+    from callscore.config.score import ScoreConfig
+    from callscore.evaluate.judge_setup import open_judge_runner
+
+    config = ScoreConfig(
+        cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
+    )
+    with open_judge_runner(config) as examiner:
+        assert examiner is not None  # somebody judges
+        return asyncio.run(judge_attempts(attempts, examiner))

@@ -1,0 +1,255 @@
+"""Folders of recorded outputs, one a language, judged and scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import Failed, Reply
+from callscore.core.errors import DataError, UsageError
+from callscore.core.languages import LANGUAGE, UNKNOWN_LANGUAGE, language_of
+from callscore.core.recorded_calls import recorded_calls
+from callscore.core.scenarios import (
+    GivenVerdict,
+    OpenStep,
+    Part,
+    RecordedOutputs,
+    ScenarioFiles,
+    ScenarioScore,
+    ScenarioSinks,
+    StepVerdicts,
+)
+from callscore.core.version import __version__
+from callscore.suites.orchestration import result as results
+from callscore.suites.orchestration.call.questions import Answers, Unanswered
+from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
+from callscore.suites.orchestration.identity import recorded_steps, scenarios_hash
+from callscore.suites.orchestration.judging import (
+    judged_by,
+    recorded_of,
+    source_of,
+    with_judge,
+    with_unused,
+)
+from callscore.suites.orchestration.metric_records import metric_records
+from callscore.suites.orchestration.result import About, LanguageResult
+from callscore.suites.orchestration.rows import FailedRow
+from callscore.suites.orchestration.scenario.cards import Cards
+from callscore.suites.orchestration.scenario.data import in_order, read_cards, shown_path
+from callscore.suites.orchestration.scenario.reading import Place
+from callscore.suites.orchestration.scenario.recording import (
+    RecordedReply,
+    decode_file,
+    read_recording,
+)
+from callscore.suites.orchestration.scenario.values import RawStep
+from callscore.suites.orchestration.standard import evaluate, open_steps
+
+_FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
+_SUFFIX = "_out.json"
+
+
+class _Language(msgspec.Struct, frozen=True):
+    """One folder of outputs with what belongs to it."""
+
+    folder: Path
+    name: str
+    model: str
+    cards: Cards
+    cards_hash: str
+
+
+class RecordedAttempts:
+    """What one model answered, as files have it; raises where a folder or a card is unusable."""
+
+    def __init__(
+        self, recorded: RecordedOutputs, verdicts: Sequence[GivenVerdict], files: ScenarioFiles
+    ) -> None:
+        self._files = files
+        self._mode = recorded.mode
+        self._verdicts = verdicts
+        self._languages = {each.name: each for each in _languages(recorded, files)}
+        if len(self._languages) < len(recorded.outputs):
+            raise UsageError(
+                f"two folders of the language {next(iter(self._languages))}; expected one folder "
+                "a language, and one model at a time"
+            )
+        self.parts = [Part(each.model, each.name) for each in self._languages.values()]
+
+    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+        """The open values of every file that can be read; the others fail when they are scored."""
+        language = self._languages[part.folder]
+        answers = recorded_of(self._verdicts, language.model, language.name)
+        for path in in_order(self._files.output_files(language.folder)):
+            scenario = path.name.removesuffix(_SUFFIX)
+            with suppress(DataError):
+                recording = read_recording(decode_file(self._files.read_whole(path)), scenario)
+                place = Place(language.name, scenario)
+                yield from list(open_steps(recording, place, language.cards, answers))
+
+    def scores(
+        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+    ) -> Mapping[str, ScenarioScore]:
+        """The result over all languages, under the name of the first model."""
+        scored = [
+            self._score(self._languages[part.folder], judged.get(part)) for part in self.parts
+        ]
+        if sinks.on_record is not None:
+            for each in scored:
+                for step in each.records:
+                    for record in metric_records(step, each.about.model):
+                        sinks.on_record(record)
+        return {self.parts[0].model: results.model_score(scored)}
+
+    def _score(self, language: _Language, judged: StepVerdicts | None) -> LanguageResult:
+        recorded = recorded_of(self._verdicts, language.model, language.name)
+        answers: Answers = with_judge(recorded, judged)
+        if self._mode == "compat" and not self._verdicts:
+            answers = Unanswered()  # the public evaluator orders its results otherwise with a judge
+        directory = shown_path(language.folder)
+        found = in_order(self._files.output_files(language.folder))
+        _refuse_two_of_a_scenario(found)
+        paths = [
+            (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
+        ]
+        evaluated, failed, digest = self._evaluate(paths, language, answers)
+        if not evaluated:
+            first = failed[0]
+            raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
+        about = About(
+            directory=directory,
+            language=language.name,
+            model=language.model,
+            judge=source_of(self._verdicts),
+            data=digest,
+            version=__version__,
+        )
+        about = judged_by(about, judged)
+        if self._mode == "compat":
+            scored = results.compat_outcome(about, evaluated, failed)
+        else:
+            scored = results.standard_outcome(about, evaluated, failed)
+        return with_unused(scored, recorded)
+
+    def _evaluate(
+        self, paths: Sequence[tuple[str, Path]], language: _Language, answers: Answers
+    ) -> tuple[list[Any], list[FailedRow], str]:
+        """One evaluated value a file, the files that could not be, and the hash of the gold."""
+        evaluate_one = _evaluator(language, answers, is_public=self._mode == "compat")
+        decode = decode_public if self._mode == "compat" else decode_file
+        gold: list[tuple[str, Sequence[RawStep] | None]] = []
+        evaluated: list[Any] = []
+        failed: list[FailedRow] = []
+        for shown, path in paths:
+            scenario = path.name.removesuffix(_SUFFIX)
+            data = None
+            try:
+                data = decode(self._files.read_whole(path))
+                evaluated.append(evaluate_one(data, scenario, shown))
+            except DataError as error:
+                failed.append(FailedRow(shown, error.problem))
+            gold.append((scenario, recorded_steps(data, scenario)))
+        return evaluated, failed, scenarios_hash(language.cards_hash, gold)
+
+
+def _evaluator(
+    language: _Language, answers: Answers, *, is_public: bool
+) -> Callable[[Any, str, str], Any]:
+    if is_public:
+        schemas = {name: tool.parameters for name, tool in language.cards.tools.items()}
+        return lambda data, scenario, shown: evaluate_file(
+            data, shown, schemas, answers, f"{language.name}/{scenario}"
+        )
+    return lambda data, scenario, shown: evaluate(
+        read_recording(data, scenario),
+        Place(language.name, scenario),
+        language.cards,
+        answers,
+        shown,
+    )
+
+
+def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
+    """Scenario 1 of one language is not scenario 1 of another."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path.name in seen:
+            raise UsageError(
+                f"{path} and {seen[path.name]} are outputs of one scenario; "
+                "expected one folder a model and language"
+            )
+        seen[path.name] = path
+
+
+def _paired(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
+    """Outputs with their cards: one for all, by language where both tell it, else in order."""
+    outputs, cards = recorded.outputs, recorded.cards
+    if len(cards) == 1:
+        return [(folder, cards[0]) for folder in outputs]
+    if len(cards) != len(outputs):
+        raise UsageError(
+            f"{len(cards)} card folders for {len(outputs)} output folders; "
+            "expected one, or one for each"
+        )
+    by_language = {language_of(folder): folder for folder in cards}
+    if {language_of(folder) for folder in outputs} == set(by_language):
+        return [(folder, by_language[language_of(folder)]) for folder in outputs]
+    return list(zip(outputs, cards, strict=True))
+
+
+def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_Language]:
+    pairs = _paired(recorded)
+    if len(recorded.languages) not in (0, 1, len(pairs)):
+        raise UsageError(
+            f"{len(recorded.languages)} languages for {len(pairs)} output folders; "
+            "expected one for all, or one for each"
+        )
+    for given in recorded.languages:
+        if not LANGUAGE.fullmatch(given):
+            raise UsageError(f"{given!r}; expected a language tag such as EN or pt-BR")
+    shared = len(recorded.cards) < len(recorded.outputs)
+    names = list(recorded.languages) * (len(pairs) if len(recorded.languages) == 1 else 1)
+    found = []
+    for place, (folder, cards) in enumerate(pairs):
+        known, digest = read_cards(cards, files)
+        name = names[place] if names else _named_language(folder, cards, shared=shared)
+        found.append(_Language(folder, name, recorded.model or _model_name(folder), known, digest))
+    return found
+
+
+def _named_language(folder: Path, cards: Path, *, shared: bool) -> str:
+    """As the cards' path says; the outputs' path where it says nothing, or all share the cards."""
+    paths = (folder, cards) if shared else (cards, folder)
+    named = (name for name in map(language_of, paths) if name != UNKNOWN_LANGUAGE)
+    return next(named, UNKNOWN_LANGUAGE)
+
+
+def _model_name(folder: Path) -> str:
+    parts = reversed(folder.resolve().parts)
+    names = (part for part in parts if not LANGUAGE.fullmatch(part))
+    return next((name for name in names if name not in _FOLDERS_WITHOUT_A_NAME), "model")
+
+
+def read_outputs(raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:
+    """The replies in a file of recorded outputs, by run and step; raises DataError."""
+    recording = read_recording(decode_file(raw), name)
+    return {
+        (run.number, step): _reply(answer)
+        for run in recording.runs
+        for step, answer in {**run.plans, **run.steps}.items()
+    }
+
+
+def _reply(answer: RecordedReply) -> Reply | Failed:
+    if answer.error:
+        return Failed("model", answer.error)
+    content = answer.content
+    if content is None:
+        text = ""
+    else:
+        text = content if isinstance(content, str) else msgspec.json.encode(content).decode()
+    return Reply(text, tool_calls=recorded_calls(answer.tool_calls))

@@ -1,0 +1,292 @@
+"""Scenarios in a run: the steps to ask, and the replies scored as recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from callscore.core.case import Case, Prompt, Reply
+from callscore.core.errors import DataError
+from callscore.core.scenarios import (
+    Exported,
+    OpenStep,
+    Part,
+    RunData,
+    ScenarioScore,
+    ScenarioSettings,
+    ScenarioSinks,
+    StepVerdicts,
+    StoredReplies,
+    Survey,
+)
+from callscore.core.scorecard import CaseResult, Status
+from callscore.core.version import __version__
+from callscore.suites.orchestration import result as results
+from callscore.suites.orchestration.call.questions import Unanswered
+from callscore.suites.orchestration.compat.evaluation import evaluate_file
+from callscore.suites.orchestration.compat.export import public_output
+from callscore.suites.orchestration.free_runs import FreeRuns
+from callscore.suites.orchestration.free_scores import FreeScoring
+from callscore.suites.orchestration.judging import (
+    judged_by,
+    recorded_of,
+    source_of,
+    with_judge,
+    with_unused,
+)
+from callscore.suites.orchestration.metric_records import metric_records
+from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.replies import (
+    NOT_RUN,
+    ScenarioReplies,
+    Usage,
+    asked_and_answered,
+    latency_of,
+    usage_of_scenarios,
+)
+from callscore.suites.orchestration.result import About, LanguageResult
+from callscore.suites.orchestration.rows import FailedRow, Row
+from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
+from callscore.suites.orchestration.scenario.reading import Place
+from callscore.suites.orchestration.scenario.values import Scenario
+from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.trajectory import trajectory
+
+TASK = "orchestration"
+READ_BY_DOCUMENT = "standard_reading"
+"""Of a step's result in a run that is scored as the public evaluator does."""
+
+
+class RunScenarios:
+    """The scenarios of a run, in one language or several."""
+
+    def __init__(self, sets: Sequence[ScenarioSet], settings: ScenarioSettings) -> None:
+        self._sets = sets
+        self._settings = settings
+
+    def survey(self) -> Survey:
+        """Read, check and hash every scenario."""
+        found = [part.survey() for part in self._sets]
+        ids = [step for part in found for step in part.ids]
+        return Survey(ids, "+".join(part.digest for part in found))
+
+    def stream(self) -> Iterator[tuple[Case, Prompt]]:
+        """Every step of every scenario."""
+        for part in self._sets:
+            yield from part.stream()
+
+    def follow_ups(
+        self, models: Sequence[str], stored: StoredReplies, repeats: int
+    ) -> FreeRuns | None:
+        """The pass in which models see their own history; None where none is wanted."""
+        if self._settings.history != "own":
+            return None
+        return FreeRuns(self._sets, models, repeats, stored)
+
+    def answered(self, data: RunData) -> RunAttempts:
+        """What was answered, to be judged and scored."""
+        return RunAttempts(self._sets, self._settings, data)
+
+
+class RunAttempts:
+    """What the models of a run answered."""
+
+    def __init__(
+        self, sets: Sequence[ScenarioSet], settings: ScenarioSettings, data: RunData
+    ) -> None:
+        self._sets = {str(part.folder): part for part in sets}
+        self._settings = settings
+        self._data = data
+        self.parts = [Part(model, folder) for model in data.models for folder in self._sets]
+
+    def open_steps(self, part: Part) -> Iterator[OpenStep]:
+        """What neither code nor a verdict of a file has decided."""
+        of = self._sets[part.folder]
+        recorded = recorded_of(self._data.verdicts, part.model, of.lang)
+        for scenario in of.scenarios():
+            recording = replies_of(self._data, part.model, of, scenario).recording()
+            with suppress(DataError):  # an outage: the scenario fails when it is scored
+                place = Place(of.lang, scenario.id)
+                yield from list(open_steps(recording, place, of.cards, recorded))
+
+    def scores(
+        self, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+    ) -> Mapping[str, ScenarioScore]:
+        """The result of every model over all sets."""
+        return {model: self._score(model, judged, sinks) for model in self._data.models}
+
+    def _score(
+        self, model: str, judged: Mapping[Part, StepVerdicts], sinks: ScenarioSinks
+    ) -> ScenarioScore:
+        scored = [
+            _Scoring(self._data, self._settings, model, of, judged.get(Part(model, name)))
+            for name, of in self._sets.items()
+        ]
+        found = [each.result(sinks) for each in scored]
+        if sinks.on_record is not None:
+            for each in found:
+                for step in each.records:
+                    for record in metric_records(step, model):
+                        sinks.on_record(record)
+        return results.model_score([self._named(each) for each in found])
+
+    def _named(self, scored: LanguageResult) -> LanguageResult:
+        """The result with the names under which the model answered, and how it was asked."""
+        data, model = self._data, scored.about.model
+        about = msgspec.structs.replace(scored.about, answered_by=data.identities.identity(model))
+        notes = (*data.warnings(model), *data.identities.notes_on(model))
+        return msgspec.structs.replace(scored, about=about, warnings=(*scored.warnings, *notes))
+
+
+def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
+    """The answers of one model to one scenario."""
+    cases = part.askable(scenario)
+    stored = {case.id: data.stored(model, case.id) for case in cases}
+    steps = list(asked_and_answered(cases, stored, data.repeats))
+    return ScenarioReplies(scenario, model, data.repeats, steps)
+
+
+class _Scoring:
+    """One model's answers to one set, and who knows what code cannot compare in them."""
+
+    def __init__(
+        self,
+        data: RunData,
+        settings: ScenarioSettings,
+        model: str,
+        part: ScenarioSet,
+        judged: StepVerdicts | None,
+    ) -> None:
+        self._data, self._mode, self._part, self._judged = data, settings.mode, part, judged
+        self._model = model
+        self._recorded = recorded_of(data.verdicts, model, part.lang)
+        self._known = with_judge(self._recorded, judged)
+        self._free = (
+            FreeScoring(model, part, data.repeats, data.stored)
+            if settings.history == "own"
+            else None
+        )
+        self._evaluated: list[Evaluated] = []
+        self._public_rows: list[Row] = []
+        self._failed: list[FailedRow] = []
+        self._used: dict[str, Usage] = {}
+
+    def result(self, sinks: ScenarioSinks) -> LanguageResult:
+        """The result of every scenario; each leaves memory when it is scored."""
+        part = self._part
+        for scenario in part.scenarios():
+            replies = replies_of(self._data, self._model, part, scenario)
+            records = self._score(replies, part.shown_path(scenario.id), sinks)
+            self._used[scenario.id] = replies.usage()
+            if sinks.on_export is not None:
+                sinks.on_export(exported(replies))
+            if sinks.on_trajectory is not None:
+                sinks.on_trajectory(trajectory(replies, records))
+            free = None if self._free is None else self._free.add(replies)
+            if free is not None and sinks.on_trajectory is not None:
+                sinks.on_trajectory(trajectory(*free, "own"))
+        about = About(
+            shown_path(part.folder),
+            part.lang,
+            self._model,
+            source_of(self._data.verdicts),
+            part.digest,
+            __version__,
+            protocol=part.protocol.signature,
+            usage=usage_of_scenarios(self._used),
+            free_running=None if self._free is None else self._free.document(),
+        )
+        about = judged_by(about, self._judged)
+        if self._mode == "compat":
+            scored = results.compat_outcome(about, self._public_rows, self._failed)
+        else:
+            scored = results.standard_outcome(about, self._evaluated, self._failed)
+        return with_unused(scored, self._recorded)
+
+    def _score(
+        self, replies: ScenarioReplies, path: str, sinks: ScenarioSinks
+    ) -> Sequence[StepRecord]:
+        """The records of one scenario; none where an answer is missing."""
+        try:
+            evaluated = self._evaluate(replies, path)
+        except DataError as error:
+            self._failed.append(FailedRow(path, error.problem))
+            for result in _failures(replies):
+                sinks.on_result(result)
+            return ()
+        self._evaluated.append(evaluated)
+        answers = replies.by_step()
+        flags = () if self._mode == "standard" else (READ_BY_DOCUMENT,)
+        for record in evaluated.records:
+            reply = answers.get((record.case_id, record.run))
+            sinks.on_result(_result(record, self._model, reply, flags))
+        return evaluated.records
+
+    def _evaluate(self, replies: ScenarioReplies, path: str) -> Evaluated:
+        part, scenario = self._part, replies.scenario
+        place = Place(part.lang, scenario.id)
+        if self._mode == "standard":
+            return evaluate(replies.recording(), place, part.cards, self._known, path)
+        # The records say step by step what was right; the numbers are the public evaluator's.
+        apart = recorded_of(self._data.verdicts, self._model, part.lang)
+        evaluated = evaluate(replies.recording(), place, part.cards, apart, path)
+        if replies.missing:
+            raise DataError(f"error: {replies.missing}")
+        schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
+        prefix = f"{part.lang}/{scenario.id}"
+        known = self._known if self._data.verdicts else Unanswered()
+        row = evaluate_file(public_output(replies), path, schemas, known, prefix)
+        self._public_rows.append(row)
+        return evaluated
+
+
+def exported(replies: ScenarioReplies) -> Exported:
+    """The answers in the public form; none where one is missing (Q18)."""
+    scenario = replies.scenario
+    document = None if replies.missing else public_output(replies)
+    return Exported(replies.model, scenario.lang, scenario.id, document, replies.missing)
+
+
+def _failures(replies: ScenarioReplies) -> Iterator[CaseResult]:
+    """The steps behind a scenario that could not be scored: each with its cause."""
+    for step in sorted(replies.steps, key=lambda step: (step.run, step.case.step_id)):
+        if isinstance(step.found, Reply):
+            continue
+        status: Status = "not_run" if step.found is None else "error"
+        why = NOT_RUN if step.found is None else step.found.why or step.found.stage
+        yield CaseResult(step.case.id, replies.model, step.run, TASK, status, flags=(why,))
+
+
+def _result(
+    record: StepRecord, model: str, reply: Reply | None, flags: Sequence[str]
+) -> CaseResult:
+    metrics: dict[str, float | None] = {"orchestration.success": float(record.success)}
+    if record.plan is not None:
+        metrics["orchestration.plan"] = record.plan.score
+    if record.call is not None:
+        metrics |= {
+            "orchestration.name": record.call.name,
+            "orchestration.key": record.call.key,
+            "orchestration.value": record.call.value,
+        }
+    if reply is not None:
+        metrics |= {
+            "orchestration.input_tokens": reply.input_tokens,
+            "orchestration.output_tokens": reply.output_tokens,
+            "orchestration.cost_usd": reply.cost_usd,
+            "orchestration.latency_ms": latency_of(reply),
+        }
+    return CaseResult(
+        record.case_id,
+        model,
+        record.run,
+        TASK,
+        "valid",
+        score=float(record.success),
+        ungated_score=float(record.success),
+        reasons=tuple(difference.kind for difference in record.differences),
+        flags=(*record.flags, *flags),
+        metrics=metrics,
+    )

@@ -1,0 +1,148 @@
+"""Folders of scenarios and cards: languages, hashes, and every scenario when it is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from callscore.core.case import Case, Prompt
+from callscore.core.errors import DataError
+from callscore.core.languages import language_of
+from callscore.core.scenarios import (
+    ScenarioCheck,
+    ScenarioData,
+    ScenarioFiles,
+    ScenarioSettings,
+    Survey,
+)
+from callscore.suites.orchestration.identity import canonical_hash, scenarios_hash
+from callscore.suites.orchestration.result_format import natural_order
+from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
+from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
+from callscore.suites.orchestration.scenario.protocol import Protocol, bundled, with_public_prompts
+from callscore.suites.orchestration.scenario.reading import Place, read_scenario
+from callscore.suites.orchestration.scenario.values import AgentStep, Scenario
+
+
+def shown_path(path: Path) -> str:
+    """The path as results print it: from the working folder, so that it names the place  C-121"""
+    if not path.is_absolute():
+        return path.as_posix()
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # another drive
+        return path.name
+
+
+def in_order(paths: Iterable[Path]) -> list[Path]:
+    """Numbers within names count as numbers."""
+    return sorted(paths, key=lambda path: natural_order(path.as_posix()))
+
+
+def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
+    """The agent cards of a folder, and the hash of their content        C-132"""
+    cards = []
+    for path in files.card_files(folder):
+        try:
+            cards.append(read_card(files.read_whole(path)))
+        except DataError as error:
+            raise error.located(str(path)) from None
+    known = collect(cards)
+    content = [msgspec.to_builtins(known.by_id[agent]) for agent in sorted(known.by_id)]
+    return known, canonical_hash(content)
+
+
+def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> Protocol:
+    """How models are asked; raises DataError where the user's prompts cannot be used."""
+    if settings.prompts is None:
+        return bundled(settings.protocol)
+    try:
+        return with_public_prompts(files.read_text(settings.prompts))
+    except DataError as error:
+        raise error.located(str(settings.prompts)) from None
+
+
+class ScenarioSet:
+    """The scenarios of one language with their cards, read when they are asked for."""
+
+    def __init__(
+        self,
+        data: ScenarioData,
+        files: ScenarioFiles,
+        limit: int | None = None,
+        protocol: Protocol | None = None,
+    ) -> None:
+        self.protocol = protocol or bundled("callscore")
+        self.folder = data.scenarios
+        self.cards, self._cards_hash = read_cards(data.cards, files)
+        self.lang = language_of(data.scenarios)
+        self._files = files
+        self._paths = files.scenario_files(data.scenarios)[:limit]
+        self.digest = ""
+        """Hash of the content of cards and scenarios, as `score` has it        C-134"""
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Every scenario; raises DataError with the file where one is none."""
+        for path in self._paths:
+            try:
+                text = self._files.read_text(path)
+                yield read_scenario(text, Place(self.lang, path.stem), self.cards)
+            except DataError as error:
+                raise error.located(str(path)) from None
+
+    def askable(self, scenario: Scenario) -> list[StepCase]:
+        """The steps of agents with a card: without one there is no tool to call."""
+        return [
+            case
+            for case in step_cases(scenario, self.cards, self.protocol)
+            if not isinstance(case.step, AgentStep) or case.step.has_card
+        ]
+
+    def survey(self) -> Survey:
+        """Data and protocol: answers that were asked for otherwise are not scored as these."""
+        ids: list[str] = []
+        raw = []
+        for scenario in self.scenarios():
+            raw.append((scenario.id, scenario.raw))
+            ids += [step.id for step in self.askable(scenario)]
+        self.digest = scenarios_hash(self._cards_hash, raw)
+        named = "" if self.protocol.name == "callscore" else f":{self.protocol.signature}"
+        return Survey(ids, self.digest + named)
+
+    def stream(self) -> Iterator[tuple[Case, Prompt]]:
+        """Every step that a model is asked."""
+        for scenario in self.scenarios():
+            for step in self.askable(scenario):
+                yield step_case(step), step.prompt
+
+    def shown_path(self, scenario_id: str) -> str:
+        """The scenario's file as results name it        C-121"""
+        found = (path for path in self._paths if path.stem == scenario_id)
+        return shown_path(next(found, self.folder))
+
+
+def check_scenarios(
+    folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
+) -> ScenarioCheck:
+    """Read every scenario as a run would, without stopping at the first problem."""
+    scenarios: list[Scenario] = []
+    problems: list[DataError] = []
+    for folder in folders:
+        known = read_cards(cards[0] if cards else folder / "multiagent_cards", files)[0]
+        lang = language_of(folder)
+        for path in in_order(files.scenario_files(folder)):
+            try:
+                text = files.read_text(path)
+                scenarios.append(read_scenario(text, Place(lang, path.stem), known))
+            except DataError as error:
+                problems.append(error.located(str(path)))
+    return ScenarioCheck(
+        len(scenarios),
+        sum(len(scenario.plans) for scenario in scenarios),
+        sum(len(scenario.agent_steps) for scenario in scenarios),
+        tuple(finding for scenario in scenarios for finding in scenario.findings),
+        tuple(problems),
+    )

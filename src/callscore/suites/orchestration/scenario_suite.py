@@ -1,0 +1,71 @@
+"""The scenarios of document 001, as the rest of the program sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from callscore.core.case import Failed, Reply
+from callscore.core.scenarios import (
+    GivenVerdict,
+    PublicProtocol,
+    RecordedOutputs,
+    ScenarioCheck,
+    ScenarioData,
+    ScenarioFiles,
+    ScenarioSettings,
+)
+from callscore.suites.orchestration.call.questions import METRIC, OFFERED
+from callscore.suites.orchestration.recorded_scores import RecordedAttempts, read_outputs
+from callscore.suites.orchestration.result import HEADLINES
+from callscore.suites.orchestration.run_scores import RunScenarios
+from callscore.suites.orchestration.scenario.data import (
+    ScenarioSet,
+    check_scenarios,
+    chosen_protocol,
+)
+from callscore.suites.orchestration.spec import spec
+
+
+class OrchestrationScenarios:
+    """Implements `core.scenarios.ScenarioSuite`."""
+
+    verdict_metric = METRIC
+    verdict_words: Sequence[str] = OFFERED
+    headlines: Sequence[str] = HEADLINES
+
+    @property
+    def public_protocol(self) -> PublicProtocol:
+        """How the public runner asks (C-133)."""
+        return spec().public_protocol
+
+    def open_cases(
+        self,
+        data: Sequence[ScenarioData],
+        settings: ScenarioSettings,
+        limit: int | None,
+        files: ScenarioFiles,
+    ) -> RunScenarios:
+        """The scenarios of a run; raises DataError where the user's prompts cannot be used."""
+        protocol = chosen_protocol(settings, files)
+        sets = [ScenarioSet(folders, files, limit, protocol) for folders in data]
+        return RunScenarios(sets, settings)
+
+    def open_outputs(
+        self,
+        recorded: RecordedOutputs,
+        verdicts: Sequence[GivenVerdict],
+        files: ScenarioFiles,
+    ) -> RecordedAttempts:
+        """Recorded runs, to be judged and scored."""
+        return RecordedAttempts(recorded, verdicts, files)
+
+    def check(
+        self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
+    ) -> ScenarioCheck:
+        """Read every scenario as a run would, without stopping at the first problem."""
+        return check_scenarios(folders, cards, files)
+
+    def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:
+        """The replies in a file of recorded outputs, by run and step; raises DataError."""
+        return read_outputs(raw, name)

@@ -1,0 +1,90 @@
+"""Every step of a scenario: what was sent, answered, due, and decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from callscore.core.case import Failed, Prompt, Reply
+from callscore.core.scenarios import History, Json
+from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.replies import (
+    NOT_RUN,
+    ScenarioReplies,
+    StepReply,
+    latency_of,
+    text_of,
+)
+from callscore.suites.orchestration.scenario.gold import gold_of
+
+
+def trajectory(
+    replies: ScenarioReplies, records: Sequence[StepRecord], history: History = "gold"
+) -> list[Json]:
+    """Every step of one scenario, run by run."""
+    found = {(record.case_id, record.run): record for record in records}
+    by_run = sorted(replies.steps, key=lambda step: (step.run, step.case.step_id))
+    return [
+        _line(replies.model, step, found.get((step.case.id, step.run)), history) for step in by_run
+    ]
+
+
+def _line(model: str, step: StepReply, record: StepRecord | None, history: History) -> Json:
+    case = step.case
+    return {
+        "case_id": case.id,
+        "model": model,
+        "run": step.run,
+        "history": history,
+        "kind": "plan" if case.is_plan else "agent" if record is None else record.kind,
+        "agent": case.agent,
+        "request": _request(case.prompt),
+        "reply": _reply(step.found) if isinstance(step.found, Reply) else None,
+        "gold": gold_of(case.step),
+        "verdict": _verdict(step.found, record),
+    }
+
+
+def _request(prompt: Prompt) -> Json:
+    return {
+        "messages": [msgspec.structs.asdict(message) for message in prompt.messages],
+        "tools": [tool.name for tool in prompt.tools],
+    }
+
+
+def _reply(reply: Reply) -> Json:
+    return {
+        "text": text_of(reply),
+        "tool_calls": [msgspec.structs.asdict(call) for call in reply.tool_calls],
+        "finish_reason": reply.finish_reason,
+        "answered_by": reply.model,
+        "input_tokens": reply.input_tokens,
+        "output_tokens": reply.output_tokens,
+        "cost_usd": reply.cost_usd,
+        "latency_ms": latency_of(reply),
+    }
+
+
+def _verdict(found: Reply | Failed | None, record: StepRecord | None) -> Json:
+    """How the step was decided; `not_scored` where its scenario is not whole or its gold unread."""
+    if record is None:
+        status = "not_scored" if isinstance(found, Reply) else "error" if found else "not_run"
+        why = (
+            found.why or found.stage if isinstance(found, Failed) else NOT_RUN if not found else ""
+        )
+        return {"status": status, "why": why, "success": None, "flags": [], "differences": []}
+    measured: Mapping[str, float] = {}
+    if record.plan is not None:
+        measured = {"plan": record.plan.score}
+    elif record.call is not None:
+        called = record.call
+        measured = {"name": called.name, "key": called.key, "value": called.value}
+    return {
+        "status": "valid",
+        "why": "",
+        "success": record.success,
+        "flags": list(record.flags),
+        "differences": [difference._asdict() for difference in record.differences],
+        "metrics": measured,
+    }
