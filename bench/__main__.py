@@ -10,7 +10,7 @@ import sys
 
 BENCHES = (
     *("start", "score", "orchestration", "engine", "providers", "run", "judged"),
-    *("embeddings", "offline_judge", "judge_tokens"),
+    *("embeddings", "offline_judge", "judge_tokens", "report"),
 )
 
 

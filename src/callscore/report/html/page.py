@@ -42,6 +42,8 @@ from callscore.report.svg.picture import style
 
 FIRST_CASES, FIRST_BYTES = 20, 600_000
 """So many cases at most are there without a script, and are printed; fewer where they are long."""
+BODY = b'<div class="body">'
+"""What a case begins with behind its summary; text has no such thing, as it is escaped."""
 NAV = {
     "decision": "Decision",
     "scorecard": "Scorecard",
@@ -223,13 +225,15 @@ def _said(source: ReportSource, collected: Collected, kept: int) -> str:
 
 
 def _inert(one: Kept) -> Iterator[bytes]:
-    """A case as text: escaped text cannot end the element, and this makes sure of it."""
+    """A case as text, summary and body apart; escaped text cannot end an element: made sure of."""
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
         raise ValueError("the markup of a case holds what no text of it can hold")
-    yield f'<script type="text/plain" id="text-{one.entry.place}">'.encode()
-    yield one.markup
-    yield b"</script>"
+    summary, found, body = one.markup.partition(BODY)
+    place = one.entry.place
+    yield f'<script type="text/plain" id="head-{place}">'.encode() + summary
+    yield f'</details></script><script type="text/plain" id="body-{place}">'.encode()
+    yield found + body.removesuffix(b"</details>") + b"</script>"
 
 
 def _data(encoded: bytes) -> bytes:
