@@ -50,7 +50,11 @@ class RunResult(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    orchestration: Mapping[str, ScenarioScore] = {}
+    """The scores of calls."""
+    scenarios: Mapping[str, ScenarioScore] = {}
+    """The results of scenarios, by model."""
+    scenario_card: Scorecard | None = None
+    """The same side by side."""
     notes: Sequence[str] = ()
     """What a reader must know about the models; the card has them, too."""
     failures: Sequence[Failure] = ()
@@ -262,11 +266,19 @@ def _after_spending(plan: Workload, spent_usd: float) -> Workload:
 
 
 def _scored(ran: RunResult, scoring: RunScoring) -> RunResult:
-    card, orchestration = scoring.card(), scoring.scenario_scores()
+    card, scenarios = scoring.card(), scoring.scenario_scores()
     notes = scoring.notes()
+    beside: Scorecard | None = None
+    if scenarios:
+        from callscore.evaluate.scenarios import scenario_card
+
+        beside = scenario_card(scenarios, notes)
     if card is not None:
-        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
-    return msgspec.structs.replace(ran, card=card, orchestration=orchestration, notes=notes)
+        documents = beside.documents if beside is not None else msgspec.UNSET
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
+    return msgspec.structs.replace(
+        ran, card=card, scenarios=scenarios, scenario_card=beside, notes=notes
+    )
 
 
 def rescore(prepared: Prepared, run_id: int) -> RunResult:
