@@ -105,7 +105,7 @@ def race(
         call_gates={CALL_GATE: "text"},
         tolerance=found.tolerance,
     )
-    kind = frozenset(TASKS[:tasks])
+    kind = tuple(sorted(TASKS[:tasks]))
     running = Race(schedule(dict.fromkeys(ids, kind), WEIGHTS, seed, about), names, rules)
     place = {call: at for at, call in enumerate(ids)}
     paid = 0

@@ -19,6 +19,7 @@ from callscore.config.file import (
     EvalFile,
     GateEntry,
     ModelEntry,
+    RaceEntry,
     RegressionEntry,
     ScenarioEntry,
 )
@@ -37,6 +38,7 @@ STRUCTS: list[type[msgspec.Struct]] = [
     ScenarioEntry,
     GateEntry,
     RegressionEntry,
+    RaceEntry,
     AttemptsEntry,
     SimulatedParams,
 ]

@@ -80,6 +80,19 @@ def test_a_suite_from_another_package_is_titled_signed_weighted_and_reported(
     assert signed[0] != signed[1]  # the digest of spec.toml is part of it
 
 
+def test_a_report_format_from_another_package_writes_a_stored_run(tmp_path: Path) -> None:
+    page = Page("report.md")
+    page.check_size()
+    for done in page.run(tmp_path):
+        assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "report.txt").read_text(encoding="utf-8").splitlines()
+    assert "scorecard" in lines[0]
+    assert lines[-1] == "1.000 greeting-1 gold"
+    unknown = run_afresh("report", "eval.yaml", "--format", "ascii", cwd=tmp_path)
+    assert unknown.returncode == 2
+    assert "'ascii' is not a report format" in unknown.stderr
+
+
 def test_weights_may_name_tasks_of_other_packages_and_no_others(tmp_path: Path) -> None:
     page = Page("suite.md")
     env = install(page.package, tmp_path)

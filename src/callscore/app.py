@@ -72,30 +72,30 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
     """Score stored outputs against their cases (the calls suite), as `callscore score` does.
 
     `cases`, `outputs` and `verdicts` are JSONL files, or dicts in the same form, or the rows of a
-    pandas or polars frame. Works where an event loop runs already, as in a notebook.
+    pandas or polars frame. It can be called while an event loop is running, as in a notebook.
 
     Args:
         cases: The calls with their expected outcomes.
-        outputs: What models answered; without it, the `model_output` in each case is scored.
+        outputs: The replies of models; without it, the `model_output` in each case is scored.
         verdicts: Verdicts by people or judges.
-        judge: Who decides what code cannot: `none`, `offline`, a YAML file, or a Judge.
-        embedder: Who compares sentences: a name, a YAML file, or an Embedder; by default `auto`
-            where there is a judge, else `none`.
-        benchmarks: Run the eleven optional benchmarks, too.
+        judge: Decides what code cannot: `none`, `offline`, a name, a YAML file, or a Judge.
+        embedder: Compares sentences: a name, a YAML file, or an Embedder; by default `auto` with a
+            judge, else `none`.
+        benchmarks: Also run the eleven optional benchmarks.
         intervals: Give every number its 95 % interval.
-        store: Keep the answers of judging models here (.callscore/runs.db).
+        store: Store the replies of judges here (.callscore/runs.db).
         settings: Settings such as `call_gate_tolerance`.
-        weights: Own task weights.
+        weights: Task weights.
         workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
         metrics: Metrics of other installed packages, measured beside those of the tasks.
-        limit: Only so many cases, from the first.
-        allow_bad_cases: Skip unusable cases and say so.
-        results: Write one JSON line a case, model and run.
-        records: Write one JSON line a case, model, run and metric.
-        save_verdicts: Write what judge and embedder said, as a verdicts file.
-        open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
+        limit: Only the first `limit` cases.
+        allow_bad_cases: Skip unusable cases and report them.
+        results: Write one JSON line per case, model and run.
+        records: Write one JSON line per case, model, run and metric.
+        save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
+        open_items: Write the open items, to be filled in (JSONL or CSV).
         progress: Called with the number of scored cases and of all.
     """
     who = judge_choice(os.fspath(judge)) if isinstance(judge, (str, os.PathLike)) else judge
@@ -227,10 +227,14 @@ class CaseCheck(msgspec.Struct, frozen=True):
     warnings: Sequence[DataError]
     notes: Sequence[str] = ()
     """What an answer that reads nothing would score, and what the data cannot show (C-135)."""
+    statistics: Sequence[str] = ()
+    """What the data set is like."""
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
     """Read every case as scoring would, without stopping at the first problem."""
+    from callscore.evaluate.data_statistics import DataStatistics  # scipy is not for scoring
+
     config = ScoreConfig(cases=paths)
     tasks = tasks_for(config)
     seen: set[str] = set()
@@ -238,6 +242,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     found: list[DataError] = []
     warnings: list[DataError] = []
     floors = AllFloors(config.catalog)
+    statistics = DataStatistics()
     for line in lines_of(paths):
         try:
             opened = open_case(line, tasks)
@@ -250,10 +255,11 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
         floors.add(opened.suite, case.task, opened.reference)
+        statistics.add(case)
         found_in = opened.task.warnings(case, opened.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
-    return CaseCheck(counts, found, warnings, floors.data_notes())
+    return CaseCheck(counts, found, warnings, floors.data_notes(), list(statistics.lines()))
 
 
 @contextmanager

@@ -10,10 +10,10 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question
-from callscore.comparison.words import cannot_be_told_apart, rounded
 from callscore.core.comparison import Comparison
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.report.ties import cannot_be_told_apart, rounded
 from commands import run
 from eval_files import eval_file, read_json
 

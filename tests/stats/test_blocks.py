@@ -11,12 +11,12 @@ import pytest
 from callscore.stats.betting import Draws, bet_pool, log_mean, no_evidence
 from callscore.stats.blocks import Block, Kind, schedule
 
-QA, TEXT, BOTH = frozenset({"qa"}), frozenset({"text"}), frozenset({"qa", "text"})
+QA, TEXT, BOTH = ("qa",), ("text",), ("qa", "text")
 WEIGHTS = {"qa": 0.75, "text": 0.25, "entity": 0.5}
 
 
 def calls(**counts: int) -> dict[str, Kind]:
-    kinds = {"qa": QA, "text": TEXT, "both": BOTH, "entity": frozenset({"entity"})}
+    kinds: dict[str, Kind] = {"qa": QA, "text": TEXT, "both": BOTH, "entity": ("entity",)}
     return {f"{name}{at}": kinds[name] for name, n in counts.items() for at in range(n)}
 
 

@@ -17,7 +17,7 @@ from callscore.stats.race import Outcome, Race, Rules, Standing
 from callscore.stats.race_gates import GateWatch, RateGate
 from race_simulations import CALL_GATE, GATE, WEIGHTS, outcome, race, simulate
 
-QA: Kind = frozenset({"qa"})
+QA: Kind = ("qa",)
 IDS = [f"c{at:04d}" for at in range(400)]
 
 
@@ -105,9 +105,7 @@ def test_the_order_of_completion_never_matters(order: int, seed: int) -> None:
     found = simulate(np.random.default_rng(seed), [0.8, 0.75, 0.8], 120, "mixed")
     expected = race(found).standing
     names, ids = ["m0", "m1", "m2"], [f"c{at:05d}" for at in range(120)]
-    plan = schedule(
-        dict.fromkeys(ids, frozenset(["qa", "entity", "text", "translation"])), WEIGHTS, 0, "pool"
-    )
+    plan = schedule(dict.fromkeys(ids, ("entity", "qa", "text", "translation")), WEIGHTS, 0, "pool")
     rules = Rules(gates=[GATE], call_gates={CALL_GATE: "text"}, tolerance=found.tolerance)
     running = Race(plan, names, rules)
     everything = [(m, c) for m in range(3) for c in range(120)]
@@ -254,3 +252,15 @@ def test_the_last_call_decides_a_rate_exactly() -> None:
 def test_one_model_alone_needs_no_call() -> None:
     standing, paid = run({"only": [score(0.8)] * 30})
     assert (standing.stopped, paid) == ("one left", {"only": 0})
+
+
+def test_a_model_that_cannot_be_asked_leaves_and_drops_nobody() -> None:
+    plan = schedule(dict.fromkeys(IDS[:40], QA), {"qa": 1.0}, 3, "pool")
+    running = Race(plan, ["a", "b", "c"], Rules())
+    for model, value in (("a", 1.0), ("b", 0.4), ("c", 0.5)):
+        for call in running.wanted()[model]:
+            running.observe(model, call, score(value))
+    running.withdraw("a")
+    assert running.advance()
+    assert running.standing().racing == ["b", "c"]
+    assert running.standing().dropped["a"].why == "withdrawn"

@@ -1,1 +1,1 @@
-"""Doors: one file a command. No arithmetic here."""
+"""The command line: one file per command. No arithmetic here."""

@@ -1,4 +1,4 @@
-"""Printing for whoever still reads: `| head` is no failure."""
+"""A closed pipe (`| head`) is no error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def ignore_broken_pipe() -> Iterator[None]:
-    """Printing ends where nobody reads on; what comes after it, the exit code, still counts."""
+    """Stop printing if the reader has closed the pipe; the exit code still counts."""
     try:
         yield
         sys.stdout.flush()

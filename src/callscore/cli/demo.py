@@ -16,7 +16,9 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
     "--json", "json_file", type=click.Path(path_type=Path), help="Write the scorecard as JSON."
 )
 @click.option(
-    "--results", type=click.Path(path_type=Path), help="Write one JSON line a case, model and run."
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Write one JSON line per case, model and run.",
 )
 @click.option(
     "--html",

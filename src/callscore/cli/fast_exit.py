@@ -1,4 +1,4 @@
-"""Exit at once on an interrupt that comes before a command has begun, or while it ends."""
+"""Exit at once on an interrupt before a command has begun, or while it ends."""
 
 from __future__ import annotations
 

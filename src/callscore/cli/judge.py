@@ -1,4 +1,4 @@
-"""`callscore judge`: may this judge be trusted?"""
+"""`callscore judge`: test and calibrate a judge."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ FILE = click.Path(path_type=Path)
 
 @click.group()
 def judge() -> None:
-    """Try a judge, and hold it against people."""
+    """Test a judge, and compare it with people."""
 
 
 @judge.command()
 @click.argument("config", metavar="offline|FILE")
-@click.option("--store", type=FILE, help="Keep the judge's answers here (.callscore/runs.db).")
-@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+@click.option("--store", type=FILE, help="Store the judge's replies here (.callscore/runs.db).")
+@click.option("--json", "json_file", type=FILE, help="Write the result as JSON.")
 @trust_option
 def check(config: str, store: Path | None, json_file: Path | None) -> None:
-    """Try a judge with changes that must, or must not, matter to its verdicts.
+    """Test a judge with changes that must, or must not, change its verdicts.
 
-    Repeats, other orders and layouts, padding and rephrasing must not change a word; swapped
-    amounts, negations and a wrong reference must. Exits with 1 where a limit is not met: such a
-    judge can be used, and its metrics are uncalibrated.
+    Repeats, other orders and layouts, padding and rephrasing must not change a verdict; swapped
+    amounts, negations and a wrong reference must. Exits with 1 if a limit is not met: such a judge
+    can be used, but its metrics are uncalibrated.
 
     \b
     callscore judge check judge.yaml
@@ -81,13 +81,15 @@ def _share(value: float | None) -> str:
 
 @judge.command(cls=GreedyCommand)
 @click.argument("labels", nargs=-1, required=True, type=FILE)
-@click.option("--verdicts", multiple=True, type=FILE, help="The judge's words on the same items.")
-@click.option("--json", "json_file", type=FILE, help="Write the outcome as JSON.")
+@click.option(
+    "--verdicts", multiple=True, type=FILE, help="The judge's verdicts on the same items."
+)
+@click.option("--json", "json_file", type=FILE, help="Write the result as JSON.")
 def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: Path | None) -> None:
-    """Hold a judge against people: agreement, and what people would have found.
+    """Compare a judge with people: agreement, and the corrected mean.
 
-    LABELS are verdict files by people. The judge's words come from --verdicts (as
-    `callscore score --judge … --save-verdicts` writes them), or stand in each label as `judge`.
+    LABELS are verdict files by people. The judge's verdicts come from --verdicts (as `callscore
+    score --judge … --save-verdicts` writes them), or are in each label as `judge`.
     Prints accuracy, sensitivity, specificity, kappa with its interval, coverage and the
     corrected mean for every metric.
 
@@ -139,7 +141,7 @@ def _calibration_lines(entry: Calibrated) -> list[str]:
 
 
 def _plain(entry: Calibrated) -> Mapping[str, Any]:
-    """As JSON: a confusion matrix with two words for a key becomes a list."""
+    """As JSON: a confusion matrix becomes a list, because its keys are pairs."""
     import msgspec
 
     fields = {

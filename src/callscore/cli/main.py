@@ -1,4 +1,4 @@
-"""The `callscore` command. Each sub-command has its own file, imported when it is asked for."""
+"""The `callscore` command. Each sub-command has its own file, imported on demand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from callscore.core.version import __version__
 
 COMMANDS: Mapping[str, str] = {
     "demo": "Score the bundled samples of both suites, offline: the quickest look.",
-    "run": "Ask models, keep every answer, print the scores.",
+    "run": "Call models, store every reply, print the scores.",
     "runs": "List runs with status, coverage and cost.",
     "compare": "Compare two models call by call: what changed, and whether it is chance.",
     "plan": "Say how many calls a decision takes, and what they cost.",
@@ -34,12 +34,14 @@ COMMANDS: Mapping[str, str] = {
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
     "verify": "Recompute every score of a dossier, offline, and say what differs.",
-    "judge": "Try a judge, and hold it against people.",
+    "judge": "Test a judge, and compare it with people.",
     "orchestration": "Score recorded agent runs: plans, tool calls, and when not to call.",
     "import": "Read transcripts, forms and data sets of other systems.",
     "sample": "Draw calls to label: at random, by kind, or where models disagree.",
     "annotate": "Label calls in the terminal or in a spreadsheet.",
     "redact": "Replace personal data in files by stable placeholders.",
+    "init": "Write a first eval file by answering a few questions, and try it.",
+    "schema": "Print the JSON schema of eval files, for editors.",
     "prompt": "Show exactly what a model would be sent for a case.",
     "validate": "Check case files and name every problem with file, line and field.",
 }
@@ -47,7 +49,7 @@ CRASHED = 70
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports one only to run it."""
+    """A group that imports a command only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of this file."""
@@ -63,7 +65,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; whoever stops reading has seen enough."""
+        """Run the command; a closed pipe is no error."""
         with ignore_broken_pipe():
             return super().invoke(ctx)
         return None
@@ -77,35 +79,35 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="callscore")
 def callscore() -> None:
-    """Which LLM to put on your calls, what it will cost, and whether you may trust the answer.
+    """Which LLM to put on your calls, what it will cost, and whether the answer can be trusted.
 
     Callscore scores language models on contact-centre work: QA forms, configured entities,
-    sentiment, summary and emotion, translation; plans and tool calls. It works offline: only
-    models, judges and embedders that you name in a file are ever sent anything.
+    sentiment, summary and emotion, translation; plans and tool calls. It works offline: data is
+    sent only to the models, judges and embedders that you name in a file.
 
     \b
     Exit codes: 0 done · 1 a gate failed · 2 usage, config or data error
-                3 inconclusive · 4 results cannot be kept
+                3 inconclusive · 4 results cannot be stored
                 70 a bug of Callscore · 130 interrupted
     """
 
 
 def main() -> None:
-    """Run the command line; whatever happens has an exit code of its own."""
+    """Run the command line; every outcome has its own exit code."""
     with ExitStack() as stack:
         stack.callback(freeze_gc)
         stack.push(report_crash)
         stack.enter_context(relaxed_gc())
         try:
             _run_command()
-        except KeyboardInterrupt:  # while the error that ended it was being told
+        except KeyboardInterrupt:  # while the error that ended it was being printed
             leave_at_once()
 
 
 def report_crash(
     kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
 ) -> None:
-    """End a crash with its own code: Python's would say that a gate has failed."""
+    """Exit with the code for a crash: Python's own would mean a failed gate."""
     if kind is None or error is None or not issubclass(kind, Exception):
         return
     sys.excepthook(kind, error, trace)
@@ -114,8 +116,8 @@ def report_crash(
 
 
 def _run_command() -> None:
-    """Errors that a user may see become one clear message and their exit code."""
-    if sys.stdout is None:  # closed by whoever started us
+    """Errors for users become one clear message and their exit code."""
+    if sys.stdout is None:  # closed by the parent process
         sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -133,20 +135,20 @@ def _run_command() -> None:
     except (click.Abort, KeyboardInterrupt):
         _complain("interrupted")
         sys.exit(INTERRUPTED)
-    except OSError as error:  # files that are read or written by name say it themselves
+    except OSError as error:  # files that are read or written by name have their own messages
         _complain(_plainly(error))
         sys.exit(StoreError.exit_code)
 
 
 def _interrupt(*_: object) -> None:
-    """Shut down in order; a second interrupt meanwhile exits at once."""
+    """Shut down in order; a second interrupt exits at once."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave_at_once)
     raise KeyboardInterrupt
 
 
 def _plainly(error: OSError) -> str:
-    """What the system has against a file, or against us."""
+    """The system's message about a file."""
     if error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many files are open at once; raise the limit (ulimit -n) or lower concurrency"
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
@@ -156,6 +158,6 @@ def _plainly(error: OSError) -> str:
 
 
 def _complain(message: str) -> None:
-    """One line; names from files are in it, and none of them may speak to the terminal (S-19)."""
+    """One line on stderr; names from files are stripped of control characters (S-19)."""
     with suppress(BrokenPipeError):  # the exit code says it, too
         say(" ".join(f"error: {message}".split("\n")), err=True)

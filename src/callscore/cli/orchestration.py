@@ -31,29 +31,27 @@ def orchestration() -> None:
     type=click.Choice(["standard", "compat"]),
     default="standard",
     show_default=True,
-    help="By document 001, or as the public evaluator counts.",
+    help="By document 001, or like the public evaluator.",
 )
 @click.option(
     "--judge",
     default="none",
     show_default=True,
     metavar="none|offline|FILE",
-    help="Who compares the argument values that code cannot: nobody, built-in rules (an "
-    "estimate), or the models in a YAML file.",
+    help="Compares the argument values that code cannot: none, built-in rules (an estimate), or "
+    "the models in a YAML file.",
 )
-@click.option(
-    "--store", type=PATH, help="Keep the answers of judging models here (.callscore/runs.db)."
-)
-@click.option("--save-verdicts", type=PATH, help="Write what the judge said, as a verdicts file.")
+@click.option("--store", type=PATH, help="Store the replies of judges here (.callscore/runs.db).")
+@click.option("--save-verdicts", type=PATH, help="Write the judge's verdicts as a verdicts file.")
 @click.option("--verdicts", multiple=True, type=PATH, help="JSONL of verdicts by people or judges.")
 @click.option(
     "--json",
     "json_file",
     type=PATH,
-    help="Write the result file (- for stdout); of several languages also one file each beside it.",
+    help="Write the result file (- for stdout); for several languages also one file each.",
 )
-@click.option("--records", type=PATH, help="Write one JSON line a step, model, run and metric.")
-@click.option("--model", default="", help="Name of the model; else taken from the folder.")
+@click.option("--records", type=PATH, help="Write one JSON line per step, model, run and metric.")
+@click.option("--model", default="", help="Name of the model; by default from the folder.")
 @trust_option
 @click.option(
     "--lang",
@@ -61,7 +59,7 @@ def orchestration() -> None:
     help="Language of the outputs, one for all or one each; else taken from the paths of cards "
     "and outputs.",
 )
-@click.option("--require-complete", is_flag=True, help="Exit with 3 unless all could be scored.")
+@click.option("--require-complete", is_flag=True, help="Exit with 3 unless everything was scored.")
 def score(
     output_dirs: tuple[Path, ...],
     cards: tuple[Path, ...],
@@ -76,7 +74,7 @@ def score(
     lang: tuple[str, ...],
     require_complete: bool,
 ) -> None:
-    """Score folders of recorded runs (*_out.json), one folder a language.
+    """Score folders of recorded runs (*_out.json), one folder per language.
 
     \b
     callscore orchestration score runs/EN --cards cards/EN --json result.json
@@ -150,10 +148,10 @@ def _as_file(document: Mapping[str, object]) -> bytes:
 )
 @click.option("--json", "json_file", type=PATH, help="Write the data report as JSON.")
 def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path | None) -> None:
-    """Read scenarios and print the data report: what was repaired, what set aside, and why.
+    """Read scenarios and print the data report: what was repaired or skipped, and why.
 
     FOLDERS hold `scenario_data` and `multiagent_cards`, or the scenarios themselves.
-    Exits with 2 where a file is no scenario at all.
+    Exits with 2 if a file is not a scenario.
     """
     import msgspec
 

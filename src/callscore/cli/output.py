@@ -1,4 +1,4 @@
-"""What the commands share when they show a scorecard."""
+"""Shows a scorecard: shared by the commands."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ PIPE_WIDTH = 200
 LEAST_WIDTH = 40
 COLOURS = ("green", "yellow", "red")
 ESTIMATE = "offline estimate"
-"""What heads a card with values of built-in substitutes (C-125)."""
+"""The heading of a card with estimates (C-125)."""
 
 
 def path_unless_stdout(target: Path | None) -> Path | None:
-    """The target, unless it is the terminal."""
+    """The target; None if it is stdout."""
     return None if target == STANDARD_OUTPUT else target
 
 
 def show_scorecard(
     card: Scorecard, title: str, json_file: Path | None, *, all_rows: bool = False
 ) -> None:
-    """Write the JSON where asked; print the card unless the JSON itself goes to the terminal."""
+    """Write the JSON if requested; print the card unless the JSON goes to stdout."""
     write_scorecard(card, json_file)
     if json_file != STANDARD_OUTPUT:
         print_card(card, title, all_rows=all_rows)
 
 
 def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
-    """Write the JSON where asked: to a file, or to the terminal."""
+    """Write the JSON if requested: to a file, or to stdout."""
     if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(scorecard_json(card))
     elif json_file is not None:
@@ -54,7 +54,7 @@ def write_scorecard(card: Scorecard, json_file: Path | None) -> None:
 def print_card(
     card: Scorecard, title: str, *, all_rows: bool = False, closing: bool = True
 ) -> None:
-    """Print the scorecard to the terminal; the verdict in words opens and closes it."""
+    """Print the scorecard; the decision in words opens and closes it."""
     from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
     from callscore.suites.catalog import template_of
@@ -70,7 +70,7 @@ def print_card(
 
 
 def print_verdict(card: Scorecard) -> None:
-    """Print the decision in words alone."""
+    """Print the decision in words only."""
     from callscore.report.terminal import verdict_lines
 
     _print(verdict_lines(card, _width()))
@@ -88,7 +88,7 @@ def _print(lines: Iterable[Line]) -> None:
 
 
 def _width() -> int:
-    """As wide as the terminal, or as COLUMNS says; wide enough for a file without either."""
+    """The width of the terminal, or COLUMNS; a default that is wide enough for files."""
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
         return PIPE_WIDTH
     import shutil  # with all its archives, and only a terminal has a width
@@ -101,17 +101,17 @@ def _plain(piece: Piece) -> str:
 
 
 def _styled(piece: Piece) -> str:
-    """A piece as a terminal shows it: our styles are the only signs in it."""
+    """A piece with the terminal's control sequences; its text has none."""
     words, text = piece.style.split(), harmless(piece.text)
     if not words or not text.strip():
         return text
     colour = next((word for word in words if word in COLOURS), None)
-    # None, not False: "not dim" is the same sign as "not bold", and would take that back.
+    # None, not False: "not dim" is the same sequence as "not bold", and would undo that.
     return click.style(text, fg=colour, bold="bold" in words or None, dim="dim" in words or None)
 
 
 def require_complete(card: Scorecard) -> None:
-    """Raise where something that was to be scored has no conclusive result."""
+    """Raise Inconclusive if a requested score has no conclusive result."""
     unfinished = [
         f"{model.model}: {task} {score.status}"
         for model in card.models

@@ -1,4 +1,4 @@
-"""Progress on long work: a bar in a terminal, a plain line now and then elsewhere."""
+"""Progress of long work: a bar in a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHECK_EVERY = 256
 
 
 class ProgressLine:
-    """Says nothing about short work; starts to speak when the work turns out to be long."""
+    """Prints nothing for short work."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -21,7 +21,7 @@ class ProgressLine:
         self._task: Any = None
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of how far the work is."""
+        """Update the progress."""
         if done % CHECK_EVERY and done != total:
             return
         if self._bar is not None:
@@ -42,7 +42,7 @@ class ProgressLine:
             self._next = time.monotonic() + PLAIN_SECONDS
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

@@ -17,7 +17,7 @@ FILE = click.Path(path_type=Path)
     "--format",
     "form",
     metavar="NAME",
-    help="csv, json and more; by default what the name of the file says.",
+    help="html, md, csv, xlsx, json, junit, dossier …; else as FILE is named.",
 )
 @click.option("-o", "--output", type=FILE, help="The file to write (- for stdout).")
 @click.option("--store", type=FILE, help="The store of the run (.callscore/runs.db).")

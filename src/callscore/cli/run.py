@@ -1,4 +1,4 @@
-"""`callscore run`: ask models, keep every answer, score."""
+"""`callscore run`: call models, store every reply, score."""
 
 from __future__ import annotations
 
@@ -30,36 +30,42 @@ FILE = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("eval_file", metavar="EVAL.yaml", type=FILE)
-@click.option("--resume", is_flag=True, help="Go on with the unfinished run of this file.")
+@click.option("--resume", is_flag=True, help="Continue the unfinished run of this file.")
 @click.option(
     "--engine",
     type=click.Choice(["local"]),
     default="local",
     show_default=True,
-    help="Where the work is done: in this process.",
+    help="Where requests are sent from: this process.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N cases (scenarios).")
 @click.option("--budget", type=float, help="Stop before more dollars than this are spent.")
 @click.option("--yes", is_flag=True, help="Resume although the file or its data have changed.")
+@click.option("--race", is_flag=True, help="Ask only until it is certain which model is best.")
+@click.option(
+    "--finish-invalid", is_flag=True, help="In a race, ask invalid models everything all the same."
+)
 @click.option("--rescore", type=int, metavar="RUN", help="Score a stored run again; send nothing.")
-@click.option("--dry-run", is_flag=True, help="Say what it would cost; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the estimated cost; send nothing.")
 @click.option("--json", "json_file", type=FILE, help="Write the scores as JSON (- for stdout).")
 @click.option("--html", type=FILE, help="Write the report as one HTML file.")
-@click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
-@click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
+@click.option("--results", type=FILE, help="Write one JSON line per case, model and run.")
+@click.option("--records", type=FILE, help="Write one JSON line per case, model, run and metric.")
 @click.option(
-    "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+    "--save-verdicts",
+    type=FILE,
+    help="Write the verdicts of judge and embedder as a verdicts file.",
 )
 @click.option(
-    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
+    "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
 @click.option(
     "--mode",
     type=click.Choice(["standard", "compat"]),
-    help="Score scenarios by the document, or as the public evaluator, whatever the file says.",
+    help="Score scenarios by the document or like the public evaluator; overrides the file.",
 )
 @click.option(
-    "--export", type=FILE, metavar="DIR", help="Write answers to scenarios as public *_out.json."
+    "--export", type=FILE, metavar="DIR", help="Write replies to scenarios as *_out.json."
 )
 @click.option(
     "--trajectories",
@@ -69,9 +75,9 @@ FILE = click.Path(path_type=Path)
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
-@click.option("--store", type=FILE, help="Keep answers here instead of where the file says.")
-@click.option("--log", type=FILE, help="Append one JSON line an event: answers, failed attempts.")
-@click.option("--no-preflight", is_flag=True, help="Do not ask each model once before spending.")
+@click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option("--log", type=FILE, help="Append one JSON line per event: replies, failed attempts.")
+@click.option("--no-preflight", is_flag=True, help="Do not test each model with one request first.")
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def run(
@@ -81,6 +87,8 @@ def run(
     limit: int | None,
     budget: float | None,
     yes: bool,
+    race: bool,
+    finish_invalid: bool,
     rescore: int | None,
     dry_run: bool,
     json_file: Path | None,
@@ -100,11 +108,11 @@ def run(
     no_preflight: bool,
     require_complete: bool,
 ) -> None:
-    """Ask the models of an eval file, keep every answer, print the scores.
+    """Call the models of an eval file, store every reply, print the scores.
 
-    Every paid answer is stored before it is used and never paid for again: not after a crash,
-    not by a second run. Ctrl-C sends nothing more and waits for calls under way, a second one
-    drops them; --resume goes on.
+    Every paid reply is stored before it is used and never paid for again, not even after a crash or
+    by a second run. Ctrl-C stops sending and waits for requests in flight, a second one drops them;
+    --resume continues.
 
     \b
     callscore run eval.yaml --dry-run
@@ -112,7 +120,6 @@ def run(
     """
     from callscore.cli import output
     from callscore.cli.broken_pipe import ignore_broken_pipe
-    from callscore.config.config import load_eval
     from callscore.runner.prepare import RunOptions, prepare
 
     tallies: list[Tallied] = []
@@ -122,6 +129,8 @@ def run(
         budget_usd=_checked_budget(budget),
         preflight=not no_preflight,
         accept_changed=yes,
+        race=race,
+        finish_invalid=finish_invalid,
         results=results,
         records=records,
         save_verdicts=save_verdicts,
@@ -133,8 +142,7 @@ def run(
         trajectories=trajectories,
         on_tallied=tallies.append,
     )
-    sending, config = not dry_run and rescore is None, load_eval(eval_file, store)
-    config = config.without_intervals() if no_intervals else config
+    sending, config = not dry_run and rescore is None, _loaded(eval_file, store, no_intervals)
     with (
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
@@ -142,8 +150,7 @@ def run(
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _ran(prepared, rescore)
-        _stop_if_interrupted(prepared, ran, store)
+        ran = _ran(prepared, rescore, store)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
@@ -152,8 +159,15 @@ def run(
             _require_complete(ran)
 
 
+def _loaded(eval_file: Path, store: Path | None, no_intervals: bool) -> EvalConfig:
+    from callscore.config.config import load_eval
+
+    config = load_eval(eval_file, store)
+    return config.without_intervals() if no_intervals else config
+
+
 class _Report:
-    """The HTML report of a run, if one is wanted: cases are kept as they are scored."""
+    """The HTML report of a run, if one is requested: cases are kept as they are scored."""
 
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
         self._html = html
@@ -174,7 +188,7 @@ class _Report:
             self._cases.close()
 
     def added_to(self, options: RunOptions) -> RunOptions:
-        """The options of the run, with the cases handed on."""
+        """The options of the run, with the cases passed on."""
         if self._cases is None:
             return options
         import msgspec
@@ -206,7 +220,7 @@ def _checked_budget(budget: float | None) -> float | None:
 
 
 def _confirmed(prepared: Prepared) -> Prepared:
-    """Ask, where somebody is there to be asked, whether changed requests are to be paid for."""
+    """Ask the user, if there is one, whether to pay for changed requests."""
     options = prepared.options
     if not options.resume or options.accept_changed or not sys.stdin.isatty():
         return prepared
@@ -223,13 +237,16 @@ def _confirmed(prepared: Prepared) -> Prepared:
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _ran(prepared: Prepared, stored_run: int | None) -> RunResult:
-    """Ask the models, or score a stored run again."""
+def _ran(prepared: Prepared, stored_run: int | None, store: Path | None) -> RunResult:
+    """Call the models, or score a stored run again."""
     from callscore.runner.run import rescore
 
     if stored_run is None:
-        return _carried_out(_confirmed(prepared))
-    return rescore(prepared, stored_run)
+        ran = _carried_out(_confirmed(prepared))
+    else:
+        ran = rescore(prepared, stored_run)
+    _stop_if_interrupted(prepared, ran, store)
+    return ran
 
 
 def _carried_out(prepared: Prepared) -> RunResult:
@@ -263,6 +280,8 @@ def _say_what_is_kept(ran: RunResult) -> None:
 
 def _say_how_to_go_on(config: EvalConfig, options: RunOptions, store: Path | None) -> None:
     words = ["callscore", "run", str(config.path), "--resume"]
+    words += ["--race"] if options.race else []
+    words += ["--finish-invalid"] if options.finish_invalid else []
     words += ["--limit", str(options.limit)] if options.limit is not None else []
     words += ["--store", str(store)] if store is not None else []
     words += ["--budget", f"{options.budget_usd:g}"] if options.budget_usd is not None else []
@@ -313,7 +332,7 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
 
 
 def _write_beside(ran: RunResult, joint: Path) -> None:
-    """One file a model and language, where the file of the run is not just that."""
+    """Write one file per model and language, unless the run's own file is just that."""
     if not ran.scenarios:
         return
     from callscore.cli.orchestration import write

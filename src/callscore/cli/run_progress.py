@@ -1,4 +1,4 @@
-"""How far a run is: a table that redraws itself on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a live table on a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.core.run import Event, Progress, Stopping
+from callscore.core.run import Event, Progress, RaceRound, Stopping
 from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
@@ -16,7 +16,7 @@ _HEADINGS = ("model", "done", "failed", "cached", "a second", "at once", "spend"
 
 
 class LiveView:
-    """Shows the newest progress of every model; closed before anything else is printed."""
+    """Shows the newest progress of every model; close it before printing anything else."""
 
     def __init__(self, plain_seconds: float = PLAIN_SECONDS) -> None:
         self._newest: dict[str, Progress] = {}
@@ -24,9 +24,12 @@ class LiveView:
         self._seconds = plain_seconds
         self._next = time.monotonic() + plain_seconds
         self._terminal = sys.stderr.isatty()
+        self._race: str | None = None
 
     def __call__(self, event: Event) -> None:
-        """Take note of an event; progress is shown, and that the run is being stopped."""
+        """Handle an event; progress and a shutdown are shown."""
+        if isinstance(event, RaceRound):
+            self._show_round(event)
         if isinstance(event, Stopping):
             self._say(_stopping_lines(event, self._newest))
         if not isinstance(event, Progress):
@@ -40,13 +43,22 @@ class LiveView:
                 sys.stderr.write(_line(progress) + "\n")
 
     def close(self) -> None:
-        """Take the table away."""
+        """Remove the table."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
+    def _show_round(self, race: RaceRound) -> None:
+        """Who left stays on the screen; who is still in stands below the table."""
+        self._say(race.news)
+        self._race = _race_line(race)
+        if self._terminal:
+            self._draw()
+        else:
+            self._say([self._race])
+
     def _say(self, lines: Sequence[str]) -> None:
-        """Lines that stay, above the table if there is one."""
+        """Print lines above the table, if there is one."""
         for line in lines:
             if self._live is not None:
                 self._live.console.print(line, soft_wrap=True)
@@ -62,11 +74,11 @@ class LiveView:
             console = Console(stderr=True, highlight=False, markup=False, emoji=False)
             self._live = Live(console=console, transient=True, auto_refresh=False)
             self._live.start()
-        self._live.update(_table(self._newest), refresh=True)
+        self._live.update(_table(self._newest, self._race), refresh=True)
 
 
 def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
-    """At once: what is kept and spent, and what is still waited for."""
+    """What is stored and spent, and what is still awaited."""
     kept = [
         f"{plain(found.model, 40)}: {found.done - found.failed} of {found.total} answered and "
         f"kept, {_spend(found)} spent"
@@ -78,10 +90,19 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
     return [*kept, told if stopping.under_way else "stopping: nothing is under way"]
 
 
-def _table(newest: Mapping[str, Progress]) -> Any:
+def _race_line(race: RaceRound) -> str:
+    """Who is still in, and what was asked so far of everything."""
+    names = ", ".join(plain(name, 40) for name in race.racing) or "nobody"
+    return (
+        f"race: {race.blocks} of {race.of_blocks} blocks read, still in: {names}; "
+        f"{race.requests:,} of {race.of_requests:,} calls asked, {race.saved:,} saved so far"
+    )
+
+
+def _table(newest: Mapping[str, Progress], caption: str | None = None) -> Any:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
     late = any(progress.timeouts for progress in newest.values())
     for heading in _HEADINGS + ("timed out",) * late:
         table.add_column(heading, justify="left" if heading == "model" else "right")

@@ -1,4 +1,4 @@
-"""What `run` and `runs` print beside scores: estimates, sums, lists of runs."""
+"""What `run` and `runs` print besides scores: estimates, totals, lists of runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from callscore.store.run_records import Failure, RunRecord
 UNKNOWN = "unknown"
 NOTHING_ANSWERED = "nothing was answered"
 STATUS = {"unanswered": NOTHING_ANSWERED}
-"""What a status is called, where not by its name."""
+"""The text for a status, if it is not its name."""
 
 
 def estimate_lines(cases: int, estimates: Sequence[Estimate]) -> list[str]:
-    """Calls, tokens and dollars of every model: as expected, and at most."""
+    """Requests, tokens and dollars of every model: expected, and at most."""
     headings = ("model", "calls", "already paid", "input tokens", "output tokens", "cost")
     rows = [
         (
@@ -57,7 +57,7 @@ def _range(low: float | None, high: float | None) -> str:
 
 
 def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflight]) -> list[str]:
-    """How the run went, model by model; what went wrong is said with its cause."""
+    """The result of the run by model, with the causes of failures."""
     headings = ("model", "answered", "cached", "failed", "not run", "attempts", "spend")
     everybody = {**summary.models, **summary.judges}
     rows = [
@@ -106,7 +106,7 @@ def _spend(model: ModelSummary) -> str:
 
 
 def run_lines(records: Sequence[RunRecord]) -> list[str]:
-    """One line a run, newest first."""
+    """One line per run, newest first."""
     headings = (
         *("run", "name", "status", "answered", "failed", "coverage"),
         *("cost", "judging", "may be billed", "started (UTC)"),
@@ -130,7 +130,7 @@ def run_lines(records: Sequence[RunRecord]) -> list[str]:
 
 
 def salvaged_lines(damaged: Path, target: Path, found: Salvaged) -> list[str]:
-    """What was saved of a damaged store, and what becomes of the two files."""
+    """What was salvaged from a damaged store, and what to do with the two files."""
     of_judges = f" ({found.judge_answers} of judges)" if found.judge_answers else ""
     saved = [
         show_count(found.answers, "answer") + of_judges,
@@ -153,14 +153,14 @@ def _status(record: RunRecord) -> str:
 
 
 def rescored_line(record: RunRecord) -> str:
-    """Which run was scored again, and how much of it there is."""
+    """Which run was scored again, and how complete it is."""
     failed = f", {record.failed} failed" if record.failed else ""
     answered = f"{record.answered}/{record.header.total} answered{failed}"
     return f"run {record.id} ({_status(record)}, {answered}) scored again; nothing was sent"
 
 
 def failure_lines(failures: Sequence[Failure]) -> list[str]:
-    """Why calls failed."""
+    """Why requests failed."""
     return [
         f"{plain(found.model)}: {show_count(found.number, 'call')} failed: {plain(found.why)}"
         for found in failures

@@ -1,4 +1,4 @@
-"""`callscore runs`: what was run, how far it came, what it cost."""
+"""`callscore runs`: runs with progress and cost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FILE = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("eval_file", metavar="[EVAL.yaml]", required=False, type=FILE)
-@click.option("--store", type=FILE, help="The store to look into, where no eval file names it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one run a line.")
+@click.option("--store", type=FILE, help="The store, if no eval file names it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one run per line.")
 @click.option("--salvage", type=FILE, help="Write what can be read of a damaged store here.")
 def runs(eval_file: Path | None, store: Path | None, as_json: bool, salvage: Path | None) -> None:
     """List runs with status, coverage and cost, newest first.

@@ -59,29 +59,29 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
     default="none",
     show_default=True,
     metavar="none|offline|FILE",
-    help="Who decides what code cannot: nobody, built-in rules (an estimate), or the models "
-    "in a YAML file.",
+    help="Decides what code cannot: none, built-in rules (an estimate), or the models in a YAML "
+    "file.",
 )
 @click.option(
     "--embedder",
     metavar="auto|none|muse|labse|chrf|FILE",
-    help="Who compares sentences; auto where there is a judge, else none.",
+    help="Compares sentences; by default auto with a judge, else none.",
 )
-@click.option("--benchmarks", is_flag=True, help="Run the eleven optional benchmarks, too.")
-@click.option(
-    "--store", type=FILE, help="Keep the answers of judging models here (.callscore/runs.db)."
-)
+@click.option("--benchmarks", is_flag=True, help="Also run the eleven optional benchmarks.")
+@click.option("--store", type=FILE, help="Store the replies of judges here (.callscore/runs.db).")
 @click.option("--json", "json_file", type=FILE, help="Write the scorecard as JSON (- for stdout).")
 @click.option("--html", type=FILE, help="Write the report as one HTML file.")
-@click.option("--results", type=FILE, help="Write one JSON line a case, model and run.")
-@click.option("--records", type=FILE, help="Write one JSON line a case, model, run and metric.")
+@click.option("--results", type=FILE, help="Write one JSON line per case, model and run.")
+@click.option("--records", type=FILE, help="Write one JSON line per case, model, run and metric.")
 @click.option(
-    "--save-verdicts", type=FILE, help="Write what judge and embedder said, as a verdicts file."
+    "--save-verdicts",
+    type=FILE,
+    help="Write the verdicts of judge and embedder as a verdicts file.",
 )
 @click.option(
-    "--open-items", type=FILE, help="Write what awaits a verdict, to be filled in (JSONL or CSV)."
+    "--open-items", type=FILE, help="Write the open items, to be filled in (JSONL or CSV)."
 )
-@click.option("--weights", multiple=True, help="Own task weights, e.g. qa=0.5,entity=0.5.")
+@click.option("--weights", multiple=True, help="Task weights, e.g. qa=0.5,entity=0.5.")
 @click.option(
     "--workload",
     multiple=True,
@@ -90,7 +90,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--cost", multiple=True, help="Cost per 1000 calls in USD, e.g. my-model=2.50.")
 @click.option("--set", "settings", multiple=True, help="A setting, e.g. call_gate_tolerance=0.02.")
 @click.option("--metric", "metrics", multiple=True, help="A metric of an installed package.")
-@click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and say so.")
+@click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and report them.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @trust_option
@@ -121,7 +121,7 @@ def score(
 ) -> None:
     """Score stored model outputs against their cases.
 
-    CASES are JSONL files, one case a line (id, task, transcript, config, expected_outcome).
+    CASES are JSONL files, one case per line (id, task, transcript, config, expected_outcome).
     Prints the scorecard with models side by side; blockers are marked [!].
 
     \b

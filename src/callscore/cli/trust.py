@@ -1,4 +1,4 @@
-"""Whether a config may send a key to a host that it has never been sent to (S-14)."""
+"""Whether a config may send a key to a new host (S-14)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = "CALLSCORE_TRUST_CONFIG"
 
 
 def asked_at_the_terminal(question: str) -> bool | None:
-    """What the user types; None where there is no terminal on both sides."""
+    """The user's answer; None if stdin or stderr is no terminal."""
     if os.environ.get(VARIABLE) == "1":
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -37,5 +37,5 @@ trust_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_trust,
-    help="Let the file send keys to hosts that they were never sent to.",
+    help="Allow the file to send keys to new hosts.",
 )

@@ -18,9 +18,10 @@ from callscore.cli.safe_echo import say
 def validate(cases: tuple[Path, ...], most: int) -> None:
     """Check case files and name every problem with file, line and field.
 
-    Exits with 0 where every case can be scored, with 2 where one cannot or there is none. Warns
-    where a model would be asked something else than is scored, or a reference contradicts itself,
-    and says what an answer that reads nothing would score.
+    Exits with 0 if every case can be scored, else with 2. Warns if a prompt differs from what is
+    scored, or a reference contradicts itself. Reports languages, lengths, labels, duplicate calls,
+    questions with one answer only, the smallest difference that the data can show, and the score
+    of a trivial answer.
     """
     from callscore.app import check_cases
     from callscore.cli.broken_pipe import ignore_broken_pipe
@@ -38,8 +39,8 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
     say(f"{total} can be scored: {counts}")
-    for note in report.notes:
-        say(note)
+    for line in (*report.statistics, *report.notes):
+        say(line)
 
 
 def _print(lines: Sequence[str], most: int) -> None:

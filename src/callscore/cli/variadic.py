@@ -1,4 +1,4 @@
-"""Options that take several values in a row: `--outputs a.jsonl b.jsonl`."""
+"""Options that take several values: `--outputs a.jsonl b.jsonl`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import click
 
 
 class GreedyCommand(click.Command):
-    """A command whose options marked `multiple` also take all the values that follow them.
+    """A command whose `multiple` options also take all the values that follow them.
 
-    Where that would leave no positional argument, each option takes one value as usual, so that
-    `--outputs a.jsonl cases.jsonl` means what it says, too.
+    If that would leave no positional argument, each option takes one value, so that `--outputs
+    a.jsonl cases.jsonl` works, too.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

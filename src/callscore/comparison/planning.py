@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.comparison.rows import FINAL, influence_deviation, joint_shape, paired
+from callscore.comparison.rows import FINAL, joint_shape, paired
 from callscore.comparison.sides import Competitor, Loaded, competitor
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
@@ -23,6 +23,7 @@ from callscore.stats.power import (
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
+    influence_deviation,
 )
 from callscore.stats.resampling import summable
 from callscore.stats.weighted_scores import Key, scores

@@ -18,6 +18,7 @@ from callscore.config.file import (
     EvalFile,
     GateEntry,
     ModelEntry,
+    RaceEntry,
     ScenarioEntry,
 )
 from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
@@ -40,6 +41,9 @@ from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
 
+ABOUT = ("pool", "future")
+"""What a race decides about: this data set, or future calls."""
+
 
 class EvalConfig(msgspec.Struct, frozen=True):
     """What is to be run and how it is scored."""
@@ -61,6 +65,7 @@ class EvalConfig(msgspec.Struct, frozen=True):
     gates: Sequence[GateEntry]
     scoring: ScoreConfig
     attempts: AttemptsEntry
+    race: RaceEntry = RaceEntry()
     prompts: Mapping[str, Templates] = {}
     """Own prompts by model, then by task."""
 
@@ -102,8 +107,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     own = own_prompts(document, file.prompts, models)
     _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
-    calls = [data.calls] if isinstance(data.calls, str) else data.calls
-    cases = _case_files(document, calls)
+    cases = _case_files(document, data.calls)
     scenarios = scenario_data(document, data.orchestration, file.tasks)
     settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
@@ -141,6 +145,7 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
         gates=file.gates,
         scoring=msgspec.structs.replace(scoring, repeats=repeats),
         attempts=file.attempts,
+        race=file.race,
         prompts=own.templates,
     )
 
@@ -173,9 +178,14 @@ def _check_values(document: Document, file: EvalFile, models: Collection[str]) -
         ("attempts.most", attempts.most, 1, 100),
         ("attempts.timeout_s", attempts.timeout_s, 0.01, 86_400),
         ("attempts.case_timeout_s", attempts.case_timeout_s, 0.01, 604_800),
+        ("race.alpha", file.race.alpha, 1e-6, 0.5),
+        ("race.margin", file.race.margin, 0, 0.5),
     ):
         if not lowest <= value <= highest:
             raise document.error(part, f"{value}; expected a number from {lowest:g} to {highest:g}")
+
+    if file.race.about not in ABOUT:
+        raise document.error("race.about", f"{file.race.about!r}; expected {' or '.join(ABOUT)}")
 
 
 def _check_gate(document: Document, part: str, gate: GateEntry, models: Collection[str]) -> None:
@@ -250,7 +260,8 @@ def _data(document: Document, value: Any) -> DataEntry:
     return DataEntry(calls, orchestration)
 
 
-def _case_files(document: Document, entries: Sequence[str]) -> tuple[Path, ...]:
+def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, ...]:
+    entries = [calls] if isinstance(calls, str) else calls
     if list(entries) == [SAMPLE] and not (document.path.parent / SAMPLE).exists():
         return (Path(str(resources.files("callscore.demo") / "calls" / "cases.jsonl")),)
     return _files(document, "data", entries)

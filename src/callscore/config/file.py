@@ -82,6 +82,20 @@ class AttemptsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     case_timeout_s: float = 900.0
 
 
+class RaceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`race`: how surely `--race` decides, and about what."""
+
+    alpha: float = 0.05
+    """The probability with which the best model may be dropped, at most."""
+    margin: float = 0.01
+    """Finals that differ by less are as good as equal."""
+    about: str = "pool"
+    finish_invalid: bool = False
+    """Whether a model that is invalid for certain is asked everything all the same."""
+    seed: int = 0
+    """Of the order in which calls are drawn."""
+
+
 class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
@@ -106,5 +120,6 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
+    race: RaceEntry = RaceEntry()
     prompts: dict[str, Any] = {}
     """Prompt files by task, and `variants`: prompt files by name and task."""

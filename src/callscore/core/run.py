@@ -4,7 +4,7 @@ store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -156,7 +156,21 @@ class Stopping(msgspec.Struct, frozen=True):
     at_most_s: float
 
 
-Event = Progress | Completed | Retry | Uncertain | Stopping
+class RaceRound(msgspec.Struct, frozen=True):
+    """A complete round of a race was read."""
+
+    blocks: int
+    of_blocks: int
+    racing: Sequence[str]
+    news: Sequence[str]
+    """In words, who left or returned, and why."""
+    requests: int
+    of_requests: int
+    saved: int
+    """Requests that models which are out will not be asked."""
+
+
+Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
 OnEvent = Callable[[Event], None]
 
 RunStatus = Literal["complete", "unanswered", "budget", "interrupted"]

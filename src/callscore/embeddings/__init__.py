@@ -1,1 +1,1 @@
-"""Embedders: how alike two texts are in meaning, and by whom it was said (C-67, C-68)."""
+"""Embedders: similarity of meaning, with the embedder named in the result (C-67, C-68)."""

@@ -1,4 +1,4 @@
-"""The embedders by name, written out by hand."""
+"""Embedders by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def embedder_named(name: str) -> Embedder | None:
 
 
 def or_lexical(encoder: Encoder) -> Embedder:
-    """An encoder where it reads the sentence, else chrF."""
+    """An encoder for the sentences it supports, else chrF."""
     return Router((Cosine(encoder), Lexical()))
 
 

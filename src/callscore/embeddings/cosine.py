@@ -1,4 +1,4 @@
-"""Cosines of the vectors that an encoder makes, each text encoded once."""
+"""Cosines of an encoder's vectors; each text is encoded once."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     Unit = np.ndarray[Any, np.dtype[np.float32]]
 
 REMEMBERED = 4096
-"""Vectors kept: references come back with every model, and memory must stay flat."""
+"""Vectors in the cache: references recur with every model, and memory must stay bounded."""
 
 
 class Cosine:
-    """An Embedder over an encoder: batched, remembered, clamped (C-67)."""
+    """An Embedder over an encoder: batched, cached, clamped (C-67)."""
 
     def __init__(self, encoder: Encoder, remembered: int = REMEMBERED) -> None:
         self._encoder = encoder
@@ -31,26 +31,26 @@ class Cosine:
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         return self._encoder.name
 
     @property
     def signature(self) -> str:
-        """The encoder's, and how much of a text is read."""
+        """The encoder's signature, and how much of a text is used."""
         return f"{self._encoder.signature};max={LONGEST_TEXT}"
 
     def reads(self, lang: str | None) -> bool:
-        """Whether the encoder knows this language."""
+        """Whether the encoder supports this language."""
         return self._encoder.reads(lang)
 
     def can_read(self, text: str) -> bool:
-        """Whether the encoder knows enough of the words of this text."""
+        """Whether the encoder knows enough words of this text."""
         return self._encoder.can_read(text)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:
-        """max(0, cos(a, b)); 1 for the same writing, 0 for an empty text or vector        C-67"""
+        """max(0, cos(a, b)); 1 for equal texts, 0 for an empty text or vector        C-67"""
         written = [(_written(one), _written(other)) for one, other in pairs]
         wanted = dict.fromkeys(
             text
@@ -89,19 +89,19 @@ class Cosine:
 
 
 def _written(text: str) -> str:
-    """N1, not too long, and without halves of characters, which no encoder can read."""
+    """N1, shortened, and without lone surrogates."""
     return n1(text[:LONGEST_TEXT]).encode(errors="replace").decode()
 
 
 def _unit(vector: Sequence[float]) -> Unit:
-    """The vector with length 1; a zero vector stays as it is."""
+    """The vector with length 1; a zero vector is unchanged."""
     import numpy as np
 
     found = np.asarray(vector, dtype=np.float64)
     peak = float(np.abs(found).max(initial=0.0))
     if not peak:
         return np.zeros(found.shape, dtype=np.float32)
-    scaled = found / peak  # squares of what is left can neither overflow nor vanish
+    scaled = found / peak  # the squares of scaled values can neither overflow nor vanish
     return (scaled / np.linalg.norm(scaled)).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""What an encoder is: texts in, vectors out."""
+"""The Encoder protocol: texts in, vectors out."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from callscore.core.case import Failed
 Vector = Sequence[float]
 
 LONGEST_TEXT = 20_000
-"""Characters of a text that are read; the rest of a longer one is left out, here and everywhere.
+"""Characters of a text that are used; the rest of a longer one is ignored everywhere.
 
-An answer may be as long as its model likes; what it costs to embed may not."""
+An output can be arbitrarily long; the cost of embedding it is bounded."""
 
 
 class Encoder(Protocol):
     """A model that turns texts into vectors.
 
-    `is_official` says that it is LaBSE or mUSE; likeness by any other is approximate (C-68).
+    `is_official` marks LaBSE and mUSE; the similarity of any other is approximate (C-68).
     """
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         ...
 
     @property
@@ -37,15 +37,15 @@ class Encoder(Protocol):
         ...
 
     def reads(self, lang: str | None) -> bool:
-        """Whether it knows this language."""
+        """Whether it supports this language."""
         ...
 
     def can_read(self, text: str) -> bool:
-        """Whether it knows enough of the words of this very text."""
+        """Whether it knows enough words of this text."""
         ...
 
     def caveat(self, lang: str | None) -> str:
-        """What is known against it in this language, if anything: it goes with the score."""
+        """A known weakness in this language, if any; it is reported with the score."""
         ...
 
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector] | Failed:

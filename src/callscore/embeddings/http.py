@@ -1,4 +1,4 @@
-"""Any server with an OpenAI-compatible `/embeddings`; how bytes get there is its caller's."""
+"""Any server with an OpenAI-compatible `/embeddings`; the caller provides the transport."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from callscore.core.provider import NEVER_REPEATED, AttemptFailed
 from callscore.embeddings.encoder import Vector
 
 Post = Callable[[bytes], Awaitable[bytes | AttemptFailed]]
-"""Sends one body to the `/embeddings` of the server: the body of its answer, or why there is none.
+"""Posts one body to `/embeddings`; returns the body of the response, or why there is none.
 
-Addresses, keys, deadlines and sizes are guarded there, as for every other request."""
+Addresses, keys, deadlines and sizes are checked there, as for every other request."""
 
 BATCH = 64
 ATTEMPTS = 4
@@ -35,7 +35,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class HttpEncoder:
-    """An Encoder behind an API. Only LaBSE and mUSE are official, wherever they are served."""
+    """An Encoder behind an API. Only LaBSE and mUSE are official, wherever they run."""
 
     def __init__(self, model: str, host: str, post: Post, languages: Sequence[str] = ()) -> None:
         self.name = model
@@ -44,23 +44,23 @@ class HttpEncoder:
         self.is_official = "labse" in lowered or "sentence-encoder-multilingual" in lowered
         self._post = post
         self._lengths: set[int] = set()
-        """How long the vectors are, as soon as it is known: others compare with none before."""
+        """The length of the vectors once known, to refuse others."""
         self._languages = frozenset(map(base_language, languages))
 
     def reads(self, lang: str | None) -> bool:
-        """Every language, unless it was told which."""
+        """Every language, unless some were configured."""
         return not self._languages or not lang or base_language(lang) in self._languages
 
     def can_read(self, text: str) -> bool:
-        """Every text: a server does not say what it knows."""
+        """Every text: a server does not report its vocabulary."""
         return True
 
     def caveat(self, lang: str | None) -> str:
-        """Nothing was measured, so nothing is known."""
+        """Nothing is known."""
         return ""
 
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector] | Failed:
-        """A vector for every text, in as few requests as fit."""
+        """A vector for every text, in as few requests as possible."""
         vectors: list[Vector] = []
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
@@ -94,7 +94,7 @@ class HttpEncoder:
 
 
 def _read(answer: bytes, wanted: int) -> list[Vector] | Failed:
-    """The vectors in the order of the texts, each there once and of finite numbers."""
+    """The vectors in the order of the texts; each must be present once and finite."""
     try:
         rows = msgspec.json.decode(answer, type=_Answer).data
     except (msgspec.DecodeError, RecursionError) as error:

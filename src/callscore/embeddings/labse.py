@@ -1,4 +1,4 @@
-"""LaBSE through sentence-transformers, an extra; weights from this machine only (C-68)."""
+"""LaBSE through sentence-transformers (an extra); local weights only (C-68)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ tk tl tr tt ug uk ur uz vi wo xh yi yo zh zu
 """
 LANGUAGES = frozenset(_TAGS.split())
 ALSO = {"nb": "no", "nn": "no", "iw": "he", "in": "id", "fil": "tl"}
-"""Tags that name a language of the list otherwise."""
+"""Other tags of languages in the list."""
 
 
 def local_weights(model: str = MODEL) -> Path | None:
-    """Where the weights lie on this machine: a folder, or the cache of huggingface_hub."""
+    """The local path of the weights: a folder, or the cache of huggingface_hub."""
     if Path(model).is_dir():
         return Path(model)
     if find_spec("sentence_transformers") is None:
@@ -42,13 +42,13 @@ def local_weights(model: str = MODEL) -> Path | None:
 
 
 def is_known_language(lang: str | None) -> bool:
-    """One of the 109 languages, or none named."""
+    """Whether it is one of the 109 languages, or unknown."""
     base = base_language(lang)
     return not base or ALSO.get(base, base) in LANGUAGES
 
 
 class Labse:
-    """An Encoder of 109 languages, loaded with the first text. Nothing is ever downloaded."""
+    """An Encoder for 109 languages, loaded with the first text. Nothing is downloaded."""
 
     is_official = True
 
@@ -66,22 +66,22 @@ class Labse:
 
     @cached_property
     def signature(self) -> str:
-        """Model, revision and its package; vectors have length 1."""
+        """Model, revision and package; vectors have length 1."""
         from importlib.metadata import version
 
         package = "sentence-transformers"
         return f"labse:{_revision(self._weights)};{package}={version(package)};norm=l2"
 
     def reads(self, lang: str | None) -> bool:
-        """One of its languages, or none named."""
+        """Whether it is one of its languages, or unknown."""
         return is_known_language(lang)
 
     def can_read(self, text: str) -> bool:
-        """Every text: its vocabulary knows the scripts of all its languages."""
+        """Every text: its vocabulary covers the scripts of all its languages."""
         return True
 
     def caveat(self, lang: str | None) -> str:
-        """Nothing was measured, so nothing is known."""
+        """Nothing is known."""
         return ""
 
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector]:

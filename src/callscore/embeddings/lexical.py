@@ -1,4 +1,4 @@
-"""chrF as a stand-in where no embedder reads the language: labelled, never official (C-68)."""
+"""chrF for languages that no embedder supports: labelled, never official (C-68)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SIGNATURE = f"lexical:chrf;nc={CHAR_ORDER};nw=0;beta={BETA};space=no;max={LONGES
 
 
 class Lexical:
-    """An Embedder that compares writing, not meaning."""
+    """An Embedder that compares spelling, not meaning."""
 
     name = "chrF"
     signature = SIGNATURE
 
     def reads(self, lang: str | None) -> bool:
-        """Every language: it reads none."""
+        """Every language."""
         return True
 
     def can_read(self, text: str) -> bool:
@@ -29,7 +29,7 @@ class Lexical:
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity]:
-        """chrF of each text and its reference; 1 for the same writing        C-67, C-68"""
+        """chrF of each text and its reference; 1 for equal texts        C-67, C-68"""
         return [
             Similarity(
                 _likeness(n1(text[:LONGEST_TEXT]), n1(reference[:LONGEST_TEXT])), SIGNATURE, True

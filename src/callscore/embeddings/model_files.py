@@ -1,4 +1,4 @@
-"""Files that models are made of: unaltered since they were installed, and never a pickle."""
+"""Model files: unchanged since their installation, and never a pickle."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SAFE = ".safetensors"
 
 
 def unaltered(package: Distribution, name: str) -> Path:
-    """A file of an installed package; ConfigError where its SHA-256 is not the recorded one.
+    """A file of an installed package; raises ConfigError if its SHA-256 is not the recorded one.
 
-    Where the installation recorded none there is nothing to hold it against (S-21).
+    Without a recorded hash there is nothing to check (S-21).
     """
     found = next((file for file in package.files or () if file.as_posix() == name), None)
     path = Path(str(package.locate_file(name)))
@@ -33,7 +33,9 @@ def unaltered(package: Distribution, name: str) -> Path:
 
 
 def refuse_pickles(weights: Path) -> None:
-    """ConfigError where weights stand in a pickle alone, which could run anything (S-17)."""
+    """Raise ConfigError if the weights are only available as a pickle, which could run
+    code (S-17).
+    """
     for path in sorted(weights.rglob("*")):
         is_pickle = path.suffix in PICKLES and path.is_file()
         if is_pickle and not any(file.suffix == SAFE for file in path.parent.iterdir()):

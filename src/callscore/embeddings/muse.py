@@ -1,4 +1,4 @@
-"""mUSE: the multilingual Universal Sentence Encoder, weights inside the package, offline (C-68)."""
+"""mUSE: the multilingual Universal Sentence Encoder; weights in a package, offline (C-68)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ MODEL = "universal-sentence-encoder-multilingual-3"
 _TAGS = "ar de en es fr it ja ko nl pl pt ru th tr zh"
 LANGUAGES = frozenset(_TAGS.split())
 MOST_UNKNOWN = 0.3
-"""Share of unknown pieces above which a text is not read. In 706 sentences each, French has none,
-Korean up to 0.27; of the Hindi ones 99.7 % have more than 0.3, the middle one 0.56."""
+"""Share of unknown pieces above which a text is not supported. In 706 sentences each, French has
+none, Korean up to 0.27; of the Hindi ones 99.7 % have more than 0.3, the median is 0.56."""
 UNKNOWN_PIECE = 0
 WEAK_IN = {"de": "German"}
-"""Where people agree more with chrF, in every data set measured: docs/embeddings.md."""
+"""Languages in which people agree more with chrF, in every data set measured:
+docs/embeddings.md."""
 
 
 class Muse:
-    """An Encoder of sixteen languages. Its weights are loaded with the first text."""
+    """An Encoder for sixteen languages, loaded with the first text."""
 
     name = "mUSE"
     is_official = True
@@ -38,7 +39,7 @@ class Muse:
         return f"muse:{MODEL};{PACKAGE}={version(PACKAGE)};norm=l2"
 
     def reads(self, lang: str | None) -> bool:
-        """One of its languages, or none named: then the words decide."""
+        """Whether it is one of its languages, or unknown: then the words decide."""
         base = base_language(lang)
         return not base or base in LANGUAGES
 
@@ -47,7 +48,7 @@ class Muse:
         return self._share(text[:LONGEST_TEXT]) <= MOST_UNKNOWN
 
     def caveat(self, lang: str | None) -> str:
-        """That it is weak in this language, where measurements say so."""
+        """That it is weak in this language, if measured."""
         weak = WEAK_IN.get(base_language(lang))
         if weak is None:
             return ""

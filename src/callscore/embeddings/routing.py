@@ -1,4 +1,6 @@
-"""Which embedder compares which sentence: the first in order of preference that reads it (C-68)."""
+"""Which embedder compares which sentence: the first in order of preference that supports
+it (C-68).
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,18 @@ from callscore.core.ports import Embedder
 
 
 class Reader(Embedder, Protocol):
-    """An embedder that knows whether it can read a text."""
+    """An embedder that reports whether it supports a text."""
 
     def can_read(self, text: str) -> bool:
-        """Whether it knows enough of the words of this text."""
+        """Whether it knows enough words of this text."""
         ...
 
 
 class Router:
-    """An Embedder made of several, the preferred first; the last one must read everything.
+    """Several embedders as one, in order of preference; the last one must support everything.
 
-    The reference alone decides, so that a sentence is measured alike for every model, whatever
-    they answered. Who measured stands in every similarity, and all who might in the signature.
+    The reference alone decides, so that a sentence is measured with the same embedder for every
+    model. Every similarity names its embedder, and the signature names all of them.
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:
@@ -39,17 +41,17 @@ class Router:
         return " > ".join(reader.signature for reader in self._readers)
 
     def reads(self, lang: str | None) -> bool:
-        """Whether any of them does."""
+        """Whether any of them supports this language."""
         return any(reader.reads(lang) for reader in self._readers)
 
     def can_read(self, text: str) -> bool:
-        """Whether any of them can."""
+        """Whether any of them supports this text."""
         return any(reader.can_read(text) for reader in self._readers)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:
-        """Each pair by the first that reads its reference; one that fails fails them all.
+        """Each pair by the first that supports its reference; if one fails, all fail.
 
         A failed embedder is never replaced by the next: that would mix measures by accident.
         """

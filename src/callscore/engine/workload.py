@@ -52,6 +52,11 @@ class Workload(msgspec.Struct, frozen=True):
     models: Mapping[str, PlannedModel]
     options: EngineOptions = EngineOptions()
 
+    def after_spending(self, usd: float) -> Workload:
+        """The same with what the run has spent before counted against its budget."""
+        options = msgspec.structs.replace(self.options, already_spent_usd=usd)
+        return msgspec.structs.replace(self, options=options)
+
     def check(self) -> None:
         """Refuse limits that cannot be met, before the first request."""
         budget = self.options.budget_usd

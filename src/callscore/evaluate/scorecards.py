@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.config.score import ScoreConfig
+from callscore.core.judging_summary import Judging
 from callscore.core.rating import holds
-from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
+from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard
 from callscore.core.spec import ScoreSettings, Spec
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__

@@ -205,6 +205,16 @@ class ScoringPass:
             index.unused_verdicts += _unused(given, read, answers)
         return read
 
+    async def measured(
+        self, placed: IndexedCase, answers: Answers, examiner: JudgeRunner | None
+    ) -> MeasuredCase:
+        """One case by itself, whenever it is wanted: nothing is written or added up."""
+        verdicts = self._index.verdicts
+        given = given_on(verdicts.lines(placed.position)) if verdicts else NOTHING_GIVEN
+        read = self._scorer.read(placed.opened, answers, given)
+        examined = NOT_EXAMINED if examiner is None else await examine_case(read, examiner)
+        return self._scorer.measure(read, examined)
+
     def _score_together(self, cases: Sequence[IndexedCase]) -> None:
         """Measure some cases, those of one task together; add them up in their own order."""
         answers = [self._answers(placed) for placed in cases]

@@ -30,12 +30,14 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
         files=data_files(
             {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
         ),
-        settings=msgspec.to_builtins(config.checked_settings()),
+        settings={**msgspec.to_builtins(config.checked_settings()), **config.settings},
         weights=config.weights,
         workload=config.workload,
         cost_per_1000=config.cost_per_1000,
         repeats=config.repeats,
         benchmarks=config.benchmarks,
+        metrics=config.metrics,
+        intervals=config.intervals,
         judge=judge if isinstance(judge, tuple) else (),
         versions=versions(),
     )

@@ -72,6 +72,8 @@ class _Settings(msgspec.Struct):
     cost_per_1000: dict[str, float] = {}
     repeats: int | None = None
     benchmarks: bool = False
+    metrics: list[str] = []
+    intervals: bool = True
     prompts: dict[str, Any] = {}
     with_text: bool = True
 
@@ -247,6 +249,8 @@ class _Verification:
             workload=given.workload,
             cost_per_1000=given.cost_per_1000,
             repeats=given.repeats,
+            metrics=given.metrics,
+            intervals=given.intervals,
         )
         prompts = TaskPrompts(job, given.prompts)
         cases = CaseComparison(

@@ -1,1 +1,1 @@
-"""General formulas that know no suite."""
+"""General formulas, independent of suites."""

@@ -1,4 +1,4 @@
-"""chrF: how many runs of characters two texts share (Popović 2015), spaces left out."""
+"""chrF: character n-grams that two texts share (Popović 2015), without spaces."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,8 +15,7 @@ Grams = tuple[Mapping[str, int], ...]
 def chrf(text: str, reference: str) -> float:
     """(1 + β²) · P · R / (β² · P + R), P and R the mean over n = 1 … 6        C-68
 
-    Runs of characters longer than one of the texts are left out of the mean. In [0, 1]; 0 where
-    a text is empty.
+    n-grams longer than one of the texts are left out of the mean. In [0, 1]; 0 if a text is empty.
     """
     precisions = recalls = 0.0
     orders = 0
@@ -40,7 +39,7 @@ def _shared(given: Mapping[str, int], wanted: Mapping[str, int]) -> int:
 
 @lru_cache(maxsize=1024)
 def _grams(text: str) -> Grams:
-    """The runs of 1 … 6 characters; a reference comes back with every model, so it is kept."""
+    """The n-grams for n = 1 … 6; cached, because references recur with every model."""
     bare = "".join(text.split())
     return tuple(
         Counter(bare[start : start + n] for start in range(len(bare) - n + 1))

@@ -11,7 +11,7 @@ from callscore.core.measure import Measure, ratio, undefined
 Pair = tuple[str, str | None]
 
 Averaging = Literal["present_classes", "divide_by_3"]
-"""Which classes a macro average divides by: those that occur on either side, or all there are."""
+"""The divisor of a macro average: the classes that occur on either side, or all."""
 
 NOTHING_LABELLED = undefined("no item has an expected label")
 

@@ -6,13 +6,13 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 
 _NOISE = Decimal("1e-12")
 _ROOMY = Context(prec=330)
-"""Room for the digits of any float, and those behind its point."""
+"""Enough precision for the digits of any float."""
 
 
 def half_up(value: float, places: int) -> str:
     """Ties away from zero, on the value without its last float digits        C-09
 
-    Sums of floats miss a tie by parts of 1e-16; digits beyond 1e-12 are that noise.
+    Sums of floats miss a tie by parts of 1e-16; digits beyond 1e-12 are noise.
     """
     return _rounded(value, places, ROUND_HALF_UP)
 

@@ -1,7 +1,7 @@
 """Precision, recall and F1 of one set against another, from counts.
 
-A formula without a denominator is undefined here; what an empty set is worth is for a suite to
-say. Numerators and denominators are kept, so that values of several cases can be pooled.
+A formula without a denominator is undefined; suites define the value of an empty set. Numerators
+and denominators are kept, so that values of several cases can be pooled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOTHING_AT_ALL = undefined("nothing was expected and nothing found")
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
-    """How a found set stands to an expected one: found and expected, found only, missed."""
+    """Found and expected, found only, expected only."""
 
     tp: int
     fp: int
@@ -32,21 +32,21 @@ def counts(expected: AbstractSet[str], found: AbstractSet[str]) -> Counts:
 
 
 def precision(c: Counts) -> Measure:
-    """TP / (TP + FP); undefined where nothing was found"""
+    """TP / (TP + FP); undefined if nothing was found"""
     found = c.tp + c.fp
     return Measure(c.tp / found, c.tp, found) if found else NOTHING_FOUND
 
 
 def recall(c: Counts) -> Measure:
-    """TP / (TP + FN); undefined where nothing was expected"""
+    """TP / (TP + FN); undefined if nothing was expected"""
     expected = c.tp + c.fn
     return Measure(c.tp / expected, c.tp, expected) if expected else NOTHING_EXPECTED
 
 
 def f1(c: Counts) -> Measure:
-    """2 TP / (2 TP + FP + FN); undefined where nothing was expected and nothing found
+    """2 TP / (2 TP + FP + FN); undefined if nothing was expected and nothing found
 
-    Equal to 2 P R / (P + R) wherever that has a value, and 0 where P + R is 0.
+    Equal to 2 P R / (P + R) if that has a value, and 0 if P + R is 0.
     """
     agreed = 2 * c.tp
     either = agreed + c.fp + c.fn

@@ -1,4 +1,4 @@
-"""How far the scores of repeated runs lie apart."""
+"""The spread of the scores of repeated runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def standard_deviation(values: Sequence[float], ddof: int) -> float:
 
 
 def steadiness(values: Sequence[float], ddof: int) -> float | None:
-    """1 − standard deviation / mean, kept within 0 and 1; None where the mean is 0"""
+    """1 − standard deviation / mean, clamped to 0 … 1; None if the mean is 0"""
     mean = math.fsum(values) / len(values)
     if mean == 0:
         return None

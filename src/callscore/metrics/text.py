@@ -1,7 +1,7 @@
-"""Normal forms of text and the search for one text in another        C-18, C-46, C-71.
+"""Normal forms of text, and searching one text in another        C-18, C-46, C-71.
 
-N1 says that two texts are the same writing, N2 that they are the same word. Everything here is
-pure, does not know any language, and stays linear in the length of what it is given.
+N1 compares spelling, N2 compares words. Everything here is pure, independent of the language, and
+linear in the length of its input.
 """
 
 import re
@@ -36,19 +36,19 @@ _UNSPACED: Final = (  # the first and the last character of each range, in ascen
     "\U0001b000\U0001b16f"  # Kana
     "\U00020000\U000323af"  # Han
 )
-# A pattern of as many ranges would take longer to compile than a thousand texts to read.
+# Compiling a pattern of as many ranges would take longer than reading a thousand texts.
 _UNSPACED_EDGES: Final = [ord(char) + is_last for char, is_last in zip(_UNSPACED, cycle((0, 1)))]
 
-# Ordering the combining marks of one word takes quadratic time in `unicodedata`; a word longer
-# than this one gets its marks ordered before it is handed over.
+# Ordering the combining marks of one word takes quadratic time in `unicodedata`; the marks of a
+# longer word are ordered before it is normalised.
 _LONGEST_TRUSTED_WORD: Final = 1000
 _LONGEST_REMEMBERED: Final = 128
 
 
 def n1(text: str) -> str:
     """NFC, without U+FEFF, U+200B and U+00AD, white space collapsed and stripped        C-18 N1"""
-    # Most texts are spaced so already, and seeing it is far cheaper than splitting: neither what is
-    # invisible nor any space but the common one is printable.
+    # Most texts are normalised already, and checking that is far cheaper than splitting: neither
+    # invisible characters nor any white space but the space are printable.
     is_spaced = "  " not in text and text[:1] != " " and text[-1:] != " " and text.isprintable()
     if text.isascii():
         return text if is_spaced else " ".join(text.split())
@@ -70,7 +70,7 @@ def is_word_char(char: str) -> bool:
 
 
 def is_unspaced_script(text: str) -> bool:
-    """Whether it holds a character of Han, Kana, Hangul, Thai, Lao, Khmer or Burmese        C-46"""
+    """Whether it has a character of Han, Kana, Hangul, Thai, Lao, Khmer or Burmese        C-46"""
     return not text.isascii() and max(text) >= _UNSPACED[0] and any(map(_is_unspaced, set(text)))
 
 
@@ -79,12 +79,12 @@ def _is_unspaced(char: str) -> bool:
 
 
 def contains(haystack: str, needle: str) -> bool:
-    """Whether the needle stands in the haystack as whole words        C-18, C-46
+    """Whether the needle occurs in the haystack as whole words        C-18, C-46
 
-    Both are normalised already, in the same form. A needle with a character of an unspaced script
-    is a plain substring. Elsewhere a word must end at either edge of the match: no word character
-    goes on there, or only one of an unspaced script ("KYC" stands in "KYC를"). An empty needle
-    stands nowhere.
+    Both are already in the same normal form. A needle with a character of an unspaced script is a
+    plain substring. Otherwise a word must end at either edge of the match: no word character
+    follows there, or only one of an unspaced script ("KYC" occurs in "KYC를"). An empty needle
+    never occurs.
     """
     start = haystack.find(needle) if needle else -1
     if start >= 0 and is_unspaced_script(needle):
@@ -101,11 +101,11 @@ def contains(haystack: str, needle: str) -> bool:
 
 
 def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
-    """Whether the text holds the form exactly as it is written        C-71, C-72, C-74
+    """Whether the text contains the form exactly as written        C-71, C-72, C-74
 
-    All are `comparable` already. The form must stand as whole words (see `contains`), save where
-    the reference itself holds it only inside other words: then a substring will do. The reference
-    is a function because it is seldom needed.
+    All are `comparable` already. The form must occur as whole words (see `contains`), unless the
+    reference itself has it only inside other words: then a substring is enough. The reference is a
+    function because it is rarely needed.
     """
     if not form or form not in text:
         return False
@@ -116,7 +116,7 @@ def holds_form(text: str, form: str, reference: Callable[[], str]) -> bool:
 
 
 def comparable(text: str, ignore_case: bool) -> str:
-    """N1, folded where case does not matter        C-71, C-72"""
+    """N1, folded if case does not matter        C-71, C-72"""
     return n1(text).casefold() if ignore_case else n1(text)
 
 

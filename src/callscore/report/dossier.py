@@ -6,17 +6,16 @@ The same source gives the same bytes. `callscore verify` reads it.
 from __future__ import annotations
 
 import base64
-import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, Any
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import msgspec
 
 from callscore.core.errors import UsageError
 from callscore.core.version import __version__
+from callscore.report.archive import Archive, blocks_of
 from callscore.report.dossier_lines import (
     case_line,
     output_line,
@@ -40,64 +39,11 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
-MADE = (1980, 1, 1, 0, 0, 0)
-"""The time that every file in the zip claims: the same results give the same bytes."""
-LEVEL = 3
-BLOCK_BYTES = 1 << 18
-
-
-class _Collected:
-    """A file that cannot be sought: what was written to it is taken away in chunks."""
-
-    def __init__(self) -> None:
-        self._chunks: list[bytes] = []
-
-    def write(self, data: bytes) -> int:
-        self._chunks.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is kept back."""
-
-    def close(self) -> None:
-        """There is nothing to give back."""
-
-    def taken(self) -> bytes:
-        found = b"".join(self._chunks)
-        self._chunks.clear()
-        return found
-
-
-class _Archive:
-    """A zip in the making, with the hash and size of every file in it."""
-
-    def __init__(self) -> None:
-        self._out = _Collected()
-        self._zip = ZipFile(self._out, "w", ZIP_DEFLATED, compresslevel=LEVEL)
-        self.digests: dict[str, dict[str, Any]] = {}
-
-    def add(self, name: str, file: IO[bytes]) -> Iterator[bytes]:
-        """Put a file in, block by block."""
-        digest, size = hashlib.sha256(), 0
-        info = ZipInfo(name, MADE)
-        info.compress_type, info.external_attr = ZIP_DEFLATED, 0o600 << 16
-        with self._zip.open(info, "w", force_zip64=True) as member:
-            while block := file.read(BLOCK_BYTES):
-                digest.update(block)
-                size += len(block)
-                member.write(block)
-                yield self._out.taken()
-        self.digests[name] = {"sha256": digest.hexdigest(), "bytes": size}
-        yield self._out.taken()
-
-    def end(self) -> bytes:
-        self._zip.close()
-        return self._out.taken()
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
     """The zip: streamed files first, what is hashed over them last."""
-    archive = _Archive()
+    archive = Archive()
     with ExitStack() as stack:
         files = {
             name: stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
@@ -108,21 +54,14 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             files[name] = stack.enter_context(tempfile.TemporaryFile(prefix="callscore-"))
             files[name].write(raw)
         for name in CONTENT:
-            files[name].seek(0)
-            yield from archive.add(name, files[name])
+            yield from archive.add(name, blocks_of(files[name]))
         statement = json_bytes(statement_of(archive.digests, source))
         sealed = {MANIFEST: json_bytes(manifest_of(archive.digests)), STATEMENT: statement}
         if options.sign is not None:
             sealed[ENVELOPE] = json_bytes(envelope(statement, options))
         for name, raw in sealed.items():
-            yield from archive.add(name, _file_of(raw))
+            yield from archive.add(name, [raw])
     yield archive.end()
-
-
-def _file_of(raw: bytes) -> IO[bytes]:
-    import io
-
-    return io.BytesIO(raw)
 
 
 def _write_lines(
@@ -164,6 +103,8 @@ def _documents(
         "cost_per_1000": found.cost_per_1000,
         "repeats": found.repeats,
         "benchmarks": found.benchmarks,
+        "metrics": found.metrics,
+        "intervals": found.intervals,
         "prompts": source.prompts.context() if source.prompts is not None else {},
         "with_text": not options.without_text,
     }

@@ -21,6 +21,10 @@ BUILT_IN: Mapping[str, str] = {
     "json": "callscore.report.json",
     "junit": "callscore.report.junit",
     "dossier": "callscore.report.dossier",
+    "inspect": "callscore.report.inspect_log",
+    "promptfoo": "callscore.report.promptfoo",
+    "every-eval-ever": "callscore.report.every_eval_ever",
+    "otel": "callscore.report.otel",
 }
 """By name, the module that has the format as `FORMAT`; imported when it is asked for."""
 
@@ -48,11 +52,10 @@ def report_format(name: str) -> ReportFormat:
 
 
 def format_for(file_name: str) -> str | None:
-    """The built-in format whose suffix a file name has; None where there is none."""
-    for name in BUILT_IN:
-        if file_name.lower().endswith(report_format(name).suffix):
-            return name
-    return None
+    """The built-in format whose suffix a file name has, the longest; None where there is none."""
+    suffixes = {name: report_format(name).suffix for name in BUILT_IN}
+    found = [name for name, suffix in suffixes.items() if file_name.lower().endswith(suffix)]
+    return max(found, key=lambda name: len(suffixes[name]), default=None)
 
 
 def _checked(name: str, loaded: object) -> ReportFormat:

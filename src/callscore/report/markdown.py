@@ -99,7 +99,8 @@ def _blocker(model: ModelScore, blocker: Blocker) -> str:
     calls = ", ".join(cases) + (f" and {more} more" if more else "") or "none alone"
     limit = "blocked at" if blocker.value == blocker.limit else "limit"
     name = code(model.model, 60, in_table=False)
-    return f"{name}: `{blocker.metric}` {blocker.value:.4g} ({limit} {blocker.limit:g}): {calls}"
+    metric = code(blocker.metric, in_table=False)
+    return f"{name}: {metric} {blocker.value:.4g} ({limit} {blocker.limit:g}): {calls}"
 
 
 def _ranking(card: Scorecard) -> Iterator[str]:

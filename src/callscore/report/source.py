@@ -110,6 +110,9 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
     """Costs that the user gave, by model; they override recorded ones."""
     repeats: int | None = None
     benchmarks: bool = False
+    metrics: Sequence[str] = ()
+    """Metrics of other packages."""
+    intervals: bool = True
     judge: Sequence[ModelSpec] = ()
     """The judging models; `Scorecard.judging` names any judge."""
     versions: Mapping[str, str] = {}

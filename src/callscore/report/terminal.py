@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.interval import GateClaim
+from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     Blocker,
-    Judging,
     Ranked,
     Scorecard,
     TemplateRow,
@@ -18,6 +18,7 @@ from callscore.report.cells import Cell, Row, Tone, interval_of, not_run, rows
 from callscore.report.layout import Column, Line, Piece, paragraph, table
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
+from callscore.report.ties import shown_band
 from callscore.report.verdict import verdict
 
 STYLES: Mapping[Tone, str] = {
@@ -340,7 +341,7 @@ def _zeroed_cells(entry: Zeroed) -> Line:
     told = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
     return [
-        Piece("—" if entry.rank is None else str(entry.rank)),
+        Piece(shown_band(entry.rank, entry.band) or "—"),
         Piece(plain(entry.model, 40)),
         Piece("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
         Piece("unknown" if cost is None else show_money(cost)),
@@ -367,12 +368,12 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
 def _ranking_cells(entry: Ranked) -> Line:
     cost = entry.cost_per_1000_calls
     return [
-        Piece("—" if entry.rank is None else str(entry.rank)),
+        Piece(shown_band(entry.rank, entry.rank_band) or "—"),
         Piece(plain(entry.model, 40)),
         Piece("" if entry.efficiency is None else show(entry.efficiency)),
         Piece("" if entry.final_score is None else show(entry.final_score)),
         Piece("unknown" if cost is None else show_money(cost)),
-        Piece("" if entry.quality_rank is None else str(entry.quality_rank)),
+        Piece(shown_band(entry.quality_rank, entry.quality_band)),
         Piece("yes" if entry.pareto else ""),
         Piece("estimate" if entry.estimate else entry.reason or "", "dim"),
     ]

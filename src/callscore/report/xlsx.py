@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from callscore.core.errors import MissingExtra
 from callscore.core.scorecard import ModelScore, TemplateRow
 from callscore.report.cells import Cell, Tone, rows
-from callscore.report.safe_text import harmless_lines, is_acting
+from callscore.report.details.answers import read_case
+from callscore.report.details.questions import Questions
+from callscore.report.safe_text import harmless_lines, is_acting, plain
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 from callscore.report.values import blocked_calls, plain_value, setting_rows
 
@@ -121,7 +123,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
                 "strings_to_numbers": False,
             },
         ) as workbook:
-            workbook.set_properties({"title": source.title, "created": MADE})
+            workbook.set_properties({"title": plain(source.title), "created": MADE})
             book = _Book(workbook)
             _write_scorecard(book, source)
             _write_ranking(book, source)
@@ -273,8 +275,42 @@ def _case_rows(source: ReportSource) -> Iterator[Sequence[object]]:
 
 
 def _write_questions(book: _Book, source: ReportSource) -> None:
-    columns = (("Question", 12), ("Text", 60), ("Model", 24), ("Asked", 8), ("Agreement", 11))
-    book.sheet("Questions", columns)
+    """QA by question and model, the question with the least agreement first."""
+    columns = (
+        ("Question", 12),
+        ("Text", 60),
+        ("Model", 24),
+        ("Asked", 8),
+        ("Agreement", 11),
+        ("False passes", 12),
+        ("False fails", 12),
+        ("N/A differs", 12),
+        ("Unanswered", 12),
+    )
+    sheet = book.sheet("Questions", columns)
+    margin = source.provenance.settings.get("qa.score_margin_fraction", 0.0)
+    questions = Questions(float(margin))
+    for view in source.cases:
+        if view.case.task == "qa":
+            questions.add(read_case(view))
+    found = (
+        (
+            question.id,
+            question.text,
+            model,
+            count.asked,
+            count.agreement,
+            count.false_pass,
+            count.false_fail,
+            count.not_applicable,
+            count.unanswered,
+        )
+        for question in questions.worst_first()
+        for model, count in question.models.items()
+    )
+    written, _ = book.rows(sheet, found, {4: NUMBER})
+    if written:
+        _colour_scale(sheet, 4, written)
 
 
 def _write_blockers(book: _Book, source: ReportSource) -> None:

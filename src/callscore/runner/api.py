@@ -32,6 +32,8 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     limit: int | None = None,
     budget_usd: float | None = None,
     preflight: bool = True,
+    race: bool = False,
+    finish_invalid: bool = False,
     results: str | os.PathLike[str] | None = None,
     records: str | os.PathLike[str] | None = None,
     save_verdicts: str | os.PathLike[str] | None = None,
@@ -40,31 +42,35 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
     on_event: OnEvent = ignore_event,
     trust_config: bool = False,
 ) -> Scorecard:
-    """Ask the models of an eval file, keep every answer, and score them, as `callscore run` does.
+    """Call the models of an eval file, store every reply, and score them, like `callscore run`.
 
     Args:
         config: An eval file, or a mapping with the same keys.
-        store: Where answers are kept; else where the file says.
-        resume: Go on with the unfinished run of this file, or start one.
-        limit: Ask only so many cases, from the first.
-        budget_usd: Stop before more than this is spent; else what the file says.
-        preflight: Ask every model one case first.
-        results: Write one JSON line a case, model and run.
-        records: Write one JSON line a case, model, run and metric.
-        save_verdicts: Write what judge and embedder said, as a verdicts file.
-        open_items: Write what awaits a verdict, to be filled in (JSONL or CSV).
-        accept_changed: With `resume`, begin a new run where the file or its data have changed.
-        on_event: Is told what happens, in the thread that asks.
-        trust_config: Let the file send keys to hosts that they were never sent to.
+        store: Where replies are stored; by default as in the file.
+        resume: Continue the unfinished run of this file, or start one.
+        limit: Only the first `limit` cases.
+        budget_usd: Stop before more than this is spent; by default as in the file.
+        preflight: Test every model with one case first.
+        race: Stop asking once it is certain which model is best.
+        finish_invalid: In a race, also ask invalid models everything.
+        results: Write one JSON line per case, model and run.
+        records: Write one JSON line per case, model, run and metric.
+        save_verdicts: Write the verdicts of judge and embedder as a verdicts file.
+        open_items: Write the open items, to be filled in (JSONL or CSV).
+        accept_changed: With `resume`, start a new run if the file or its data have changed.
+        on_event: Called with every event, in the thread of the event loop.
+        trust_config: Allow the file to send keys to new hosts.
 
-    An interrupt keeps what has come so far and raises KeyboardInterrupt. Works where an event loop
-    runs already, as in a notebook.
+    An interrupt stores the replies so far and raises KeyboardInterrupt. It can be called while an
+    event loop is running, as in a notebook.
     """
     options = RunOptions(
         resume=resume,
         limit=limit,
         budget_usd=budget_usd,
         preflight=preflight,
+        race=race,
+        finish_invalid=finish_invalid,
         results=as_path(results),
         records=as_path(records),
         save_verdicts=as_path(save_verdicts),

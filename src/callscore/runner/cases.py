@@ -109,9 +109,17 @@ class CaseFiles:
             for line in lines_of(self._config.cases)
             if self._is_wanted(opened := open_case(line, self._tasks, checked=fast))
         )
-        for indexed in islice(wanted, self._config.limit):
-            task, case = indexed.opened.task, indexed.opened.case
-            yield Asked(case, task.prompt(case), indexed)
+        yield from map(_asked, islice(wanted, self._config.limit))
+
+    def read(self, line: Line) -> Asked:
+        """The case of one line, wherever it stands; it was checked before."""
+        opened = open_case(line, self._tasks, checked=True)
+        return _asked(IndexedCase(self.positions[opened.case.id], line, opened))
+
+
+def _asked(indexed: IndexedCase) -> Asked:
+    task, case = indexed.opened.task, indexed.opened.case
+    return Asked(case, task.prompt(case), indexed)
 
 
 def _note_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from callscore.core.case import Failed
 from callscore.core.errors import OutputError, StoreError
-from callscore.core.run import Completed, Event, Retry
+from callscore.core.run import Completed, Event, RaceRound, Retry
 from callscore.providers.redaction import redact
 from callscore.report.safe_text import escaped
 
@@ -48,6 +48,8 @@ class EventLog:
             self.write(_outcome(event))
         elif isinstance(event, Retry):
             self.write(_retry(event))
+        elif isinstance(event, RaceRound):
+            self.write({"event": "race_round", **msgspec.structs.asdict(event)})
 
     def write(self, record: dict[str, Any]) -> None:
         """One line."""

@@ -56,6 +56,10 @@ class RunOptions(msgspec.Struct, frozen=True):
     """A folder for the answers to scenarios in the public form."""
     trajectories: Path | None = None
     """A file for every step of every scenario: what was sent, answered, due and decided."""
+    race: bool = False
+    """Ask only until it is certain which model is best."""
+    finish_invalid: bool = False
+    """In a race, ask a model everything that is invalid for certain."""
     on_case: OnCase | None = None
     """Receives every case with all its answers, for a report."""
     on_tallied: OnTallied | None = None
@@ -174,6 +178,14 @@ def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
     return msgspec.structs.replace(config, scenario_settings=settings)
 
 
+def _check_race(config: EvalConfig) -> None:
+    """Refuse a race that could decide nothing."""
+    if config.scenarios or not config.cases:
+        raise UsageError("--race is about calls; expected case files and no scenarios")
+    if len(config.models) < 2:
+        raise UsageError("--race needs at least two models; expected another one under `models`")
+
+
 def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
     """Read and check config and data; nothing is sent, nothing is written.
 
@@ -182,6 +194,10 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
     options.check_targets(config)
     if not config.scenarios:
         options.refuse_those_of_scenarios()
+    if options.race:
+        _check_race(config)
+    elif options.finish_invalid:
+        raise UsageError("--finish-invalid is about a race; expected --race")
     config = _with_mode(config, options.mode)
     scoring = msgspec.structs.replace(config.scoring, limit=options.limit)
     config = msgspec.structs.replace(config, scoring=scoring)

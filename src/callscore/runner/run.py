@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -34,10 +34,14 @@ from callscore.runner.preflight import (
     small_prompt,
 )
 from callscore.runner.prepare import ModelHandle, Prepared
+from callscore.runner.race_start import no_race, prepare_race
 from callscore.runner.replies import RunReplies
 from callscore.runner.scoring import RunScoring
 from callscore.store.journal import Journal, OpenRun
 from callscore.store.run_records import Failure, RunRecord
+
+if TYPE_CHECKING:
+    from callscore.runner.race import RaceRun
 
 NextRound = Callable[[RunSummary], Workload | None]
 """What is asked when all that was planned has been, given how that went; None: nothing more."""
@@ -79,6 +83,10 @@ class _Job(NamedTuple):
     scoring: RunScoring
     next_round: NextRound | None
     emit: OnEvent
+    spent_usd: Callable[[], float]
+    """What the run has spent so far, all sessions together."""
+    race: RaceRun | None = None
+    """Where not everything is asked."""
 
 
 def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
@@ -87,21 +95,28 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     to_score = cases.reader()
     plan = _plan(prepared, cases)
     plan.check()
+    start_race = prepare_race(prepared) if prepared.options.race else no_race
     try:
         with Journal(prepared.config.store) as journal, _opened(prepared, journal) as run:
             ledger = run.ledger
             emit = _also_billed(ledger, on_event)
-            calls = JudgeCalls(ledger.answers, Billing(_engine_options(prepared), ledger.id, emit))
+            account = Billing(_engine_options(prepared), ledger.id, emit)
+            calls = JudgeCalls(ledger.answers, account)
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
-            with RunScoring(prepared, replies, calls, to_score) as scoring:
+            with (
+                RunScoring(prepared, replies, calls, to_score) as scoring,
+                start_race(scoring, JudgeCalls(ledger.answers, account)) as race,
+            ):
                 calls.check()
                 job = _Job(
-                    plan=_after_spending(plan, journal.run(ledger.id).spent_usd),
+                    plan=plan.after_spending(journal.run(ledger.id).spent_usd),
                     trials=_trials(prepared, journal, calls, cases),
                     ledger=ledger,
                     scoring=scoring,
                     next_round=_next_rounds(prepared, journal, ledger.id),
                     emit=emit,
+                    spent_usd=lambda: journal.run(ledger.id).spent_usd,
+                    race=race,
                 )
                 preflights, summary = loop.run(lambda stop: _carry_out(job, stop))
                 ran = RunResult(
@@ -109,7 +124,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                 )
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
-                ran = _scored(ran, scoring)
+                ran = _scored(ran, scoring, race)
                 run.status = summary.status
                 return ran
     except _Interrupted as interrupted:
@@ -125,19 +140,18 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         preflights = await preflight(plan, job.trials, stop)
         if cost := cost_of(preflights):
             job.ledger.charge_preflight(cost)
-            plan = _after_spending(plan, plan.options.already_spent_usd + cost)
+            plan = plan.after_spending(plan.options.already_spent_usd + cost)
         refuse_failed(preflights)
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
         # 2. Each case is judged and scored when every model has answered it, on the same budget.
         limits = _shared_limits(plan, scoring)
+        if job.race is not None:
+            return preflights, _noticing_silence(await _raced(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
         # 3. The models are asked; a reply is durable before anybody uses it.
-        for_models = limits
-        if limits is not None and plan.options.budget_usd is None:
-            for_models = limits.without_budget()
         emit = _also_scored(job)
-        summary = await generate(plan, job.ledger, emit, stop, for_models)
+        summary = await generate(plan, job.ledger, emit, stop, _for_models(plan, limits))
         scoring.replies.end()
         summary = _with_judging(summary, scoring, judged=await following)
         # 4. What depends on those replies is asked, round by round.
@@ -152,6 +166,31 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         planned = [model.provider for model in plan.models.values()]
         for provider in dict.fromkeys([*planned, *(trial.provider for trial in job.trials)]):
             await provider.close()
+
+
+async def _raced(
+    job: _Job, race: RaceRun, plan: Workload, limits: SharedLimits | None, stop: Shutdown
+) -> RunSummary:
+    """Ask and score round by round; then score for the card everything that was answered."""
+    for_models = _for_models(plan, limits)
+
+    async def ask(models: Mapping[str, PlannedModel], emit: OnEvent) -> RunSummary:
+        part = Workload(models, plan.options).after_spending(job.spent_usd())
+        return await generate(part, job.ledger, emit, stop, for_models)
+
+    race.calls.begin(stop, limits)
+    summary = await race.carry_out(plan.models, ask, job.emit, stop)
+    job.scoring.replies.end()
+    judged = await job.scoring.follow(stop, limits)
+    status = summary.status if judged else "interrupted"
+    return RunSummary(status, summary.models, race.calls.summaries())
+
+
+def _for_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | None:
+    """The limits that models share with judges; without a budget where none holds for them."""
+    if limits is not None and plan.options.budget_usd is None:
+        return limits.without_budget()
+    return limits
 
 
 def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
@@ -254,18 +293,12 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
             return None
         journal.add_work(run_id, sum(model.total for model in models.values()))
         plan = Workload(models, _plan_options(prepared))
-        return _after_spending(plan, journal.run(run_id).spent_usd)
+        return plan.after_spending(journal.run(run_id).spent_usd)
 
     return next_round
 
 
-def _after_spending(plan: Workload, spent_usd: float) -> Workload:
-    """The plan, with what the run has spent before counted against its budget."""
-    options = msgspec.structs.replace(plan.options, already_spent_usd=spent_usd)
-    return msgspec.structs.replace(plan, options=options)
-
-
-def _scored(ran: RunResult, scoring: RunScoring) -> RunResult:
+def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
     card, scenarios = scoring.card(), scoring.scenario_scores()
     notes = scoring.notes()
     beside: Scorecard | None = None
@@ -276,6 +309,7 @@ def _scored(ran: RunResult, scoring: RunScoring) -> RunResult:
     if card is not None:
         documents = beside.documents if beside is not None else msgspec.UNSET
         card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
+        card = race.on_card(card, ran.summary.status) if race is not None else card
     return msgspec.structs.replace(
         ran, card=card, scenarios=scenarios, scenario_card=beside, notes=notes
     )

@@ -16,9 +16,12 @@ from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
+from callscore.evaluate.case_steps import MeasuredCase
+from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
+from callscore.evaluate.reply_source import Answers
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.runner.cases import Asked, CasesToScore
@@ -54,6 +57,7 @@ class RunScoring:
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
         self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
+        self.embedder = self._examiner.embedder if self._examiner is not None else None
         self._defer_embedder()
         if files is not None:
             config.scoring.check()
@@ -99,7 +103,7 @@ class RunScoring:
             await self._score_complete_cases()
             return True
         self.calls.begin(stop, limits)
-        return await self._unless_stopped(self._judge(self._examiner), stop)
+        return await unless_stopped(self._judge(self._examiner), self.calls, stop)
 
     async def _score_complete_cases(self) -> None:
         together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
@@ -125,29 +129,12 @@ class RunScoring:
         else:
             await self.replies.all_in.wait()
 
-    async def _unless_stopped(self, judging: Coroutine[Any, Any, None], stop: Shutdown) -> bool:
-        """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
-        work = asyncio.create_task(judging)
-        others = [asyncio.create_task(stop.wait())]
-        calls = self.calls
-        try:
-            await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
-            ended = work.done()
-            if not ended:
-                patience_s = stop.patience_s(calls.payer.options)
-                calls.emit_progress()
-                calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
-                grace = stop.grace(patience_s)
-                others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
-                await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (work, *others):
-                task.cancel()
-            await asyncio.gather(work, *others, return_exceptions=True)
-        calls.emit_progress()
-        if not work.cancelled():
-            work.result()
-        return ended
+    async def measured(
+        self, indexed: IndexedCase, answers: Answers, examiner: JudgeRunner | None
+    ) -> MeasuredCase:
+        """One case by itself, for a race; `card` scores it once more with the others."""
+        assert self._pass is not None  # a race has case files
+        return await self._pass.measured(indexed, answers, examiner)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
@@ -176,3 +163,29 @@ class RunScoring:
     def scenario_scores(self) -> Mapping[str, ScenarioScore]:
         """The results of scenarios by model, where the run has some."""
         return {} if self._scenarios is None else self._scenarios.scores()
+
+
+async def unless_stopped(
+    judging: Coroutine[Any, Any, None], calls: JudgeCalls, stop: Shutdown
+) -> bool:
+    """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
+    work = asyncio.create_task(judging)
+    others = [asyncio.create_task(stop.wait())]
+    try:
+        await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
+        ended = work.done()
+        if not ended:
+            patience_s = stop.patience_s(calls.payer.options)
+            calls.emit_progress()
+            calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
+            grace = stop.grace(patience_s)
+            others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
+            await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (work, *others):
+            task.cancel()
+        await asyncio.gather(work, *others, return_exceptions=True)
+    calls.emit_progress()
+    if not work.cancelled():
+        work.result()
+    return ended

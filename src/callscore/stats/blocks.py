@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 About = Literal["pool", "future"]
-Kind = frozenset[str]
-"""The tasks that a call has."""
+Kind = tuple[str, ...]
+"""The tasks that a call has, in alphabetical order; one stands twice where the call has two cases
+of it.
+"""
 
 
 class Block(NamedTuple):
@@ -34,7 +36,7 @@ class Schedule(NamedTuple):
     """By task, what one call adds to the Final."""
     about: About
     sizes: Mapping[str, int]
-    """By task, the number of calls of the data set."""
+    """By task, the number of cases of the data set."""
 
 
 def schedule(
@@ -54,7 +56,7 @@ def schedule(
             sizes[task] = sizes.get(task, 0) + 1
     whole = math.fsum(weights.get(task, 0.0) for task in sizes)
     shares = {task: weights.get(task, 0.0) / whole for task in sorted(sizes)}
-    shuffled = {kind: _shuffled(kinds[kind], seed, "blocks") for kind in sorted(kinds, key=sorted)}
+    shuffled = {kind: _shuffled(kinds[kind], seed, "blocks") for kind in sorted(kinds)}
     if about == "future":
         return Schedule(_of_future(_partition(shuffled)), shares, about, sizes)
     each = {task: share / sizes[task] for task, share in shares.items()}
@@ -77,11 +79,11 @@ def _partition(kinds: Mapping[Kind, Sequence[str]]) -> dict[Kind, Sequence[str]]
     The mean of such a block is the Final of future calls, whatever the mixture of the data is.
     """
     chosen: dict[Kind, Sequence[str]] = {}
-    for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), sorted(kind))):
-        if not any(kind & other for other in chosen):
+    for kind in sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind)):
+        if not any(set(kind) & set(other) for other in chosen):
             chosen[kind] = kinds[kind]
-    covered = frozenset().union(*chosen)
-    return chosen if covered == frozenset().union(*kinds) else {}
+    covered = {task for kind in chosen for task in kind}
+    return chosen if covered == {task for kind in kinds for task in kind} else {}
 
 
 def _of_future(kinds: Mapping[Kind, Sequence[str]]) -> list[Block]:

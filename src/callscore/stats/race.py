@@ -23,7 +23,7 @@ FUZZ = 1e-9
 FEWEST_FOR_ESTIMATES = 30
 """Blocks before anything is extrapolated."""
 
-Why = Literal["worse", "bound", "call_gate", "rate_gate"]
+Why = Literal["worse", "bound", "call_gate", "rate_gate", "withdrawn"]
 Stop = Literal["one left", "none left", "within margin", "futile", "data spent"]
 
 
@@ -31,7 +31,10 @@ class Outcome(NamedTuple):
     """What one model made of one call."""
 
     scores: Mapping[str, tuple[float, float]]
-    """By task, the least and the most that the score can be: equal, unless the call failed."""
+    """By task, the least and the most that the score can be: equal, unless the call failed.
+
+    The sum where a call has several cases of a task; about future calls, their mean.
+    """
     counts: Mapping[str, tuple[float, float] | None] = {}
     """By rate gate, events and items; None where nobody knows."""
     breached: frozenset[str] = frozenset()
@@ -110,6 +113,11 @@ class Race:
     def observe(self, model: str, call: str, outcome: Outcome) -> None:
         """Take note of what a model made of a call; nothing is decided by it yet."""
         self._outcomes[model].setdefault(call, outcome)
+
+    def withdraw(self, model: str) -> None:
+        """A model that cannot be asked any more; whom it had dropped may race again."""
+        self._invalid.setdefault(model, Dropped("withdrawn", self._scores[model].blocks))
+        self._settle()
 
     def wanted(self) -> dict[str, list[str]]:
         """By model still racing, the calls that the round under way lacks."""

@@ -1,1 +1,1 @@
-"""The facts that a text states in digits: read by rule, in any script, and compared (C-76)."""
+"""Facts in digits: extracted by rule, in any script, and compared (C-76)."""

@@ -1,6 +1,6 @@
-"""The facts that a text states in digits, by rule        C-74, C-76.
+"""Extraction of facts in digits, by rule        C-74, C-76.
 
-A number in words, and a month alone, is no fact of digits: comparing those needs a judge.
+A number in words, and a month alone, is no such fact: comparing those needs a judge.
 """
 
 import re
@@ -20,10 +20,9 @@ _JOINTS: Final = ("", "-")
 def extract(text: str, lang: str | None, read: dict[str, list[Fact]] | None = None) -> list[Fact]:
     """Numbers, amounts, dates, times, durations, percentages and identifiers, in order        C-74
 
-    Digits may be of any script; marks, months and units are read by the language, and by all
-    languages together where it is unknown. A line is a sentence: a number at its end has nothing
-    to do with the words of the next. A line that was `read` before, in the same language, is not
-    read again; the others are added there.
+    Digits may be of any script; marks, months and units depend on the language, or on all languages
+    together if it is unknown. A line is a sentence: a number at its end is unrelated to the words
+    of the next. A line in `read` was parsed before, in the same language; new ones are added there.
     """
     words = lexicon(lang)
     facts: list[Fact] = []
@@ -52,10 +51,10 @@ def _facts_of(line: str, words: Lexicon) -> list[Fact]:
 
 
 def _reading(text: str, floor: int, digits: re.Match[str], words: Lexicon) -> Reading:
-    """What stands at the first digits after `floor`: the more particular is tried first
+    """The fact at the first digits after `floor`: the more specific kind is tried first
 
-    Most numbers have nothing beside them that makes them more than a quantity, and that is
-    cheaper to see than to try.
+    Most numbers have nothing around them that makes them more than a quantity; checking that first
+    is cheap.
     """
     gap = digits[2]
     start, _ = span = digits.span(1)

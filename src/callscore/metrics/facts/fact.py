@@ -25,14 +25,14 @@ Key = tuple[str, ...]
 Span = tuple[int, int]
 
 CLOCK: Final = "o'clock"
-"""The unit of "14 heures" where it may be a time of day and no duration."""
+"""The unit of "14 heures" if it may be a time of day and no duration."""
 _QUANTITIES: Final = frozenset({"amount", "percent", "duration", "number"})
 _DIGITS: Final = re.compile(r"\d+")
 _key: Final = attrgetter("key")
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
-    """What stands at a place of a text; no keys where its digits are no fact."""
+    """What was found at a position; no keys if its digits are no fact."""
 
     kind: Kind
     keys: tuple[Key, ...]
@@ -41,30 +41,30 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fact(msgspec.Struct, frozen=True, gc=False):
-    """One fact: its kind, its canonical key, the words it was found in, and where in their line."""
+    """One fact: its kind, its canonical key, its wording, and its position in the line."""
 
     kind: Kind
     key: Key
     text: str
     span: Span
     also: tuple[Key, ...] = ()
-    """Further keys, where the wording may mean more than one."""
+    """Further keys, if the wording is ambiguous."""
     is_bare: bool = False
-    """A number that certainly has no unit: nothing stands beside it that could be one."""
+    """A number that certainly has no unit."""
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Everything its wording may mean."""
+        """Everything that its wording may mean."""
         return (self.key, *self.also)
 
     @property
     def numbers(self) -> frozenset[str]:
-        """The runs of digits in all its keys."""
+        """The sequences of digits in all its keys."""
         return frozenset(run for key in self.keys for part in key for run in _DIGITS.findall(part))
 
 
 class Index:
-    """Facts that another text is held against: by key, and by what an agreeing one looks for."""
+    """Facts to compare with: by key, and by what matching facts share."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._facts = facts
@@ -79,17 +79,17 @@ class Index:
         return index
 
     def near(self, handle: str) -> Sequence[Fact]:
-        """The facts that may agree with one that has this handle."""
+        """The facts that may match one with this handle."""
         return self._by_handle.get(handle, ())
 
 
 def keys_of(facts: Iterable[Fact]) -> frozenset[Key]:
-    """What the facts state, each key once"""
+    """The keys of the facts, each once"""
     return frozenset(map(_key, facts))
 
 
 def unmatched(expected: Sequence[Fact], found: Index) -> list[Fact]:
-    """The expected facts that the found ones do not say, each key once        C-75, C-76"""
+    """The expected facts that the found ones do not state, each key once        C-75, C-76"""
     left = {fact.key: fact for fact in reversed(expected) if fact.key not in found.keys}
     if not left:
         return []
@@ -151,21 +151,21 @@ def _units_agree(one: str, other: str) -> bool:
 
 
 def _is_of_digits(key: Key) -> bool:
-    """Whether there is nothing but digits: a number without a unit, an account number"""
+    """Whether it consists of digits only: a number without a unit, an account number"""
     if key[0] == "identifier":
         return key[1].isdecimal()
     return key[0] == "number" and not key[1]
 
 
 def _may_be(number: str, key: Key) -> bool:
-    """Whether a number without a unit may stand for a full hour or a part of an identifier"""
+    """Whether a number without a unit may be a full hour or a part of an identifier"""
     if key[0] == "time":
         return number in _full_hours(key[1])
     return key[0] == "identifier" and number in _DIGITS.findall(key[1])
 
 
 def _full_hours(time: str) -> tuple[str, ...]:
-    """What a full hour is called: 14:00 is 14 and 2"""
+    """The names of a full hour: 14:00 is 14 and 2"""
     hour, _, rest = time.partition(":")
     return (str(int(hour)), str(int(hour) % 12 or 12)) if rest == "00" else ()
 
@@ -176,7 +176,7 @@ def _says(facts: Iterable[Fact], value: str, unit: str) -> bool:
 
 
 def _says_both_ends(fact: Fact, found_range: Fact, expected: Sequence[Fact]) -> bool:
-    """Whether "3-5" says what was expected as "3 and 5": one end needs the other"""
+    """Whether "3-5" states what was expected as "3 and 5": one end needs the other"""
     for _, low, high, unit in found_range.keys:
         if _says([fact], low, unit) or _says([fact], high, unit):
             return _says(expected, low, unit) and _says(expected, high, unit)
@@ -184,7 +184,7 @@ def _says_both_ends(fact: Fact, found_range: Fact, expected: Sequence[Fact]) -> 
 
 
 def _has_every_run(identifier: str, found: Index) -> bool:
-    """Whether only the letters of an identifier changed script: its digits stand one by one"""
+    """Whether only the letters of an identifier changed script: its digits occur one by one"""
     runs = _DIGITS.findall(identifier)
     return bool(runs) and all(_stands_alone(run, found) for run in runs)
 

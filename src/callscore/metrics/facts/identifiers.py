@@ -16,7 +16,7 @@ from callscore.metrics.facts.units import known
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LATIN: Final = frozenset(_LETTERS)
 JOINING: Final = _LATIN | {"-"}
-"""What stands before the digits of a name that begins with letters."""
+"""What precedes the digits of a name that begins with letters."""
 _DIGITS: Final = re.compile(r"\d+")
 _MOST_LETTERS_BEFORE: Final = 12
 _LETTERS_AFTER: Final = lazy_regex(r"[A-Za-z]+(?![A-Za-zÀ-ɏ])")
@@ -31,7 +31,7 @@ _ENDINGS: Final = frozenset({"st", "nd", "rd", "th", "s", "er", "ers", "e", "x",
 
 
 def named(text: str, start: int, end: int) -> Reading:
-    """The identifier between the two places"""
+    """The identifier between the two positions"""
     name = text[start:end]
     if not (name.isalnum() and name.isascii()):
         name = _JOINT.sub("", name)
@@ -39,7 +39,7 @@ def named(text: str, start: int, end: int) -> Reading:
 
 
 def is_name(written: str) -> bool:
-    """Whether it is an identifier though it has nothing but digits"""
+    """Whether it is an identifier although it consists of digits only"""
     if len(written) < 3 or not written.isdecimal():
         return False
     return len(written) >= 7 or written[0] == "0"

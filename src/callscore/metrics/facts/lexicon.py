@@ -1,13 +1,12 @@
 """The words that make a number a fact, by language        C-76.
 
-The tables are in `lexicon.json`, which is read at every start and much sooner than TOML. There a
-unit with bars ("JPY|CNY") may mean either: it agrees with both. A word with a capital letter is
-sought as it stands, any other without regard to case. A word that is missing is unknown, and
-unknown never means different. A language without a table is read with all of them together: a word
-is then recognised where any language knows it.
+The tables are in `lexicon.json`, which loads much faster than TOML. A unit with bars ("JPY|CNY")
+may mean either and matches both. A word with a capital letter is matched exactly, any other
+ignoring case. A missing word is unknown, and unknown never means different. A language without a
+table uses all of them together.
 """
 
-# No postponed annotations here: msgspec would evaluate the text of each at every start.
+# No postponed annotations here: msgspec would evaluate each of them at every start.
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
@@ -28,11 +27,11 @@ from callscore.metrics.facts.units import (
 Words = frozenset[str]
 LONGEST_UNSPACED: Final = 5
 _OF_MOMENTS: Final = frozenset({"a", "p", "am", "pm", "h", "uhr", "heure", "heures", "of", "de"})
-"""What follows the digits of a time or a date in whatever language."""
+"""What follows the digits of a time or a date in any language."""
 
 
 class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One language's table as it stands in the file."""
+    """One language of the file."""
 
     units: dict[str, list[str]] = {}
     scales: dict[int, list[str]] = {}
@@ -47,23 +46,23 @@ class Language(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     spelled: list[list[str]] = []
     tens: dict[int, list[str]] = {}
     also: list[str] = []
-    """Languages that calls mix with it."""
+    """Languages that are mixed with it in calls."""
     meridiem: bool = True
-    """Whether "am" and "pm" beside digits are a half of the day; German "am" is a preposition."""
+    """Whether "am" and "pm" after digits are a half of the day; German "am" is a preposition."""
     twelve_hours: bool = True
-    """Whether 2:30 may also be 14:30: false where times are written with 24 hours."""
+    """Whether 2:30 may also be 14:30: false if times are written with 24 hours."""
 
 
 class Locales(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who writes which mark, by language or region."""
+    """Number formats by language or region."""
 
     point_decimal: frozenset[str]
     comma_decimal: frozenset[str]
     both_decimal: frozenset[str]
-    """Countries of one language disagree: read both ways."""
+    """Countries of one language differ: both readings."""
     plain_space_groups: frozenset[str]
     month_first: frozenset[str]
-    """12/03 may be December in some countries: read both ways."""
+    """12/03 may be December in some countries: both readings."""
 
 
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +73,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """How a language writes numbers: which decimal marks it has, and whether a space may group."""
+    """How a language writes numbers: its decimal marks, and whether a space may group."""
 
     decimals: str
     space_groups: bool
@@ -82,7 +81,7 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 class Lexicon(msgspec.Struct, frozen=True):
-    """What the words of a text in one language mean, the likelier meaning first."""
+    """The meaning of the words of one language, the likelier first."""
 
     is_known: bool
     units: dict[str, Units]
@@ -105,7 +104,7 @@ class Lexicon(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def lexicon(lang: str | None) -> Lexicon:
-    """The words of the language, or of all languages where it has no table        C-76"""
+    """The words of the language, or of all languages if it has no table        C-76"""
     tables = _file().languages
     base = _base(lang)
     own = tables.get(base)

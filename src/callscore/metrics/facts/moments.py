@@ -1,4 +1,4 @@
-"""Dates and times of day: what stands at a digit and where it ends        C-76."""
+"""Dates and times of day at a position, and where they end        C-76."""
 
 import re
 from typing import Final
@@ -27,12 +27,12 @@ _MARKED: Final = lazy_regex(
     r" ?[:：]|[-/.]\d{1,2}[-/.]|\.\d{2}\s?[Uh]"
     r"|\.\s{0,2}(?:([A-Za-z]{1,12})(?=[\s.,;:!?)]|$)|[^\s\d])"
 )
-"""What follows the first digits of a time or a date, where it is no word; after a stop a word."""
+"""What follows the first digits of a time or a date, if it is no word; a word after a full stop."""
 _EAST_ASIAN: Final = "\u1100"
-"""From here on scripts write no ordinal endings."""
+"""From here on scripts have no ordinal endings."""
 _ORDINAL: Final = re.compile(r"st|nd|rd|th")
 _YEAR: Final = lazy_regex(rf"\.?{_SPACE}{{0,2}},?{_SPACE}{{0,2}}(?:de |del |of )?(\d{{4}})(?!\d)")
-_LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a stop ends the sentence
+_LONGEST_SHORT_MONTH: Final = len("Sept.")  # after a longer name a full stop ends the sentence
 
 _TIME_MARKS: Final = frozenset(":：hH.U")
 _WRITTEN_TIME: Final = lazy_regex(
@@ -48,21 +48,21 @@ _EAST_ASIAN_TIME: Final = lazy_regex(
 _MERIDIEM: Final = lazy_regex(rf"{_SPACE}?([aApP])\.?{_SPACE}?[mM]\b\.?")
 _WORD_AFTER: Final = lazy_regex(rf"{_SPACE}?({_LETTERS}{{1,8}})")
 _LONGEST_HALF: Final = 20
-"""Characters after a time in which "de l'après-midi" begins and ends."""
+"""Characters after a time within which "de l'après-midi" begins and ends."""
 _WORD_BEFORE: Final = lazy_regex(rf"({_LETTERS}{{1,8}}){_SPACE}?$")
 
 
 def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> bool:
-    """Whether anything beside the digits is of a time or a date, so that it is worth trying
+    """Whether anything around the digits belongs to a time or a date, so that it is worth parsing
 
-    The match has the digits, the gap after them and the word there; `before` are words before.
+    The match has the digits, the gap after them and the next word; `before` are preceding words.
     """
     start, end = digits.span(1)
     _, gap, word = digits.groups()
     if word is None:
         beside = text[end : end + 2]
         if len(beside) > 1 and not _MARKS.isdisjoint(beside) and _is_marked(text, end, words):
-            return True  # a mark at the end of the line has nothing to part
+            return True  # a mark at the end of the line separates nothing
     elif words.after[word].is_of_moment or (not gap and word < _EAST_ASIAN and word != "%"):
         return True
     if before and (len(before) > 1 or start <= LOOK_BACK) and before[-1] not in _OF:
@@ -187,7 +187,7 @@ def _month_and_day(text: str, start: int, end: int, words: Lexicon) -> Reading |
 
 
 def _month_before(text: str, start: int, words: Lexicon) -> tuple[str, int] | None:
-    """The month named before the number that begins here, as it is written and which it is"""
+    """The month named before the number that begins here: its text and its number"""
     parts = text[max(0, start - 20) : start].split()
     if not parts:
         return None
@@ -219,7 +219,7 @@ def _time(text: str, span: Span, parts: list[str], words: Lexicon) -> Reading | 
 
 
 def _is_open(hour: str, words: Lexicon) -> bool:
-    """Whether an hour may be of either half of the day: 2 on a dial, never 02 or 14        C-76"""
+    """Whether an hour may be of either half of the day: 2, but never 02 or 14        C-76"""
     return words.twelve_hours and 1 <= int(hour) <= 12 and not hour.startswith("0")
 
 
@@ -229,7 +229,7 @@ def _clock_word(text: str, end: int, words: Lexicon) -> re.Match[str] | None:
 
 
 def _half_of_day(text: str, span: Span, words: Lexicon) -> str:
-    """Which half of the day a word beside the time says: "a", "p", or nothing"""
+    """The half of the day according to a word near the time: "a", "p", or nothing"""
     start, end = span
     if words.pm_after:
         following = text[end : end + _LONGEST_HALF].lstrip().casefold()

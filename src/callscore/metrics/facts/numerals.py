@@ -1,7 +1,7 @@
-"""A written number and the values it may have, by the marks of its locale        C-76.
+"""A written number and its possible values, by the marks of its locale        C-76.
 
-A value is a plain decimal string without grouping and without needless zeros, so that equality
-is equality of strings and a megabyte of digits costs no more than reading it.
+A value is a plain decimal string without grouping and unnecessary zeros, so that equality is
+equality of strings and a megabyte of digits costs no more than reading it.
 """
 
 import re
@@ -15,10 +15,10 @@ _HARD_SPACES: Final = "\u00a0\u202f\u2009"
 _THREE: Final = r"(?=\d{3}(?!\d))"
 _TAIL: Final = rf"[.,'’]|[{_HARD_SPACES}]{_THREE}| , {_THREE}| \. "
 
-# A list "1,1,1,…" is looked at again from each of its members, so the look must be short.
+# A list "1,1,1,…" is searched again from each of its members, so the search must be short.
 _MOST_GROUPS: Final = 12
 
-# Where speech was tokenised a number is written "186 , 900" or "4 . 5".
+# Tokenised speech has "186 , 900" or "4 . 5".
 NUMBER: Final = re.compile(rf"\d+(?:(?:{_TAIL})\d+){{0,{_MOST_GROUPS}}}")
 SPACED_NUMBER: Final = lazy_regex(rf"\d+(?:(?:{_TAIL}| {_THREE})\d+){{0,{_MOST_GROUPS}}}")
 
@@ -27,7 +27,9 @@ _SPACE: Final = lazy_regex(rf"[ {_HARD_SPACES}]")
 
 
 def values(written: str, marks: Marks) -> tuple[str, ...]:
-    """The values the written number may have, the likelier first; none if it is no one number"""
+    """The possible values of the written number, the likelier first; none if it is not one
+    number
+    """
     if written.isdecimal():
         return (written.lstrip("0") or "0",)
     compact = _compact(written)
@@ -52,7 +54,7 @@ def values(written: str, marks: Marks) -> tuple[str, ...]:
 
 
 def plain(whole: str, fraction: str) -> str:
-    """The decimal string without needless zeros"""
+    """The decimal string without unnecessary zeros"""
     whole = whole.lstrip("0") or "0"
     fraction = fraction.rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole
@@ -66,14 +68,14 @@ def scaled(value: str, tens: int) -> str:
 
 
 def is_less(low: str, high: str) -> bool:
-    """Whether one decimal string is smaller than the other, whatever their length"""
+    """Whether one decimal string is smaller than the other, of any length"""
     low_whole, _, low_fraction = low.partition(".")
     high_whole, _, high_fraction = high.partition(".")
     return (len(low_whole), low_whole, low_fraction) < (len(high_whole), high_whole, high_fraction)
 
 
 def _compact(written: str) -> str | None:
-    """The number without grouping spaces and apostrophes; nothing if they do not group threes"""
+    """The number without grouping spaces and apostrophes; None if they do not group by three"""
     if not written.strip(_DIGITS_AND_MARKS):
         return written
     joined = written.replace(" , ", ",").replace(" . ", ".").replace("’", "'")

@@ -1,6 +1,6 @@
-"""Numbers with what makes them quantities: currency, scale, unit, the other end        C-76.
+"""Numbers with currency, scale, unit and range        C-76.
 
-Signs are not read: a minus is written in too many ways to be compared by rule.
+Signs are ignored: a minus is written in too many ways to be compared by rule.
 """
 
 import re
@@ -25,15 +25,15 @@ from callscore.metrics.facts.units import NOTHING, Remembered, Units, known, wor
 from callscore.metrics.text import is_unspaced_script
 
 _WORD: Final = r"[^\s\d.,;:!?()\[\]{}\"'’“”«»…।、。，；：！？（）/<>|=+*\-–—~]"
-_SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"  # a line's end parts a number from its unit
+# the end of a line separates a number from its unit
+_SPACE: Final = r"[ \t\u00a0\u2009\u202f\u3000]"
 _NEXT: Final = rf"({_SPACE}?-?{_SPACE}?)({_WORD}{{1,24}})"
 _AFTER: Final = lazy_regex(rf"(){_NEXT}")
 _SECOND: Final = lazy_regex(rf"{_SPACE}({_WORD}{{1,24}})")
 DIGITS_AND_WORD: Final = re.compile(rf"([0-9][0-9]*)(?:{_NEXT})?")
-"""Digits, and the gap and the word that follow them, if one does.
+"""Digits, and the gap and the word that follow them, if any.
 
-Where a word follows, the number is these digits and no more.
-"""
+If a word follows, the number is these digits only."""
 _OF: Final = lazy_regex(rf"\.(?={_SPACE})|{_SPACE}(?:de|of|di)(?={_SPACE})|{_SPACE}d['’]")
 _WORD_BEFORE: Final = lazy_regex(rf"({_WORD}{{1,8}})\.?{_SPACE}?$")
 _DASH: Final = lazy_regex(rf"{_SPACE}?[-–—−‐‑~〜～]{_SPACE}?")
@@ -93,7 +93,7 @@ def _single(text: str, quantity: _Quantity) -> Reading:
 
 
 def _keys(units: Units, values: tuple[str, ...]) -> tuple[Key, ...]:
-    """What the values may mean in these units"""
+    """The possible meanings of the values in these units"""
     keys: list[Key] = []
     for unit in units:
         kind = _kinds[unit]
@@ -150,7 +150,7 @@ def _is_range_word(text: str, first: _Quantity, word: str, words: Lexicon) -> bo
 
 
 def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexicon) -> _Quantity:
-    """The number that these digits begin, with the unit or currency beside it"""
+    """The number that these digits begin, with its unit or currency"""
     start, end = digits.span(1)
     after: re.Match[str] | None
     if end < digits.end():
@@ -177,7 +177,7 @@ def _quantity(text: str, digits: re.Match[str], before: list[str], words: Lexico
 
 
 def _number(text: str, start: int, end: int, marks: Marks) -> tuple[str, tuple[str, ...]]:
-    """The longest number written here; of a list such as 3,5,7 one member at a time"""
+    """The longest number at this position; of a list such as 3,5,7 one member at a time"""
     if text[end : end + 1] == " " or text[end + 1 : end + 2].isdecimal():
         pattern = SPACED_NUMBER if marks.space_groups else NUMBER
         match = pattern.match(text, start)
@@ -194,7 +194,7 @@ def _is_in_list(text: str, start: int) -> bool:
 
 
 def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
-    """The power of ten and the unit that follow a number, and where they end"""
+    """The power of ten and the unit after a number, and where they end"""
     _, gap, word = after.groups()
     meaning = words.after[word]
     if not meaning.opens_pair:
@@ -221,7 +221,7 @@ def _scale_and_units(text: str, after: re.Match[str], words: Lexicon) -> tuple[i
 
 
 def _known_words(text: str, match: re.Match[str], words: Lexicon) -> tuple[int, Units, int]:
-    """The longest word or pair of words after a number that the language knows, and its length"""
+    """The longest known word or pair of words after a number, and its length"""
     _, gap, first = match.groups()
     meaning = words.after[first]
     if meaning.opens_pair and (second := _SECOND.match(text, match.end())):
@@ -238,7 +238,7 @@ def _known_words(text: str, match: re.Match[str], words: Lexicon) -> tuple[int, 
 
 
 def _may_begin_a_phrase(char: str, gap: str) -> bool:
-    """Whether the unit may be only the beginning of what is written without a space"""
+    """Whether the unit may be only the beginning of a phrase without spaces"""
     if not char.isascii() and is_unspaced_script(char):
         return not gap or "\u4e00" <= char <= "\u9fff"
     return not gap and unicodedata.category(char)[0] in "SP"

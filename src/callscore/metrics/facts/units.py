@@ -1,4 +1,6 @@
-"""What a word beside a number means: a month, a currency, a unit, a power of ten        C-76."""
+"""The meaning of a word next to a number: a month, a currency, a unit, a power of ten
+C-76.
+"""
 
 from __future__ import annotations
 
@@ -14,38 +16,38 @@ Units = tuple[str, ...]
 LOOK_BACK: Final = 10
 MOST_REMEMBERED: Final = 4096
 _NEED_A_CAPITAL: Final = frozenset({"may", "march"})
-_ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written so
+_ENDS_A_CLAUSE: Final = frozenset(",;:!?)")  # no currency is written like this
 _SIGNS_OF_MOMENTS: Final = frozenset("年년月월시点點时時")
 _INDIC: Final = "\u0900"
-"""From here on scripts write words with marks, which are no letters."""
+"""From here on scripts have words with combining marks, which are no letters."""
 
 
 class Before(msgspec.Struct, frozen=True, gc=False):
-    """What a word before a number may mean; it may be nothing of this."""
+    """The possible meanings of a word before a number."""
 
     month: int | None
     currencies: Units
     currency: str
-    """What of the word names the currencies."""
+    """The part of the word that names the currencies."""
 
 
 NOTHING: Final = Before(None, (), "")
 
 
 class After(msgspec.Struct, frozen=True, gc=False):
-    """What a word after a number may mean; it may be nothing of this."""
+    """The possible meanings of a word after a number."""
 
     is_of_moment: bool
-    """Whether the number may be of a time or a date."""
+    """Whether the number may belong to a time or a date."""
     units: Units
     tens: int
-    """The power of ten that the number is to be multiplied by; 0 where the word is none."""
+    """The power of ten of the word; 0 if it is none."""
     opens_pair: bool
     """Whether a unit or power of ten of two words begins with it."""
 
 
 class Remembered(dict[str, Meaning]):
-    """What words mean, each worked out once: few words stand beside most of the numbers."""
+    """A cache of word meanings: most numbers have the same few neighbours."""
 
     def __init__(self, meaning: Callable[[str], Meaning]) -> None:
         self._meaning = meaning
@@ -58,12 +60,12 @@ class Remembered(dict[str, Meaning]):
 
 
 def words_before(text: str, start: int) -> list[str]:
-    """The word before a number, and all before it, as far back as a currency may stand"""
+    """The word before a number, and all before it, as far back as a currency may be"""
     return text[start - LOOK_BACK if start > LOOK_BACK else 0 : start].rsplit(None, 1)
 
 
 def known(table: Container[str], word: str) -> str | None:
-    """The word as the table has it: as it stands, else without case, else without its stop"""
+    """The word as in the table: exactly, else ignoring case, else without its full stop"""
     if word in table:
         return word
     folded = word.casefold().rstrip(".")
@@ -73,7 +75,7 @@ def known(table: Container[str], word: str) -> str | None:
 
 
 def month_of(months: Mapping[str, int], word: str) -> int | None:
-    """Which month the word names; "may" and "march" are other words as well"""
+    """The month that the word names; "may" and "march" are other words as well"""
     name = known(months, word)
     if name is None or (name in _NEED_A_CAPITAL and word.islower()):
         return None
@@ -111,6 +113,6 @@ def after_number(
 
 
 def _is_of_moment(moments: Container[str], word: str) -> bool:
-    """All but a plain word may be; the sign of percent is never"""
+    """Everything except a plain word may be; a percent sign never is"""
     is_plain = word.isalpha() or (word > _INDIC and "%" not in word) or word == "%"
     return not is_plain or word[0] in _SIGNS_OF_MOMENTS or known(moments, word) is not None

@@ -1,4 +1,4 @@
-"""Largest one-to-one assignment, repaired instead of solved anew when gains change."""
+"""Maximum assignment, repaired instead of solved again when gains change."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ Matrix = list[list[int]]
 class Assignment:
     """Every row gets its own column; prices prove the sum (row + column >= gain everywhere).
 
-    Hungarian method with as many rows as columns. `total` is the sum of the prices of what is
-    open: never below the largest sum of gains, and equal to it once no row is loose. A search
-    changes a few rows at a time, so a repair needs a few augmenting paths, not all of them.
-    scipy's solver cannot be repaired, and importing it takes longer than most files of plans.
+    Hungarian method with as many rows as columns. `total` is the sum of the open prices: never
+    below the largest sum of gains, and equal to it once no row is unassigned. A search changes a
+    few rows at a time, so a repair needs a few augmenting paths, not all of them. scipy's solver
+    cannot be repaired, and importing it takes longer than most files of plans.
     """
 
     __slots__ = (
@@ -50,7 +50,7 @@ class Assignment:
         return twin
 
     def close(self, row: int, column: int) -> None:
-        """Take row and column out; call it only when no row is loose."""
+        """Remove row and column; only if no row is unassigned."""
         self.columns.remove(column)
         self.total -= self.row_price[row] + self.column_price[column]
         evicted = self.row_of[column]
@@ -61,7 +61,9 @@ class Assignment:
         self.column_of[row] = column
 
     def change(self, row: int, gains: list[int]) -> None:
-        """Replace the gains of one row; it becomes loose if its column is no longer its best."""
+        """Replace the gains of one row; it becomes unassigned if its column is no longer
+        its best.
+        """
         price = self.column_price
         best = max([gains[column] - price[column] for column in self.columns])
         self.total += best - self.row_price[row]
@@ -73,7 +75,7 @@ class Assignment:
             self.loose.append(row)
 
     def settle(self, floor: int) -> bool:
-        """Give each loose row a column; False as soon as the total is proven to fall below."""
+        """Give each unassigned row a column; False as soon as the total is proven to fall below."""
         while self.loose:
             if self.total < floor or not self._augment(self.loose.pop(), self.total - floor):
                 return False

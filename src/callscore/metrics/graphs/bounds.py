@@ -1,8 +1,8 @@
-"""How a bound divides the gain of an unsettled edge between the two ends of the edge.
+"""How a bound divides the gain of an open edge between its two ends.
 
-Mapping u -> v gains at most own + 2 for every kept edge to a mapped node + the shares of edges
-to open nodes. Where the shares of an edge add up to its gain of 2, the best assignment over
-these sums is a bound on every map.
+Mapping u -> v gains at most own + 2 for every kept edge to a mapped node + the shares of edges to
+open nodes. If the shares of an edge add up to its gain of 2, the best assignment over these sums is
+a bound on every map.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Pairing = tuple[int, list[tuple[int, int]]]
 
 
 class Shares(Protocol):
-    """The gains of open pairs, and what becomes of them when a pair is mapped."""
+    """The gains of open pairs, and how they change when a pair is mapped."""
 
     def gains(self) -> Matrix:
         """By node of the small graph, by node of the large one."""
@@ -26,7 +26,7 @@ class Shares(Protocol):
         """The shares after u -> v; changes the gains of the open `rows` in `bound`."""
 
     def open_pairs(self) -> int:
-        """Pairs of open edges that mapping a pair goes through; 0 where it goes through none."""
+        """Pairs of open edges that mapping a pair visits; 0 if it visits none."""
 
 
 class Degrees(NamedTuple):
@@ -38,7 +38,7 @@ class Degrees(NamedTuple):
     def settled(
         self, near: set[int], far: set[int], rows: Sequence[int], gains: Matrix, unit: int
     ) -> Degrees:
-        """One edge less at `near` and `far`: 2 where both had one, for the halves lost."""
+        """One edge less at `near` and `far`: 2 if both had one, for the halves lost."""
         for row in rows:
             degree = self.near[row]
             if row in near:
@@ -100,7 +100,7 @@ class EvenShares(NamedTuple):
         ]
 
     def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> EvenShares:
-        """Only pairs beside u or v change."""
+        """Only pairs next to u or v change."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         gains = bound.gains[:]
         leaving = self.leaving.settled(small.before[u], large.before[v], rows, gains, unit)
@@ -128,10 +128,10 @@ class OpenEdges(NamedTuple):
 
 
 class TunedShares(NamedTuple):
-    """Shares of their own for each pair of edges: a bound close to that of a linear program.
+    """Separate shares for each pair of edges: a bound close to that of a linear program.
 
-    `tail[e][f]` counts where the sources of e and f are paired, `head[e][f]` where their targets
-    are; together always 2. A pair of nodes keeps at most the best pairing of its open edges.
+    `tail[e][f]` counts if the sources of e and f are paired, `head[e][f]` if their targets are;
+    together always 2. A pair of nodes keeps at most the best pairing of its open edges.
     """
 
     problem: Problem
@@ -150,7 +150,7 @@ class TunedShares(NamedTuple):
         return cls(problem, tail, head, own, near, OpenEdges(large.leaving, large.entering))
 
     def copy(self) -> TunedShares:
-        """The shares as they are now, whatever further tuning does."""
+        """The current shares, independent of further tuning."""
         tail, head = ([row[:] for row in matrix] for matrix in (self.tail, self.head))
         return self._replace(tail=tail, head=head)
 
@@ -185,7 +185,7 @@ class TunedShares(NamedTuple):
         return tails, heads
 
     def mapped(self, pair: tuple[int, int], rows: Sequence[int], bound: Assignment) -> TunedShares:
-        """Edges at u and v are settled: 2 where both have one, else nothing."""
+        """Edges at u and v are settled: 2 if both have one, else nothing."""
         (u, v), (small, large, _, unit, _) = pair, self.problem
         fixed = self.fixed[:]
         for near, far in ((small.before[u], large.before[v]), (small.after[u], large.after[v])):
@@ -210,7 +210,7 @@ class TunedShares(NamedTuple):
 def pairing(weights: Matrix, near: Sequence[int], far: Sequence[int]) -> Pairing:
     """Largest sum of weights over pairs of a near and a far edge; any edge may stay alone.
 
-    Nodes of a plan have few edges: one or two rows are done by hand, which halves tuning.
+    Nodes of a plan have few edges: one or two rows are special cases, which halves tuning.
     """
     if not near or not far:
         return 0, []

@@ -1,4 +1,4 @@
-"""Make a map better by swaps, so that the search has a good one to beat."""
+"""Improves a map by swaps, so that the search starts with a good one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from callscore.metrics.graphs.problem import Problem
 
-# Looking at an edge takes 0.1 microseconds: enough to finish on plans of 16 nodes, and no more
-# than half a second on any other.
+# Visiting an edge takes 0.1 microseconds: enough to finish on plans of 16 nodes, and no more than
+# half a second on any other.
 MOST_EDGES_SEEN = 5_000_000
 
 

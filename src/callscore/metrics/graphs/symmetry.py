@@ -1,4 +1,4 @@
-"""Nodes that can change places without changing the graph: one of them is worth trying."""
+"""Nodes that can be swapped without changing the graph: only one of them must be tried."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def twin_classes(graph: Side, own: Sequence[Hashable]) -> list[int]:
 
 
 class Twins:
-    """Which maps need not be tried, because a twin map of equal gain is.
+    """Maps that need not be tried, because a twin map of equal gain is.
 
-    Rows that are twins are mapped in the order of their images' classes, and of the open
-    columns of a class one is tried. Both hold at once: swapping twin columns leaves the
-    classes, and so the order of the rows, as they are.
+    Rows that are twins are mapped in the order of their images' classes, and of the open columns of
+    a class one is tried. Both hold at once: swapping twin columns changes neither the classes nor
+    the order of the rows.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -46,7 +46,7 @@ class Twins:
     def worth_trying(
         self, row: int, columns: Sequence[int], open_rows: Sequence[int], image: Sequence[int]
     ) -> list[int]:
-        """The columns for `row`, in order, without those that a twin makes needless."""
+        """The columns for `row`, in order, without those that a twin makes unnecessary."""
         mapped = [twin for twin in self._twins[row] if twin not in open_rows]
         kinds = self._class_of
         lowest = max([kinds[image[twin]] for twin in mapped if twin < row], default=0)

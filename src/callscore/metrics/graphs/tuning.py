@@ -1,4 +1,4 @@
-"""Subgradient search for shares that make the bound as small as it can be."""
+"""Subgradient search for the shares with the smallest bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORGOTTEN = 0.05
 
 
 class Tuned(NamedTuple):
-    """The best shares found, their bound, the best gain met on the way, and the rounds spent."""
+    """The best shares found, their bound, the best gain found on the way, and the rounds."""
 
     shares: TunedShares
     bound: int
@@ -33,8 +33,8 @@ def padded(gains: Matrix, columns: int) -> Matrix:
 def tune(problem: Problem, best: int, rounds: int) -> Tuned:
     """Move weight of each edge pair that only one end keeps towards the other end.
 
-    Every assignment met is a map, so tuning finds good maps too. Steps are Polyak's, with
-    a little momentum, slowed down where the bound no longer falls.
+    Every assignment on the way is a map, so tuning also finds good maps. Steps are Polyak's, with a
+    little momentum, slowed down when the bound no longer falls.
     """
     shares = TunedShares.even(problem)
     bound = Assignment(padded(shares.gains(), len(problem.large.after)))

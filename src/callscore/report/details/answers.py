@@ -52,7 +52,7 @@ def given(answer: Answer) -> Mapping[str, Any] | None:
         return None
     found = _decoded(raw)
     if found is None and "{" in raw:
-        found = _decoded(raw[raw.index("{") : raw.rindex("}") + 1])
+        found = _decoded(raw[raw.index("{") : raw.rfind("}") + 1])
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from callscore.core.scorecard import Blocker, Judging, Scorecard, TemplateRow
+from callscore.core.judging_summary import Judging
+from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
 from callscore.report.html.parts import figure, folded, listed, name, row, section, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
@@ -56,7 +57,7 @@ def bands_of(card: Scorecard) -> list[Band]:
     """The rank bands of a card, best first; none where it has none."""
     found = []
     for entry in card.ranking:
-        band = entry.quality_rank_ci95
+        band = entry.quality_band
         if band is not None:
             found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))

@@ -204,7 +204,7 @@ def _rank(entry: Ranked) -> Child:
 
 def rank_band(entry: Ranked) -> str | None:
     """The ranks by quality that cannot be told apart: `1–2`; None where they are not known."""
-    found = entry.quality_rank_ci95
+    found = entry.quality_band
     if found is None:
         return None
     best, worst = found

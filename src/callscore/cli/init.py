@@ -1,0 +1,75 @@
+"""`callscore init`: a guided start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.starting import FoundModel
+
+
+@click.command()
+@click.option(
+    "--file", "path", type=click.Path(path_type=Path), default=Path("eval.yaml"), show_default=True,
+    help="The eval file to write.",
+)  # fmt: skip
+@click.option("--data", help="Case files, or `sample`; asked for where it is not given.")
+@click.option("--tasks", help="Only these tasks, separated by commas; all where empty.")
+@click.option("--judge", type=click.Choice(["offline", "none"]), help="Who judges.")
+@click.option(
+    "--models/--no-models", default=None, help="Name the models whose keys are in the environment."
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: take what is given, else the defaults.")
+@click.option("--no-try", is_flag=True, help="Write the files only.")
+def init(
+    path: Path,
+    data: str | None,
+    tasks: str | None,
+    judge: str | None,
+    models: bool | None,
+    yes: bool,
+    no_try: bool,
+) -> None:
+    """Write a commented eval file with a schema for editors, and try it on two cases.
+
+    Asks for data, tasks, models and judge. Own transcripts are read by `callscore import`, and
+    labelled by `callscore annotate`, first. The trial uses simulated models only: nothing is sent.
+    """
+    from callscore.starting import Choices, case_files_in, models_in, try_eval, write_start
+
+    found = case_files_in(Path.cwd())
+    ask = not yes
+    if data is None:
+        default = found[0] if found else "sample"
+        question = "Case files (`sample`: the bundled calls)"
+        data = click.prompt(question, default=default) if ask else default
+    if tasks is None:
+        question = "Tasks, separated by commas (empty: all)"
+        tasks = click.prompt(question, default="", show_default=False) if ask else ""
+    named = _models(models_in(), models, ask=ask)
+    if judge is None:
+        question = "Judge: offline (an estimate) or none"
+        options = click.Choice(["offline", "none"])
+        judge = click.prompt(question, default="offline", type=options) if ask else "offline"
+    chosen = Choices(
+        data, [task.strip() for task in tasks.split(",") if task.strip()], named, True, judge
+    )
+    for written in write_start(path, chosen):
+        say(f"wrote {written}")
+    if not no_try:
+        say(try_eval(path))
+    say(f"Next:  callscore run {path} --dry-run   then   callscore run {path}")
+
+
+def _models(found: list[FoundModel], wanted: bool | None, *, ask: bool) -> list[FoundModel]:
+    if not found or wanted is False:
+        return []
+    names = ", ".join(f"{model.provider} ({model.key})" for model in found)
+    if wanted or not ask or click.confirm(f"Keys found: {names}. Name these models?", default=True):
+        return found
+    return []

@@ -1,0 +1,21 @@
+"""`callscore schema`: the JSON schema of eval files."""
+
+from __future__ import annotations
+
+import click
+
+from callscore.cli.safe_echo import say
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON schema of eval files, for editors that complete and check YAML.
+
+    Save it beside the eval file, and begin that with
+    `# yaml-language-server: $schema=eval.schema.json`.
+    """
+    import msgspec
+
+    from callscore.config.eval_schema import eval_schema
+
+    say(msgspec.json.format(msgspec.json.encode(eval_schema()), indent=2).decode())

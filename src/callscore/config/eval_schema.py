@@ -1,0 +1,65 @@
+"""The JSON schema of eval files, made from the structs that read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from callscore.config.file import PROVIDERS, EvalFile, ModelEntry, ScenarioEntry
+from callscore.suites import registry
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+NOTES = {
+    "name": "The name of the evaluation; else that of the file.",
+    "data": "Case files or globs, relative to this file; or {orchestration: {scenarios, cards}}.",
+    "tasks": "Only cases of these tasks.",
+    "models": "The models to compare.",
+    "judge": "Who decides what code cannot: none, offline, a model, or a list of models.",
+    "embedder": "Who compares sentences: auto, none, a name, or a model.",
+    "repeats": "How often every case is asked.",
+    "benchmarks": "The eleven optional benchmarks: all or none.",
+    "budget_usd": "Stop before more than this is spent.",
+    "store": "Where replies are kept; .callscore/runs.db beside this file by default.",
+    "gates": "What must hold for the command to end with 0.",
+    "verdicts": "Verdicts of people or judges.",
+    "settings": "Settings of the framework, such as call_gate_tolerance.",
+    "weights": "Own weights of the tasks in the Final Score.",
+    "workload": "The share of calls that need a task.",
+    "prompts": "Own prompt files by task, and variants of them.",
+}
+
+
+def eval_schema() -> dict[str, Any]:
+    """The schema that editors check an eval file with."""
+    kinds, parts = msgspec.json.schema_components((EvalFile,), ref_template="#/$defs/{name}")
+    del kinds
+    whole = parts.pop("EvalFile")
+    for key, note in NOTES.items():
+        if key in whole["properties"]:
+            whole["properties"][key]["description"] = note
+    whole["properties"]["data"] = {
+        "description": NOTES["data"],
+        "anyOf": [
+            {"type": "string"},
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Data"}]}},
+            {"$ref": "#/$defs/Data"},
+        ],
+    }
+    whole["properties"]["tasks"]["items"] = {"enum": list(registry.task_names())}
+    model = parts[ModelEntry.__name__]["properties"]
+    model["provider"]["examples"] = list(PROVIDERS)
+    _, scenario = msgspec.json.schema_components((ScenarioEntry,), ref_template="#/$defs/{name}")
+    parts |= scenario
+    parts["Data"] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "calls": {
+                "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+            },
+            "orchestration": {"$ref": f"#/$defs/{ScenarioEntry.__name__}"},
+        },
+    }
+    whole.pop("title", None)
+    return {"$schema": DIALECT, "title": "Callscore eval file", **whole, "$defs": parts}

@@ -1,0 +1,126 @@
+"""What a data set is like: calls, languages, lengths, labels, doubles, and what it can show."""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from callscore.core.case import Case
+from callscore.core.transcript import spoken_text
+from callscore.stats.power import detectable_difference
+
+MOST_LABELS = 8
+"""A field with more values than this is no label."""
+USUAL_DEVIATION = 0.2
+"""Of the difference between two models' scores from call to call, where no run has measured it."""
+SHOWN = 5
+NO_LABELS = ("max_score", "type", "text")
+"""Keys of an outcome that describe an item and do not mark it."""
+
+
+class DataStatistics:
+    """Counts cases one at a time; keeps numbers, names and hashes, no text."""
+
+    def __init__(self) -> None:
+        self._calls: set[str] = set()
+        self._languages: Counter[str] = Counter()
+        self._words: list[int] = []
+        self._by_words: dict[bytes, list[str]] = {}
+        self._labels: dict[str, Counter[str]] = {}
+        self._questions: dict[str, Counter[str]] = {}
+
+    def add(self, case: Case) -> None:
+        """Count one case; its call is counted once, whatever the number of its tasks."""
+        self._count_labels(case)
+        call = str(case.call_id if case.call_id is not None else case.id)
+        if call in self._calls:
+            return
+        self._calls.add(call)
+        self._languages[case.lang or "not named"] += 1
+        words = spoken_text(case.transcript).split()
+        self._words.append(len(words))
+        digest = hashlib.blake2b(" ".join(words).casefold().encode(), digest_size=12).digest()
+        self._by_words.setdefault(digest, []).append(call)
+
+    def _count_labels(self, case: Case) -> None:
+        for path, owner, value in _leaves(case.expected_outcome):
+            name = f"{case.task}.{path}"
+            counts = self._labels.setdefault(name, Counter())
+            if len(counts) <= MOST_LABELS:
+                counts[_shown(value)] += 1
+            if owner and path.endswith(".score"):
+                self._questions.setdefault(f"{case.task} {owner}", Counter())[_shown(value)] += 1
+
+    def lines(self) -> Iterator[str]:
+        """The statistics in words."""
+        if not self._words:
+            return
+        languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
+        lengths = f"{min(self._words)} to {max(self._words)}, median {_median(self._words):g}"
+        yield f"calls {len(self._calls)}; languages: {languages}; words a call: {lengths}"
+        for name, counts in sorted(self._labels.items()):
+            if 1 < len(counts) <= MOST_LABELS and sum(counts.values()) > len(counts):
+                shown = ", ".join(f"{label} {count}" for label, count in counts.most_common())
+                yield f"labels of {name}: {shown}"
+        yield from self._one_sided()
+        yield from self._doubles()
+        yield self._power()
+
+    def _one_sided(self) -> Iterator[str]:
+        single = [
+            f"{name} (always {next(iter(counts))})"
+            for name, counts in sorted(self._questions.items())
+            if len(counts) == 1 and sum(counts.values()) > 1
+        ]
+        if single:
+            yield f"questions with one answer only: {_some(single)}; they tell models little"
+
+    def _doubles(self) -> Iterator[str]:
+        groups = [calls for calls in self._by_words.values() if len(calls) > 1]
+        if groups:
+            shown = [" = ".join(calls) for calls in groups]
+            yield f"calls with the same words: {_some(shown)}"
+
+    def _power(self) -> str:
+        calls = len(self._calls)
+        smallest = detectable_difference(USUAL_DEVIATION, calls)
+        if smallest is None or smallest >= 1:
+            shown = "one call" if calls == 1 else f"{calls} calls"
+            return f"{shown} cannot show which of two models is better"
+        return (
+            f"{calls} calls can show a difference of about {smallest:.2f} between two models "
+            f"(80 % power, where it varies by {USUAL_DEVIATION:g} from call to call)"
+        )
+
+
+def _leaves(value: Any, path: str = "", owner: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Every short value inside lists of an outcome: its path, the id it belongs to, the value."""
+    if isinstance(value, Mapping):
+        own = next((str(value[key]) for key in value if key.endswith("_id")), owner)
+        for key, inner in value.items():
+            if not key.endswith("_id") and key not in NO_LABELS:
+                yield from _leaves(inner, f"{path}.{key}" if path else key, own)
+    elif isinstance(value, list):
+        for inner in value:
+            if isinstance(inner, Mapping):
+                yield from _leaves(inner, path, owner)
+    elif path and owner and not (isinstance(value, str) and len(value) > 30):
+        yield path, owner, value
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "N/A"
+    return f"{value:g}" if isinstance(value, int | float) and value is not True else str(value)
+
+
+def _median(numbers: list[int]) -> float:
+    return statistics.median(numbers)
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,158 @@
+"""Inspect: one evaluation log a model, in a zip; unpack it into a folder for `inspect view`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+from callscore.core.scorecard import ModelScore
+from callscore.core.version import __version__
+from callscore.report.archive import Archive, blocks_of
+from callscore.report.interchange import (
+    LEFT_OUT,
+    file_part,
+    model_archive,
+    moment,
+    reference_text,
+    stable_id,
+    to_json,
+    transcript_text,
+)
+from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
+
+LOG_VERSION = 2
+STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """A log for every model: its samples as they come, and its scores behind them."""
+    return model_archive(source, _Logs(source, options))
+
+
+class _Logs:
+    def __init__(self, source: ReportSource, options: ReportOptions) -> None:
+        self._source = source
+        self._hidden = options.without_text
+        self._made = moment(source).isoformat()
+        self._samples: dict[str, int] = {}
+
+    def line(self, view: CaseView, answer: Answer) -> bytes:
+        """The sample, behind a comma unless it is the first of its model; none if not run."""
+        if answer.result.status == "not_run":
+            return b""
+        number = self._samples[answer.model] = self._samples.get(answer.model, 0) + 1
+        return (b"" if number == 1 else b",\n") + to_json(self._sample(view, answer))
+
+    def _sample(self, view: CaseView, answer: Answer) -> dict[str, Any]:
+        case, result = view.case, answer.result
+        said = LEFT_OUT if self._hidden else transcript_text(case)
+        usage = _usage(answer)
+        found: dict[str, Any] = {
+            "id": case.id,
+            "epoch": result.run,
+            "input": said,
+            "target": LEFT_OUT if self._hidden else reference_text(case),
+            "messages": [],
+            "output": {"model": result.model, "choices": []},
+            "scores": dict(_scores(answer, hidden=self._hidden)),
+            "metadata": {"task": case.task, "lang": case.lang, "flags": result.flags},
+            "model_usage": {result.model: usage} if usage else {},
+        }
+        if answer.error is not None:
+            found["error"] = {"message": answer.error, "traceback": "", "traceback_ansi": ""}
+        else:
+            reply = LEFT_OUT if self._hidden else answer.text or ""
+            message = {"role": "assistant", "content": reply, "source": "generate"}
+            stop = STOP_REASONS.get(answer.finish_reason or "stop", "unknown")
+            choice = {"message": message, "stop_reason": stop}
+            found["messages"] = [{"role": "user", "content": said}, message]
+            found["output"] = {"model": result.model, "choices": [choice], "completion": reply}
+            found["output"] |= {"usage": usage} if usage else {}
+        return found
+
+    def files(
+        self, model: ModelScore, lines: IO[bytes], archive: Archive
+    ) -> Iterator[tuple[str, Iterable[bytes]]]:
+        """The log: what was run, the scores, and the samples."""
+        log_id = stable_id(self._source.card.signature, model.model)
+        day = self._made[:19].replace(":", "-")
+        name = f"{day}+00-00_callscore_{file_part(model.model)}-{log_id[:8]}.json"
+        yield name, self._log(model, lines, log_id)
+
+    def _log(self, model: ModelScore, lines: IO[bytes], log_id: str) -> Iterator[bytes]:
+        samples = self._samples.get(model.model, 0)
+        head = {
+            "version": LOG_VERSION,
+            "status": "success",
+            "eval": {
+                "eval_id": log_id,
+                "run_id": stable_id(self._source.card.signature),
+                "created": self._made,
+                "task": "callscore",
+                "task_id": stable_id(self._source.title),
+                "task_version": 0,
+                "dataset": {"name": self._source.title, "samples": len(self._source.cases)},
+                "model": model.model,
+                "config": {},
+                "packages": {"callscore": __version__},
+                "metadata": {"signature": self._source.card.signature},
+            },
+            "results": {
+                "total_samples": samples,
+                "completed_samples": samples,
+                "scores": list(_eval_scores(model)),
+            },
+            "stats": {"started_at": self._made, "completed_at": self._made},
+        }
+        yield to_json(head)[:-1] + b',"samples":[\n'
+        yield from blocks_of(lines)
+        yield b"]}\n"
+
+
+def _usage(answer: Answer) -> dict[str, Any]:
+    if answer.input_tokens is None and answer.output_tokens is None:
+        return {}
+    given, written = answer.input_tokens or 0, answer.output_tokens or 0
+    return {"input_tokens": given, "output_tokens": written, "total_tokens": given + written}
+
+
+def _scores(answer: Answer, *, hidden: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The score of the case and every metric with a value; the others are not there."""
+    result = answer.result
+    if result.score is not None:
+        yield "score", {"value": result.score, "explanation": "; ".join(result.reasons) or None}
+    elif result.status == "invalid":
+        why = f"invalid: {'; '.join(result.reasons)}"
+        yield "score", {"value": 0, "explanation": why, "metadata": {"blocked": True}}
+    for slug, measure in answer.measures.items():
+        if measure.value is None:
+            continue
+        quotes = [
+            f"{verdict.item}: {verdict.verdict}" + (f" “{verdict.quote}”" if verdict.quote else "")
+            for verdict in answer.verdicts
+            if verdict.metric == slug and verdict.verdict is not None and not hidden
+        ]
+        yield slug, {"value": measure.value, "explanation": "\n".join(quotes) or None}
+
+
+def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
+    """The scores of the model: its tasks, their metrics, and the Final Score."""
+    found = {f"{name}.score": task.score for name, task in model.tasks.items()}
+    found |= {
+        slug: metric.value for task in model.tasks.values() for slug, metric in task.metrics.items()
+    }
+    found["final"] = model.final.score
+    for name, value in found.items():
+        if value is not None:
+            metric = {"name": "callscore", "value": value}
+            yield {"name": name, "scorer": name, "metrics": {"callscore": metric}}
+
+
+FORMAT = ReportFormat(
+    "inspect",
+    ".inspect.zip",
+    "logs for `inspect view`, one a model",
+    write,
+    is_text=False,
+    needs_cases=True,
+)

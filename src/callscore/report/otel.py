@@ -1,0 +1,96 @@
+"""OpenTelemetry: `gen_ai.evaluation.result` events as OTLP JSON lines, one line an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from callscore.core.version import __version__
+from callscore.report.interchange import moment, to_json
+from callscore.report.source import Answer, ReportFormat, ReportOptions, ReportSource
+
+EVENT = "gen_ai.evaluation.result"
+INFORMATION = 9
+"""The severity number of information."""
+NAME = "gen_ai.evaluation.name"
+VALUE = "gen_ai.evaluation.score.value"
+LABEL = "gen_ai.evaluation.score.label"
+EXPLANATION = "gen_ai.evaluation.explanation"
+MODEL = "gen_ai.request.model"
+ERROR = "error.type"
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """One export request a line, as the file exporter of OpenTelemetry writes them."""
+    resource = {
+        "attributes": _attributes(
+            {
+                "service.name": "callscore",
+                "service.version": __version__,
+                "callscore.signature": source.card.signature,
+            }
+        )
+    }
+    scope = {"name": "callscore", "version": __version__}
+    nanoseconds = str(int(moment(source).timestamp()) * 1_000_000_000)
+    for view in source.cases:
+        for answer in view.answers:
+            records = [
+                {
+                    "timeUnixNano": nanoseconds,
+                    "observedTimeUnixNano": nanoseconds,
+                    "severityNumber": INFORMATION,
+                    "eventName": EVENT,
+                    "attributes": _attributes(attributes),
+                }
+                for attributes in _events(answer)
+            ]
+            scopes = [{"scope": scope, "logRecords": records}]
+            yield to_json({"resourceLogs": [{"resource": resource, "scopeLogs": scopes}]}) + b"\n"
+
+
+def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
+    """The score of the case, then every metric; what has no value says why."""
+    result = answer.result
+    whose = {
+        MODEL: result.model,
+        "callscore.case.id": result.case_id,
+        "callscore.run": result.run,
+        "callscore.task": result.task,
+    }
+    yield {
+        NAME: f"{result.task}.score",
+        **whose,
+        VALUE: result.score,
+        LABEL: result.status,
+        EXPLANATION: "; ".join(result.reasons) or answer.error,
+        ERROR: "model" if result.status == "error" else None,
+    }
+    for slug, measure in answer.measures.items():
+        yield {
+            NAME: slug,
+            **whose,
+            VALUE: measure.value,
+            LABEL: measure.absence or None,
+            EXPLANATION: measure.reason(),
+            ERROR: "judge" if measure.absence == "failed" else None,
+        }
+
+
+def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "value": _value(value)} for key, value in values.items() if value is not None
+    ]
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if isinstance(value, int):
+        return {"intValue": str(value)}
+    if isinstance(value, float):
+        return {"doubleValue": value}
+    return {"stringValue": str(value)}
+
+
+FORMAT = ReportFormat(
+    "otel", ".otlp.jsonl", "OpenTelemetry evaluation events, JSON lines", write, needs_cases=True
+)

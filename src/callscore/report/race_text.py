@@ -1,0 +1,61 @@
+"""A race in words: what it decided, who left and why, what it guarantees."""
+
+from __future__ import annotations
+
+from callscore.core.race import OutOfRace, RaceCard
+from callscore.report.safe_text import plain
+
+LONGEST_NAME = 40
+
+
+def decision_words(race: RaceCard) -> str:
+    """What the race decided, and what that took."""
+    cost = "" if race.saved_cost is None else f", {_percent(race.saved_cost)} of the cost saved"
+    paid = f"after {race.requests:,} of {race.of_requests:,} calls{cost}"
+    names = " and ".join(map(_name, race.tie_band))
+    if race.status == "decided":
+        return f"{_name(race.decision or '')} is best: decided {paid}"
+    if race.status == "tie":
+        return f"{names} cannot be told apart: ended {paid}; {race.stopped}"
+    if race.status == "none":
+        return f"no model is valid: decided {paid}"
+    return f"not decided {paid}; still in: {names}; {race.stopped}"
+
+
+def guarantee_words(race: RaceCard) -> str:
+    """What is guaranteed, and about what."""
+    about = "this data set (pool)" if race.about == "pool" else "future calls (future)"
+    return f"the guarantee is about {about}: {race.guarantee}"
+
+
+def left_words(model: str, out: OutOfRace) -> str:
+    """Who left, when and why."""
+    by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
+    why = {
+        "worse": f"worse than {by}",
+        "bound": f"the calls left could not bring it up to {by}",
+        "call_gate": f"invalid for certain, {out.gate}",
+        "rate_gate": f"invalid, {out.gate} is beyond its limit",
+        "withdrawn": "it cannot be asked any more",
+    }
+    return f"{_name(model)} is out after {out.after_blocks} {blocks}: {why[out.why]}"
+
+
+def race_notes(race: RaceCard) -> list[str]:
+    """The race in words, for the notes of a card."""
+    notes = [decision_words(race)]
+    notes += [left_words(model.model, model.out) for model in race.models if model.out is not None]
+    notes.append(guarantee_words(race))
+    notes.append(
+        "the scores rest on the calls that were asked; the same command without --race asks the "
+        "rest, and pays for nothing twice"
+    )
+    return [f"race: {note}" for note in notes]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _name(model: str) -> str:
+    return plain(model, LONGEST_NAME)

@@ -1,0 +1,40 @@
+"""Where a race begins: its libraries are imported only where one is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from callscore.evaluate.judge_client import JudgeCalls
+from callscore.evaluate.judge_setup import open_judge_runner
+from callscore.runner.prepare import Prepared
+from callscore.runner.scoring import RunScoring
+
+if TYPE_CHECKING:
+    from callscore.runner.race import RaceRun
+
+StartRace = Callable[[RunScoring, JudgeCalls], "AbstractContextManager[RaceRun | None]"]
+
+
+@contextmanager
+def no_race(scoring: RunScoring, calls: JudgeCalls) -> Iterator[None]:
+    """Everything is asked."""
+    yield None
+
+
+def prepare_race(prepared: Prepared) -> StartRace:
+    """Draw the order of the calls, and refuse what cannot be raced, before anything is opened."""
+    from callscore.runner.race import RaceDraw, RaceRun
+
+    draw = RaceDraw(prepared)
+
+    @contextmanager
+    def start(scoring: RunScoring, calls: JudgeCalls) -> Iterator[RaceRun]:
+        # A judge on an account of its own: what it says is counted once, where the card is made.
+        with open_judge_runner(prepared.config.scoring, calls) as examiner:
+            if examiner is not None:
+                examiner.embedder = scoring.embedder
+            yield RaceRun(draw, scoring, examiner, calls)
+
+    return start
