@@ -133,7 +133,7 @@ def lower_limit(differences: list[float]) -> float:
     resampled = np.concatenate(
         [values @ weights / n for weights in resample_weights(n, SEED, RESAMPLES)]
     )
-    found = bca_interval(Replicates(total / n, resampled, (total - values) / (n - 1)), LEVEL)
+    found = bca_interval(Replicates(total / n, resampled, (total - values) / (n - 1)), level=LEVEL)
     if found is None or found.method == "all_equal":
         return total / n - upper_limit(0, n)
     return found.low
