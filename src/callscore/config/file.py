@@ -120,6 +120,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
+    redact: Any = None
+    """Whether personal data is replaced before anything is sent or stored, and which."""
     race: RaceEntry = RaceEntry()
     prompts: dict[str, Any] = {}
     """Prompt files by task, and `variants`: prompt files by name and task."""
