@@ -256,6 +256,8 @@ def _ran(
     """Call the models, or score a stored run again."""
     from callscore.runner.run import rescore
 
+    if stored_run is not None and prepared.options.race:
+        raise click.UsageError("--rescore asks nobody; expected it without --race")
     if stored_run is None:
         ran = _carried_out(_confirmed(prepared))
         purge.run_id = ran.run_id
@@ -314,6 +316,8 @@ def _show_estimate(prepared: Prepared) -> None:
         say("The budget holds for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
         say("history: own asks at most as many steps of scenarios again; not counted here.")
+    if prepared.options.race:
+        say("A race asks at most this; models that lose clearly are asked less.")
     if prepared.options.preflight:
         say("Before that, one small request each shows whether models and judges answer.")
 
@@ -369,7 +373,7 @@ def _check_gates(
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
-        raise Inconclusive("nothing was answered: every call failed; the causes stand above")
+        raise Inconclusive("nothing was answered: every call failed; see the causes above")
     checks = run_checks(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)

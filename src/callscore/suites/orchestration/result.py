@@ -24,7 +24,7 @@ HEADLINES = (AVERAGE, CLASSIFICATION, FC, PLAN)
 
 
 class About(msgspec.Struct, frozen=True):
-    """What a result is about: where the outputs stand, whose they are, and how they were read."""
+    """What a result is about: the place of the outputs, their model, and how they were read."""
 
     directory: str
     language: str
@@ -62,7 +62,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     @property
     def has_undecided_calls(self) -> bool:
-        """Whether an argument value was compared by nobody, and counts as unequal (C-115)."""
+        """Whether an argument value was not compared, and counts as unequal (C-115)."""
         return any(record.call is not None and record.call.undecided for record in self.records)
 
     @property
