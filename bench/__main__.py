@@ -9,8 +9,18 @@ import subprocess
 import sys
 
 BENCHES = (
-    *("start", "score", "intervals", "orchestration", "engine", "providers", "run", "judged"),
-    *("embeddings", "offline_judge", "judge_tokens"),
+    *(
+        "start",
+        "score",
+        "intervals",
+        "orchestration",
+        "engine",
+        "providers",
+        "run",
+        "judged",
+        "race",
+    ),
+    *("embeddings", "offline_judge", "judge_tokens", "report"),
 )
 
 
