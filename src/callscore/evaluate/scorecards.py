@@ -210,7 +210,7 @@ def _repeats(tallied: Tallied) -> str:
 
 
 def _own(config: ScoreConfig) -> list[str]:
-    """The user's own weights are said beside the score that they make        C-82"""
+    """The user's own weights are named with the score        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
     return [f"own weights of the Final Score: {weights}"] if weights else []
 

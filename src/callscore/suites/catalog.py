@@ -18,7 +18,7 @@ from callscore.core.spec import (
     with_metrics,
 )
 from callscore.core.suite import Floor, Floors, Metric, Suite
-from callscore.core.task import Task
+from callscore.core.task import SCENARIO, Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template
@@ -185,6 +185,8 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed here go by their own names.
     """
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
+    if set(tasks) == {SCENARIO}:
+        return template(registry.scenario_suite().spec)
     suites = Catalog().suites_with(tasks)
     spec = combined([suite.spec for suite in suites])
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
