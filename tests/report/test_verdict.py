@@ -66,10 +66,10 @@ def test_models_that_the_calls_do_not_tell_apart_are_a_tie(tmp_path: Path) -> No
     found = said_on_calls(tmp_path, forms, {"a": 0.001, "b": 0.001})
     assert found[0].head == "TIE"
     assert found[0].text.startswith(
-        "a and b cannot be told apart by value with these 6 calls; about "
+        "a and b cannot be distinguished by value with these 6 calls; about "
     )
     assert "would do. First now: a, Final 0.938, $1.000 per 1000 calls." in found[0].text
-    assert "a and b cannot be told apart by quality with these 6 calls" in found[1].text
+    assert "a and b cannot be distinguished by quality with these 6 calls" in found[1].text
 
 
 def test_the_cheaper_of_two_equals_is_best_value(tmp_path: Path) -> None:
@@ -77,7 +77,9 @@ def test_the_cheaper_of_two_equals_is_best_value(tmp_path: Path) -> None:
     found = said_on_calls(tmp_path, forms, {"dear": 0.010, "cheap": 0.001})
     assert found[0].head == "CHOOSE"
     assert found[0].text.startswith("cheap: best value.")
-    assert found[1].text.startswith("dear and cheap cannot be told apart by quality with these 12")
+    assert found[1].text.startswith(
+        "dear and cheap cannot be distinguished by quality with these 12"
+    )
 
 
 def test_without_intervals_it_says_that_chance_is_not_known(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
             if not equals or not name.strip():
                 raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
             if name.strip() in found:
-                raise click.BadParameter(f"{name.strip()!r} stands twice", param_hint=option)
+                raise click.BadParameter(f"{name.strip()!r} is given twice", param_hint=option)
             found[name.strip()] = value.strip()
     return found
 

@@ -48,7 +48,7 @@ class Wishes(msgspec.Struct, frozen=True):
     """Of a rate, as a share."""
     rate: float = 0.0
     items: float = 1.0
-    """A call has so many of what the rate counts."""
+    """The number per call of what the rate counts."""
     cost_per_1000: float | None = None
     """US dollars of 1000 calls, all models together."""
 

@@ -73,7 +73,7 @@ def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> M
 
 
 def _with_means(shape: TaskShape) -> TaskShape:
-    """Pooled rows as means over calls, where nobody knows the counts."""
+    """Pooled rows as means over calls, if the counts are unknown."""
     rows = [
         msgspec.structs.replace(row, kind="mean") if row.kind == "pooled" else row
         for row in shape.rows

@@ -14,7 +14,7 @@ LONGEST_NAME = 40
 def verdict_of(
     final: RowDifference | None, first: Side, second: Side, has_calls: bool
 ) -> tuple[bool | None, str]:
-    """Whether the Final Scores are told apart, and the sentence that says so."""
+    """Whether the Final Scores differ significantly, and the sentence that says so."""
     names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
     if names[0] == names[1]:
         names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
@@ -50,4 +50,4 @@ def is_told_apart(row: RowDifference) -> bool:
 def _smallest(row: RowDifference) -> str:
     if row.detectable is None:
         return ""
-    return f"; so many calls show differences from {row.detectable:.3f} on"
+    return f"; this many calls show differences from {row.detectable:.3f} on"

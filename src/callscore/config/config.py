@@ -172,7 +172,7 @@ def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
     for number, model in enumerate(models):
         if model.name in seen:
             raise document.error(
-                f"models[{number}].name", f"{model.name!r} stands twice; expected unique names"
+                f"models[{number}].name", f"{model.name!r} appears twice; expected unique names"
             )
         seen.add(model.name)
 
@@ -283,7 +283,7 @@ def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, .
 
 
 def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple[Path, ...]:
-    """Paths and globs, relative to the file they stand in; each must lead to a file."""
+    """Paths and globs, relative to the file that names them; each must match a file."""
     folder = document.path.parent
     found: list[Path] = []
     for entry in [entries] if isinstance(entries, str) else entries:

@@ -11,7 +11,7 @@ from callscore.core.run import Limits, Price
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
-"""The word under `data` that stands for the bundled sample calls."""
+"""The word under `data` for the bundled sample calls."""
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

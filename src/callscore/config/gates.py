@@ -98,7 +98,7 @@ def gate_checks(
     """Every gate of every model it is for, and whether it holds.
 
     A blocked score misses every gate on it; a metric over too few cases (`coverage` is the share
-    that must have been evaluated), or without answers that nobody could judge, can miss a gate but
+    that must have been evaluated), or without answers that no judge decided, can miss a gate but
     not pass it. `scenarios` are the scores of the other suite, by model.
     """
     checks: list[Check] = []

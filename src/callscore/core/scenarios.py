@@ -16,7 +16,8 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import Measure
-from callscore.core.scorecard import CaseResult
+from callscore.core.scorecard import CaseResult, Cost, TaskScore
+from callscore.core.spec import Spec
 
 Json = dict[str, Any]
 Mode = Literal["standard", "compat"]
@@ -139,7 +140,7 @@ class Identities(Protocol):
 class Headline(msgspec.Struct, frozen=True):
     """The headline numbers of one model, not rounded; of several languages their mean.
 
-    An approximate one is a lower bound: what nobody decided counts as unequal (C-115), and a
+    An approximate one is a lower bound: undecided values count as unequal (C-115), and a
     search that was cut off has found the best so far (C-117).
     """
 
@@ -150,6 +151,15 @@ class Headline(msgspec.Struct, frozen=True):
     """Whether few enough scenarios failed to be evaluated, in every language (C-119)."""
 
 
+class ScenarioCost(NamedTuple):
+    """What one model's answers to one folder of scenarios took."""
+
+    scenarios: int
+    """How many were asked, every run counted."""
+    answers: int
+    usd: float | None
+
+
 class ScenarioScore(msgspec.Struct, frozen=True):
     """The result of one model."""
 
@@ -158,6 +168,10 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     headline: Headline
     signature: str
     """What must agree before two results may be compared (C-126)."""
+    task: TaskScore
+    """The same as rows of a scorecard."""
+    cost: Cost
+    warnings: Sequence[str] = ()
 
 
 class Exported(NamedTuple):
@@ -171,7 +185,7 @@ class Exported(NamedTuple):
 
 
 def ignore_result(result: CaseResult) -> None:
-    """Results that nobody looks at."""
+    """Ignore a result."""
 
 
 class ScenarioSinks(NamedTuple):
@@ -215,7 +229,7 @@ class FollowUps(Protocol):
     """Steps that depend on earlier replies: asked round by round."""
 
     def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
-        """The next step of everything that still goes on, but for the models left out."""
+        """The next step of everything in progress, without the models left out."""
         ...
 
 
@@ -295,6 +309,11 @@ class ScenarioSuite(Protocol):
     verdict_words: Sequence[str]
     headlines: Sequence[str]
     """What a gate may be about."""
+
+    @property
+    def spec(self) -> Spec:
+        """The rows of scenarios on a scorecard."""
+        ...
 
     @property
     def public_protocol(self) -> PublicProtocol:

@@ -1,4 +1,6 @@
-"""Rank bands of a card: which ranks the data allow, and who cannot be told apart        STATS §3"""
+"""Rank bands of a card: which ranks the data allow, and who cannot be distinguished
+STATS §3
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def with_intervals(
     criteria: Mapping[str, Criterion],
     resamples: int = RESAMPLES,
 ) -> Scorecard:
-    """The same card with an interval beside every number that has a value.
+    """The same card with an interval for every number that has a value.
 
     All models are resampled by the same draws, so that ranks and efficiencies are resampled, too.
     """

@@ -210,13 +210,14 @@ def _repeats(tallied: Tallied) -> str:
 
 
 def _own(config: ScoreConfig) -> list[str]:
-    """The user's own weights are said beside the score that they make        C-82"""
+    """The user's own weights are named with the score        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
     return [f"own weights of the Final Score: {weights}"] if weights else []
 
 
 def _notes(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
     notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
+    notes += tallied.findings
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "

@@ -24,6 +24,7 @@ from callscore.evaluate.case_steps import (
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
+from callscore.evaluate.findings import Findings
 from callscore.evaluate.judging import NOTHING_FOUND, Examined, as_json
 from callscore.evaluate.results import error_of, result_of, verdict_record
 from callscore.report.source import CaseView
@@ -61,7 +62,7 @@ class _Answered(msgspec.Struct):
 
 
 class ScoringOptions(msgspec.Struct, frozen=True):
-    """What a scorer does beside measuring, and where its results go."""
+    """What a scorer does besides measuring, and where its results go."""
 
     on_result: OnResult
     on_record: OnRecord | None = None
@@ -112,6 +113,7 @@ class Scorer:
         self._intervals = options.intervals
         self._of_task: dict[str, _TaskScoring] = {}
         self.tallies: Tallies = {model: {} for model in models}
+        self.findings = Findings()
 
     def _scoring(self, task: str) -> _TaskScoring:
         found = self._of_task.get(task)
@@ -283,6 +285,8 @@ class Scorer:
             if isinstance(run, MeasuredAnswer):
                 group.costs.append(run.read.reply.cost_usd)
                 self._on_result(result_of(case, model, run.read.run, run.answer, marks))
+                if run.answer.measured.flags:
+                    self.findings.add(model, case.id, run.answer.measured.flags)
                 if self._on_record is not None:
                     self._record(opened, run, self._on_record)
                 if self._on_verdict is not None:
@@ -342,7 +346,7 @@ class Scorer:
 
     def _keep(self, case: Case, answer: ParsedReply | None, verdicts: Verdicts) -> None:
         """Hand on what judge and embedder said, in the form of a verdicts file."""
-        assert self._on_verdict is not None  # nobody else calls this
+        assert self._on_verdict is not None  # checked by the caller
         model, run = (answer.model, answer.run) if answer is not None else (None, 1)
         for given in verdicts.values():
             for verdict in given:

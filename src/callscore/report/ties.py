@@ -1,4 +1,4 @@
-"""Ties in words: who cannot be told apart, and how many calls would do        STATS §3, §7"""
+"""Ties in words: who cannot be distinguished, and how many calls would do        STATS §3, §7"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.core.scorecard import Scorecard
 def cannot_be_told_apart(calls: int, needed: int | None, by: str = "") -> str:
     """Cannot be told apart with these 48 calls; about 310 would do        STATS §7"""
     these = "this one call" if calls == 1 else f"these {calls:,} calls"
-    text = f"cannot be told apart{by} with {these}"
+    text = f"cannot be distinguished{by} with {these}"
     if needed is None or needed <= calls:
         return text
     return f"{text}; about {rounded(needed)} would do"

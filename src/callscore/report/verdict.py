@@ -73,7 +73,7 @@ def _decision(card: Scorecard) -> Iterator[Statement]:
 def _why_unofficial(card: Scorecard) -> str:
     judge = card.judging.judge if card.judging is not None else None
     if judge is not None and judge.startswith("offline"):
-        return "Not official: built-in rules stand in for a judge."
+        return "Not official: built-in rules replace a judge."
     return "Not official: rows marked approximate are estimates."
 
 
@@ -94,11 +94,11 @@ def _choice(
     if ties:
         by = " by value" if value else ""
         tied = _tied(leader.model, ties, by)
-        told = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
-        yield Statement(_head(leader, "TIE"), told, "middling")
+        sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
+        yield Statement(_head(leader, "TIE"), sentence, "middling")
     else:
-        told = f"{names}: {why}. Final {_final(best)}{price}.{weak}"
-        yield Statement(_head(leader, "CHOOSE"), told, "good")
+        sentence = f"{names}: {why}. Final {_final(best)}{price}.{weak}"
+        yield Statement(_head(leader, "CHOOSE"), sentence, "good")
     if value:
         yield from _quality(card, quality, leader, models)
 
@@ -125,15 +125,15 @@ def _quality(
         yield Statement("", f"{_tied(first, ties, ' by quality')}.", "middling")
     elif not is_leader:
         dearer = _times_the_cost(best[0], leader)
-        told = f"{_names(best)}: best quality. Final {_final(best)}, {dearer}."
-        yield Statement("OR", told + _weak_rows(models[first]), "good")
+        sentence = f"{_names(best)}: best quality. Final {_final(best)}, {dearer}."
+        yield Statement("OR", sentence + _weak_rows(models[first]), "good")
 
 
 def _tied(model: str, ties: Sequence[ModelContrast], by: str) -> str:
-    """old and new cannot be told apart with these 48 calls; about 310 would do"""
+    """old and new cannot be distinguished with these 48 calls; about 310 would do"""
     others = [other_of(pair, model) for pair in ties]
-    told = cannot_be_told_apart(ties[0].calls, calls_needed(ties), by)
-    return f"{plain(model, LONGEST_NAME)} and {_listed(others)} {told}"
+    sentence = cannot_be_told_apart(ties[0].calls, calls_needed(ties), by)
+    return f"{plain(model, LONGEST_NAME)} and {_listed(others)} {sentence}"
 
 
 def _weak_rows(model: ModelScore) -> str:

@@ -54,7 +54,11 @@ class RunResult(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    orchestration: Mapping[str, ScenarioScore] = {}
+    """The scores of calls."""
+    scenarios: Mapping[str, ScenarioScore] = {}
+    """The results of scenarios, by model."""
+    scenario_card: Scorecard | None = None
+    """The same side by side."""
     notes: Sequence[str] = ()
     """What a reader must know about the models; the card has them, too."""
     failures: Sequence[Failure] = ()
@@ -132,7 +136,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     plan, scoring = job.plan, job.scoring
     following: asyncio.Task[bool] | None = None
     try:
-        # 1. One small request each: nothing is spent on cases where somebody does not answer.
+        # 1. One small request each: nothing is spent on cases if a model does not answer.
         preflights = await preflight(plan, job.trials, stop)
         if cost := cost_of(preflights):
             job.ledger.charge_preflight(cost)
@@ -145,7 +149,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         if job.race is not None:
             return preflights, _noticing_silence(await _raced(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
-        # 3. The models are asked; a reply is durable before anybody uses it.
+        # 3. The models are asked; a reply is durable before it is used.
         emit = _also_scored(job)
         summary = await generate(plan, job.ledger, emit, stop, _for_models(plan, limits))
         scoring.replies.end()
@@ -190,7 +194,7 @@ def _for_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | N
 
 
 def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
-    """One budget and the same pauses for models and judges; None where nobody judges."""
+    """One budget and the same pauses for models and judges; None without a judge."""
     if not scoring.judges:
         return None
     spent = plan.options.already_spent_usd
@@ -295,12 +299,20 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
 
 
 def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
-    card, orchestration = scoring.card(), scoring.scenario_scores()
+    card, scenarios = scoring.card(), scoring.scenario_scores()
     notes = scoring.notes()
+    beside: Scorecard | None = None
+    if scenarios:
+        from callscore.evaluate.scenarios import scenario_card
+
+        beside = scenario_card(scenarios, notes)
     if card is not None:
-        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
+        documents = beside.documents if beside is not None else msgspec.UNSET
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
         card = race.on_card(card, ran.summary.status) if race is not None else card
-    return msgspec.structs.replace(ran, card=card, orchestration=orchestration, notes=notes)
+    return msgspec.structs.replace(
+        ran, card=card, scenarios=scenarios, scenario_card=beside, notes=notes
+    )
 
 
 def rescore(prepared: Prepared, run_id: int) -> RunResult:

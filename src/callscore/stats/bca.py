@@ -39,7 +39,7 @@ def bca_interval(
 
     Plain percentiles where the jackknife does not vary or is not defined; None where fewer than
     half of the resamples have a value. `all_equal` says that nothing varies: the limits are the
-    value itself, and whoever shows them must add what the number of calls allows to say.
+    value itself, and a report must add what the number of calls allows to say.
     """
     import numpy as np
 

@@ -65,7 +65,7 @@ class CallMatrix(NamedTuple):
     units: Units
     place: Mapping[Place, int]
     sums: Floats
-    """Columns × units: the sums of a unit stand below each other."""
+    """Columns × units: the sums of a unit are below each other."""
 
 
 def units_of(models: Iterable[Contributions], most: int = MOST_UNITS) -> Units:

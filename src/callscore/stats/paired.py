@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FLIPS = 10_000
 MOST_EXACT = 14
-"""With so many discordant calls, all 2ⁿ exchanges are counted."""
+"""With this many discordant calls, all 2ⁿ exchanges are counted."""
 CELLS = 4_000_000
 """Signs held at a time."""
 CLOSE = 1e-12

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.core.errors import DataError
-from callscore.importers.forms.form import (
+from callscore.importers.source import Source
+from callscore.importers.table_calls import CALL
+from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+from callscore.metrics.forms.form import (
     NOT_APPLICABLE,
     Evaluation,
     Form,
     FormAnswer,
     FormQuestion,
 )
-from callscore.importers.source import Source
-from callscore.importers.table_calls import CALL
-from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
 
 _QUESTION = ("question_id", "question", "ref_id", "criterion", "item")
 _ANSWER = ("answer", "score", "value", "mark", "result")
@@ -184,7 +184,7 @@ def _of_rows(
 
 
 def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
-    """One row a call, one column a question; `Q1 comment` beside `Q1`."""
+    """One row a call, one column a question; `Q1 comment` next to `Q1`."""
     answers = {}
     place = f"{source.name}: {row.where}"
     columns = {column.casefold(): column for column in table.columns}
@@ -194,8 +194,10 @@ def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Ev
             continue
         comment = ""
         for suffix in (" comment", "_comment", " reason", "_reason"):
-            beside = columns.get(f"{column.casefold()}{suffix}")
-            comment = comment or (cell_text(row.cells.get(beside)) if beside else "")
+            comment_column = columns.get(f"{column.casefold()}{suffix}")
+            comment = comment or (
+                cell_text(row.cells.get(comment_column)) if comment_column else ""
+            )
         answers[question.id] = _checked(question, cell_text(row.cells.get(column)), comment, place)
     if not answers:
         wanted = ", ".join(question.id for question in form.questions)

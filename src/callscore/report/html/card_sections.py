@@ -23,13 +23,13 @@ def ranks_section(card: Scorecard) -> Html:
     bands = bands_of(card)
     drawn = None
     if bands:
-        told = (
-            "Bar: the ranks by quality that at least 95 % of resamples of the calls give. Dot: the "
-            "official rank by quality."
+        sentence = (
+            "Bar: the ranks by quality that these calls cannot distinguish, all models at once at "
+            "95 %. Dot: the official rank by quality."
         )
         numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
         behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
-        drawn = figure(rank_bands(bands), told, behind)
+        drawn = figure(rank_bands(bands), sentence, behind)
     else:
         drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
     shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
@@ -87,10 +87,10 @@ def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: Cas
         undecided = sum(
             len(task.undecided_gates) for model in card.models for task in model.tasks.values()
         )
-        told = "No blocker was triggered."
+        sentence = "No blocker was triggered."
         if undecided:
-            told = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
-        return section("blockers", "Blockers", tag("p", told))
+            sentence = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
+        return section("blockers", "Blockers", tag("p", sentence))
     headings = ("Model", "Task", "Blocker", "Value", "Calls")
     return section("blockers", "Blockers", table(headings, rows, "Blockers and their calls"))
 
@@ -195,8 +195,8 @@ def _coverage(card: Scorecard) -> Html:
                 cells.append(tag("span", "not run", class_="quiet"))
                 continue
             unread = sum(task.malformed.values())
-            told = f"{task.n} of {task.cases} cases"
-            cells.append(join(told, tag("small", f"{unread} unreadable") if unread else None))
+            sentence = f"{task.n} of {task.cases} cases"
+            cells.append(join(sentence, tag("small", f"{unread} unreadable") if unread else None))
         rows.append(row(name(model.model), cells))
     return table(["Model", *tasks], rows, "Coverage: cases evaluated")
 

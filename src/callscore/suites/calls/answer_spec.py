@@ -14,7 +14,7 @@ import msgspec
 from callscore.core.case import Case, JsonObject
 from callscore.core.suite import DataNames
 from callscore.core.transcript import turns
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
 """Those of the framework's own sample, where neither config nor data set names any (C-25)."""
@@ -72,7 +72,7 @@ def asked_sentences(
 ) -> Sequence[JsonObject] | None:
     """The sentences of the reference by id and source text; None where they are just the turns.
 
-    One that the config has under the same id is asked as it stands there.
+    One that the config has under the same id is asked as written there.
     """
     given = _by_id(case.config.get("sentences"), (id_key, "id"))
     spoken = {item_id(turn.id): turn.text for turn in turns(case.transcript)}

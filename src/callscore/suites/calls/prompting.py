@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.case import Case, JsonObject, Message, Prompt
 from callscore.core.transcript import turns
 from callscore.suites.calls.answer_schema import form_of, is_documented, schema_of
+from callscore.suites.calls.fast_parse import Form, form_from_schema
 from callscore.suites.calls.structure import Structure
 
 NEVER_SHOWN = frozenset({"critical_facts"})
@@ -20,7 +21,7 @@ UNASKED = msgspec.UNSET
 
 
 class PromptFile(msgspec.Struct, frozen=True):
-    """A task's prompt as it stands in the package: instructions and the answer's JSON schema."""
+    """A task's prompt in the package: instructions and the answer's JSON schema."""
 
     system: str
     schema: JsonObject
@@ -36,13 +37,19 @@ def prompt_file(task: str) -> PromptFile:
     )
 
 
+@cache
+def answer_form(task: str) -> Form:
+    """The documented form of a task's answers, as its schema has it."""
+    return form_from_schema(prompt_file(task).schema)
+
+
 def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     """The instructions of the task, then config and transcript as one JSON document.
 
     `asked` says what is asked for in place of what the config says. The schema of the answer, and
     its form where it is not the documented one, come from the structure it is checked by (C-130).
     The call is data, never part of the instructions: it is JSON-encoded, so that nothing
-    said in it can close the block it stands in.
+    said in it can close its block.
     """
     file = prompt_file(case.task)
     config = {key: value for key, value in case.config.items() if key not in NEVER_SHOWN}

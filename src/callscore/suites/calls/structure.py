@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import ratio
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.suites.calls.fast_parse import CONTAINERS, Form
 
 
@@ -47,7 +47,7 @@ class Sources(msgspec.Struct, frozen=True):
     sample_items: Mapping[str, Collection[str]]
     """Item keys of the framework's own sample, by path, for arrays expected empty (C-24)."""
     id_key: str = ""
-    """The key by which the items of those arrays are told apart."""
+    """The key that identifies the items of those arrays."""
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
     form: Form | None = None
@@ -79,12 +79,18 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
         return compile_shape(self.expected, sources)
 
     @cached_property
+    def is_documented(self) -> bool:
+        """Whether answers may be read by the documented form: nothing is absent or added."""
+        form = self.sources.form
+        return form is not None and not self.sources.absent and form.fits(self.expected)
+
+    @cached_property
     def asked(self) -> Mapping[str, Sequence[str]]:
         """By path, the names that a model is asked for where names are content."""
         return self.asked_names()
 
     def allows(self, path: str, expected: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-        """Whether scalars may stand at a path under these names        C-25, C-130"""
+        """Whether scalars are allowed at a path under these names        C-25, C-130"""
         asked = self.asked.get(path)
         if asked is None or not CONTAINERS.isdisjoint(map(type, expected.values())):
             return False
@@ -164,7 +170,7 @@ def _names(
     """The names that an object must and may have: those asked for, and the reference's own  C-25
 
     One that is asked for may be missing where the reference lacks it, and one of the reference
-    that nobody asked for.
+    that were not requested.
     """
     wanted = frozenset(asked) - sources.absent
     allowed = keys | wanted if wanted else keys

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.scenarios import Finding, Headline, Mode, ScenarioScore
-from callscore.suites.orchestration import compat, extension, final, intervals, result_format
+from callscore.core.scenarios import Finding, Headline, Mode, ScenarioCost, ScenarioScore
+from callscore.suites.orchestration import card, compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
@@ -24,7 +24,7 @@ HEADLINES = (AVERAGE, CLASSIFICATION, FC, PLAN)
 
 
 class About(msgspec.Struct, frozen=True):
-    """What a result is about: where the outputs stand, whose they are, and how they were read."""
+    """What a result is about: the place of the outputs, their model, and how they were read."""
 
     directory: str
     language: str
@@ -62,7 +62,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     @property
     def has_undecided_calls(self) -> bool:
-        """Whether an argument value was compared by nobody, and counts as unequal (C-115)."""
+        """Whether an argument value was not compared, and counts as unequal (C-115)."""
         return any(record.call is not None and record.call.undecided for record in self.records)
 
     @property
@@ -278,8 +278,22 @@ def headline(outcomes: Sequence[LanguageResult]) -> Headline:
 
 def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
     """The result of one model as the rest of the program sees it."""
-    signatures = "; ".join(outcome.signature for outcome in outcomes)
-    return ScenarioScore(together(outcomes), headline(outcomes), signatures)
+    numbers = headline(outcomes)
+    return ScenarioScore(
+        together(outcomes),
+        numbers,
+        "; ".join(outcome.signature for outcome in outcomes),
+        card.task_score(numbers),
+        card.cost_of([_cost(outcome) for outcome in outcomes]),
+        [warning for outcome in outcomes for warning in outcome.warnings],
+    )
+
+
+def _cost(outcome: LanguageResult) -> ScenarioCost:
+    usage = outcome.about.usage or {}
+    runs = len({record.run for record in outcome.records}) or 1
+    asked = outcome.overall.total_files * runs
+    return ScenarioCost(asked, usage.get("answers", 0), usage.get("cost_usd"))
 
 
 def together(outcomes: Sequence[LanguageResult]) -> Json:

@@ -1,4 +1,4 @@
-"""Section totals and form scores as the vendors calculate them, beside document 003's score."""
+"""Section totals and form scores as the vendors calculate them, next to document 003's score."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from callscore.importers.forms.form import Form, FormQuestion, Section
+from callscore.metrics.forms.form import Form, FormQuestion, Section
 
 
 class SectionTotal(msgspec.Struct, frozen=True):
