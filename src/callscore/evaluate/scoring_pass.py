@@ -81,6 +81,8 @@ class Tallied(msgspec.Struct, frozen=True):
     """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
     """What to say about references that contradict themselves (C-131)."""
+    findings: Sequence[str] = ()
+    """What answers hold that must not be written down."""
 
 
 OnTallied = Callable[[Tallied], None]
@@ -181,6 +183,7 @@ class ScoringPass:
             by_code=self._index.by_code,
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
+            findings=self._scorer.findings.notes(),
         )
 
     def close(self) -> None:

@@ -165,6 +165,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
         }
         if reference.absent:
             measures.update(dict.fromkeys(reference.absent, ABSENT))
+        flags.update(summary.leaked_card_data(output.summary))
         return Measured(measures, sorted(flags))
 
     def _sentiment(
