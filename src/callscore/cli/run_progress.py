@@ -100,7 +100,7 @@ def _race_line(race: RaceRound) -> str:
 
 
 def _picture(newest: Mapping[str, Progress], race: str | None) -> Any:
-    """The table, and below it how a race stands, if there is one."""
+    """The table, and below it the state of a race, if there is one."""
     if race is None:
         return _table(newest)
     from rich.console import Group
