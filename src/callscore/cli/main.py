@@ -94,7 +94,7 @@ def callscore() -> None:
 
 
 ONE_THREAD = "OPENBLAS_NUM_THREADS"
-"""Our matrix products are small: a second thread of numpy's spends more on waiting than it saves."""
+"""Matrix products are small here: a second thread of numpy waits longer than it helps."""
 
 
 def main() -> None:
