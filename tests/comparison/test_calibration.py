@@ -16,6 +16,7 @@ from callscore.stats.contributions import (
     TaskShape,
     call_key,
 )
+from callscore.stats.weighted_scores import Key
 
 TASKS = ("a", "b", "c", "d")
 SHAPE = ModelShape(
@@ -26,7 +27,7 @@ SHAPE = ModelShape(
     final={},
     zeroed=dict.fromkeys(TASKS, 0.25),
 )
-FINAL = {("zeroed",): RowName("final", "final", "Final Score", "fraction", 1.0)}
+FINAL: dict[Key, RowName] = {("zeroed",): RowName("final", "final", "Final Score", "fraction", 1.0)}
 
 
 def model(
