@@ -10,7 +10,15 @@ from typing import Any
 import msgspec
 
 from callscore.core.scorecard import Scorecard
-from callscore.report.dossier import CASES, INSTRUCTIONS, OUTPUTS, PROMPTS, RESULTS, VERDICTS
+from callscore.report.dossier import (
+    CASES,
+    INSTRUCTIONS,
+    MOST_PROMPTS,
+    OUTPUTS,
+    PROMPTS,
+    RESULTS,
+    VERDICTS,
+)
 from callscore.report.dossier_lines import prompt_line, result_record
 from callscore.report.source import CaseView, Prompts
 from callscore.store.files import lines_of
@@ -102,7 +110,9 @@ class CaseComparison:
                 self._add(INSTRUCTIONS, what)
 
     def end(self) -> None:
-        """What the dossier has beyond the cases that could be scored."""
+        """What the dossier has beyond the cases that could be scored, and what it lacks."""
+        if self._prompts.context() and self.prompts_checked < min(self.cases, MOST_PROMPTS):
+            self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
             self._add(RESULTS, f"case {case_id!r}: is not in {CASES}")
         for line in self._asked:
