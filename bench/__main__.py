@@ -9,7 +9,17 @@ import subprocess
 import sys
 
 BENCHES = (
-    *("start", "score", "orchestration", "engine", "providers", "run", "judged"),
+    *(
+        "start",
+        "score",
+        "intervals",
+        "orchestration",
+        "engine",
+        "providers",
+        "run",
+        "judged",
+        "race",
+    ),
     *("embeddings", "offline_judge", "judge_tokens"),
 )
 

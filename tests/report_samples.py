@@ -26,6 +26,7 @@ KEPT = frozenset(
         "framework",
         "absence",
         "cost_status",
+        "of",
         "reply",
     ]
 )

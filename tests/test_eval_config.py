@@ -156,7 +156,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     (
         "same name twice",
         "data: a.jsonl\nmodels:\n- {name: m, provider: baseline}\n- {name: m, provider: replay}\n",
-        [":4:", "models[1].name", "stands twice"],
+        [":4:", "models[1].name", "appears twice"],
     ),
     (
         "control characters in a name",
@@ -227,7 +227,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("http", ONLINE + "base_url: http://models.example/v1\n", ["models[0].base_url", "allow_http"]),
     ("metadata", ONLINE + "base_url: https://169.254.169.254/v1\n", ["link-local or metadata"]),
     ("no address", ONLINE + "base_url: models.example\n", ["base_url", "expected https"]),
-    ("duplicate key", "data: a.jsonl\ndata: b.jsonl\n" + MODEL, [":2:", "stands twice"]),
+    ("duplicate key", "data: a.jsonl\ndata: b.jsonl\n" + MODEL, [":2:", "appears twice"]),
     ("tag", "data: !!python/name:os.system x\n" + MODEL, [":1:", "tag"]),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from callscore import score
 from callscore.config.baseline import Baseline, BlessedModel
 from callscore.config.file import GateEntry, RegressionEntry
 from callscore.config.gates import check_gates, entry_problem, gate_checks
-from callscore.config.regression import BlessedRuns
+from callscore.config.regression import BlessedRuns, Now, regression_check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
 from callscore.core.scenarios import Headline
@@ -151,3 +152,64 @@ def test_without_a_comparable_baseline_nothing_is_decided() -> None:
     (check,) = gate_checks(found, [RULE], blessed=blessing(other, {RATE: 45}, "m"))
     assert check.status == "undecided"
     assert "settings: call_gate_tolerance=0.1 and default" in check.message
+
+
+def on_calls(points: list[int], **options: Any) -> Scorecard:
+    """A card of one answer a call; the right one is 0 points."""
+    cases = [qa_case([question(score=0)], f"c{n}") for n in range(len(points))]
+    answers = [answer(f"c{n}", p) for n, p in enumerate(points)]
+    return score(cases, answers, **options)
+
+
+ACCURACY = "qa.question_score_accuracy"
+
+
+def test_a_sure_gate_asks_for_the_limit_of_the_interval() -> None:
+    found = on_calls([0] * 18 + [5] * 2)
+    interval = found.models[0].tasks["qa"].metrics[ACCURACY].ci95
+    assert interval is not None
+    between, below = (interval[0] + 0.9) / 2, interval[0] - 0.01
+    assert checks(found, GateEntry(ACCURACY, at_least=between)) == {ACCURACY: "passed"}
+    assert checks(found, GateEntry(ACCURACY, at_least=between, sure=True)) == {ACCURACY: "failed"}
+    assert checks(found, GateEntry(ACCURACY, at_least=below, sure=True)) == {ACCURACY: "passed"}
+
+
+def test_a_rate_that_so_few_calls_cannot_show_says_how_many_would() -> None:
+    found = on_calls([0] * 20)
+    gate = GateEntry(RATE, at_most=3, sure=True)
+    (check,) = gate_checks(found, [gate])
+    assert check.status == "failed"
+    assert "upper limit 13.91" in check.message
+    assert "not demonstrable with 20 items: at least 99 are needed" in check.message
+    assert checks(on_calls([0] * 99), gate) == {RATE: "passed"}
+
+
+def test_a_value_without_an_interval_is_never_sure() -> None:
+    found = on_calls([0] * 20, intervals=False)
+    gate = GateEntry(ACCURACY, at_least=0.5, sure=True)
+    assert checks(found, gate) == {ACCURACY: "undecided"}
+
+
+def test_a_given_price_is_sure() -> None:
+    found = on_calls([0] * 3, cost_per_1000={"m": 2.5})
+    assert checks(found, GateEntry("cost", at_most=2.5, sure=True)) == {"cost": "passed"}
+
+
+def per_call(*values: float) -> BlessedModel:
+    calls = [f"{n:016x}" for n in range(len(values))]
+    return BlessedModel({"qa": sum(values) / len(values)}, calls, {"qa": list(values)})
+
+
+def test_a_difference_that_is_surely_within_the_margin_passes() -> None:
+    found = card(answer("c1", 0), answer("c2", 0))
+    before = [0.9, 0.8, 0.7, 0.9, 1.0] * 40
+    near, far = [v - 0.001 for v in before], [v - 0.05 * (n % 2) for n, v in enumerate(before)]
+    for values, margin, expected in ((near, 0.05, "passed"), (far, 0.026, "failed")):
+        file = Baseline(1, found.framework, found.signature, {"m": per_call(*before)})
+        now = per_call(*values)
+        runs = BlessedRuns({"callscore-baseline.json": file}, partial(dict, m=now))
+        gate = GateEntry("qa", no_regression=RegressionEntry(margin), sure=True)
+        value = Now("m", now.values["qa"])
+        check = regression_check(found, gate, value, runs)
+        assert check.status == expected, check.message
+        assert "on 200 common calls" in check.message

@@ -89,7 +89,7 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
         workload: The share of calls that need a task, for the cost of a call.
         cost_per_1000: Cost per 1000 calls in USD, by model.
         tasks: Only cases of these tasks.
-        metrics: Metrics of other installed packages, measured beside those of the tasks.
+        metrics: Metrics of other installed packages, measured in addition to those of the tasks.
         limit: Only the first `limit` cases.
         allow_bad_cases: Skip unusable cases and report them.
         results: Write one JSON line per case, model and run.
@@ -154,11 +154,11 @@ class OutputPaths(msgspec.Struct, frozen=True):
     verdicts: Path | None = None
     """What judge and embedder said, as a verdicts file."""
     card: Path | None = None
-    """The scorecard as JSON; whoever asks for it writes it."""
+    """The scorecard as JSON; written by the caller."""
     open_items: Path | None = None
     """What awaits a verdict, for people to fill in: JSON Lines or CSV."""
     html: Path | None = None
-    """The report as a page; whoever asks for it writes it."""
+    """The report as a page; written by the caller."""
 
     @property
     def files(self) -> Sequence[Path | None]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from callscore.config.redaction import RedactOptions
 from callscore.core.errors import ConfigError, DataError, UsageError
 from callscore.importers.conversation import Conversation
 from callscore.importers.folder import (
@@ -24,7 +25,6 @@ from callscore.importers.forms.readers import read_form
 from callscore.importers.records import case_record, output_records, transcript_record
 from callscore.importers.source import Source
 from callscore.privacy.redaction import Placeholders
-from callscore.redacting import RedactOptions
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escaped
 from callscore.store.files import atomic_write, check_targets

@@ -97,7 +97,7 @@ class GateItem(pytest.Item):
                 raise GateMissed(f"{check.model}: {check.name} {check.message} ({check.status})")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message alone: nobody needs our traceback to read it."""
+        """The message without a traceback."""
         from callscore.core.errors import CallscoreError
 
         if isinstance(excinfo.value, GateMissed | CallscoreError):
@@ -105,7 +105,7 @@ class GateItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it stands: in the eval file."""
+        """Its place: in the eval file."""
         return self.path, None, f"{self.path.name}: {self.name}"
 
 

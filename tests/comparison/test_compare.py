@@ -10,10 +10,10 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question
-from callscore.comparison.words import cannot_be_told_apart, rounded
 from callscore.core.comparison import Comparison
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard
+from callscore.report.ties import cannot_be_told_apart, rounded
 from commands import run
 from eval_files import eval_file, read_json
 
@@ -101,7 +101,7 @@ def test_a_clear_difference_is_told_apart_and_a_small_one_is_not(files: Files) -
     files.add("new", [0] + [5] * 21 + [0] * 2)
     small = files.compare()
     assert small.told_apart is False
-    assert "cannot be told apart with these 24 calls; about" in small.verdict
+    assert "cannot be distinguished with these 24 calls; about" in small.verdict
     assert small.row("final").calls_needed is not None
 
 
@@ -220,10 +220,10 @@ def test_hostile_names_stay_text_in_a_comment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("calls", "needed", "says"),
     [
-        (48, 310, "cannot be told apart with these 48 calls; about 310 would do"),
-        (48, 2345, "cannot be told apart with these 48 calls; about 2,400 would do"),
-        (48, None, "cannot be told apart with these 48 calls"),
-        (1, None, "cannot be told apart with this one call"),
+        (48, 310, "cannot be distinguished with these 48 calls; about 310 would do"),
+        (48, 2345, "cannot be distinguished with these 48 calls; about 2,400 would do"),
+        (48, None, "cannot be distinguished with these 48 calls"),
+        (1, None, "cannot be distinguished with this one call"),
     ],
 )
 def test_ties_are_said_in_words(calls: int, needed: int | None, says: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import callscore
 from commands import run
 
 CASE = {
@@ -73,3 +74,58 @@ def test_imported_calls_are_redacted_before_they_are_written(tmp_path: Path) -> 
     assert "jo@example.com" not in out.read_text()
     assert "[EMAIL_1]" in out.read_text()
     assert "email 1" in done.stdout
+
+
+SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
+
+
+def test_scores_of_the_redacted_twin_are_the_same_where_nothing_redacted_is_scored(
+    tmp_path: Path,
+) -> None:
+    files = (SAMPLE / "cases.jsonl", "--outputs", SAMPLE / "outputs.jsonl")
+    cards = []
+    for number, options in enumerate([(), ("--redact",)]):
+        card = tmp_path / f"{number}.json"
+        done = run(
+            "score", *files, "--verdicts", SAMPLE / "verdicts.jsonl", "--json", card, *options
+        )
+        assert done.returncode == 0, done.stderr
+        cards.append(json.loads(card.read_text()))
+    assert "redacted" in done.stderr
+    plain, redacted = ({m["model"]: m["tasks"] for m in card["models"]} for card in cards)
+    for model, tasks in plain.items():
+        assert redacted[model]["entity"] == tasks["entity"]
+        assert redacted[model]["qa"]["score"] == tasks["qa"]["score"]
+
+
+EVAL = """
+data: cases.jsonl
+models:
+  - {name: sim, provider: simulated}
+store: kept/runs.db
+redact: {names: [Priya]}
+"""
+
+
+def test_a_run_sends_and_stores_redacted_calls_only(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", CASE)
+    (tmp_path / "eval.yaml").write_text(EVAL)
+
+    shown = run("prompt", "eval.yaml", cwd=tmp_path)
+    assert "[PHONE_1]" in shown.stdout and "7946" not in shown.stdout
+    done = run("run", "eval.yaml", "--results", "r.jsonl", "--html", "r.html", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and path.name not in ("cases.jsonl", "eval.yaml"):
+            assert b"7946" not in path.read_bytes() and b"Priya" not in path.read_bytes(), path
+    assert run("run", "eval.yaml", "--resume", cwd=tmp_path).returncode == 0
+
+
+def test_a_bad_redact_key_is_refused_with_its_line(tmp_path: Path) -> None:
+    write(tmp_path / "cases.jsonl", CASE)
+    for wrong in ("{kind: [phone]}", "{kinds: [fax]}", "{names: missing.txt}"):
+        (tmp_path / "eval.yaml").write_text(EVAL.replace("{names: [Priya]}", wrong))
+        done = run("run", "eval.yaml", "--dry-run", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "eval.yaml:6: redact" in done.stderr

@@ -54,7 +54,7 @@ def test_the_first_eval_file_ends_in_a_rank_labelled_as_an_estimate(
     assert ranking["thrifty"]["estimate"] and ranking["careful"]["estimate"]
     assert shown.startswith("offline estimate")
     assert "\nESTIMATE  thrifty: best value. Final" in shown
-    assert "Not official: built-in rules stand in for a judge." in shown
+    assert "Not official: built-in rules replace a judge." in shown
 
 
 def test_a_model_that_is_none_is_labelled_everywhere(sample_run: tuple[Path, str]) -> None:
@@ -192,7 +192,7 @@ def test_replay_scores_as_scoring_the_same_files_does(tmp_path: Path) -> None:
     ("records", "words"),
     [
         ([output("c0", "x", "a"), output("c0", "x", "b")], "expected `model` to be one of a, b"),
-        ([output("c0", "x", "old"), output("c0", "y", "old")], "stands twice"),
+        ([output("c0", "x", "old"), output("c0", "y", "old")], "appears twice"),
     ],
 )
 def test_a_recording_that_is_not_clear_is_refused(

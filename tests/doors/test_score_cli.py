@@ -148,7 +148,7 @@ BAD_LINES: list[tuple[str, str | Json, list[str]]] = [
     (
         "duplicate key",
         '{"id": "c9", "task": "qa", "config": {"x": 1, "x": 2}}',
-        ["c.jsonl:2", "field config.x: the key 'x' stands twice", "expected every key once"],
+        ["c.jsonl:2", "field config.x: the key 'x' appears twice", "expected every key once"],
     ),
     (
         "wrong task",
@@ -227,11 +227,11 @@ def test_skipped_cases_head_the_card_and_none_left_is_an_error(tmp_path: Path) -
 
 BAD_OUTPUTS: list[tuple[str, str | Json, str]] = [
     ("unknown case", output("zz", "{}"), "'zz' is not in the case files"),
-    ("twice", output("c1", "{}"), "run 1 stands twice"),
+    ("twice", output("c1", "{}"), "run 1 appears twice"),
     ("no output", {"case_id": "c1", "model": "n"}, "expected `output`, or `error`"),
     ("run 0", output("c1", "{}", "n", run=0), "0 is no run; expected 1 or more"),
     ("negative cost", output("c1", "{}", "n", cost_usd=-1), "is negative; expected 0 or more"),
-    ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "stands twice"),
+    ("duplicate key", '{"case_id":"c1","model":"n","model":"o","output":""}', "appears twice"),
     ("broken", '{"case_id":"c1"', "expected one JSON object a line"),
     ("no model", {"case_id": "c1", "output": "{}"}, "field model: missing; expected"),
     ("cost NaN", '{"case_id":"c1","model":"n","output":"","cost_usd":NaN}', "field cost_usd: NaN"),
@@ -291,8 +291,8 @@ def test_bad_verdicts_are_named_with_their_line(
             ["{cases}", "--set", "call_gate_tolerance=2"],
             "error: setting call_gate_tolerance must lie between 0 and 1, not 2.0\n",
         ),
-        (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' stands twice"),
-        (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' stands twice"),
+        (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' appears twice"),
+        (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' appears twice"),
         (["{cases}", "--weights", "qa=half"], "'half'; expected NAME=NUMBER"),
         (["{cases}", "--set", "consistency.ddof=5"], "consistency.ddof: expected one of 0, 1"),
         (["{cases}", "--set", "qa.timestamp_tolerance_s=nan"], "a number of seconds, at least 0"),
@@ -386,7 +386,7 @@ def asked(*questions: Json) -> Json:
         (asked(question("Q1")), "field config.questions: lacks 'Q2': "),
         (
             asked(question("Q1"), question("Q2"), question("\x1b[2J")),
-            "field config.questions: has '\\x1b[2J', which nobody expects: ",
+            "field config.questions: has '\\x1b[2J', which are not expected: ",
         ),
         (
             asked(question("Q1"), question("Q2", max_score=10)),
@@ -531,7 +531,7 @@ def test_a_key_that_is_nearly_an_optional_one_is_a_warning(tmp_path: Path) -> No
     done = run("validate", write(tmp_path / "c.jsonl", case))
     assert done.returncode == 0
     shown = done.stdout + done.stderr
-    assert "field expected_part: is read by nobody; did you mean expected_parts?" in shown
+    assert "field expected_part: is unknown; did you mean expected_parts?" in shown
     assert "my_own_key" not in shown
 
 

@@ -30,7 +30,7 @@ def read(raw: Any) -> Any:
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 

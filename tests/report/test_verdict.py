@@ -31,29 +31,62 @@ def said(folder: Path, outputs: list[dict[str, Any]], **options: Any) -> dict[st
     return {statement.head: statement.text for statement in verdict(card)}
 
 
-def test_best_value_and_best_quality_are_named_apart(tmp_path: Path) -> None:
+def said_on_calls(
+    folder: Path, forms: dict[str, list[Any]], costs: dict[str, float | None], **options: Any
+) -> list[Statement]:
+    """The statements on the answers of some models to as many calls as they have forms."""
+    calls = range(len(next(iter(forms.values()))))
     outputs = [
-        output("c1", RIGHT, "big", cost_usd=0.010),
-        output("c1", HALF, "small", cost_usd=0.001),
+        output(f"c{n}", answers[n], model, cost_usd=costs[model])
+        for model, answers in forms.items()
+        for n in calls
     ]
-    found = said(tmp_path, outputs)
-    assert found["CHOOSE"] == (
-        "small: best value. Final 0.630, $1.000 per 1000 calls. 1 row rated Fail."
-    )
-    assert found["OR"] == (
-        "big: best quality. Final 1.000, $10.00 per 1000 calls (10.0 × as much)."
-    )
-    assert found["UNKNOWN"] == "whether differences are more than chance with 1 call a task."
+    cases = [qa_case(TWO, f"c{n}") for n in calls]
+    return verdict(score(cases, outputs, folder, **{**QA_ALONE, **options}).card)
+
+
+def test_best_value_and_best_quality_are_named_apart(tmp_path: Path) -> None:
+    forms = {"big": [RIGHT] * 8, "small": [HALF] * 8}
+    found = said_on_calls(tmp_path, forms, {"big": 0.010, "small": 0.001})
+    assert [(statement.head, statement.text) for statement in found] == [
+        ("CHOOSE", "small: best value. Final 0.630, $1.000 per 1000 calls. 1 row rated Fail."),
+        ("OR", "big: best quality. Final 1.000, $10.00 per 1000 calls (10.0 × as much)."),
+    ]
 
 
 def test_one_model_that_is_both_is_named_once(tmp_path: Path) -> None:
-    outputs = [
-        output("c1", RIGHT, "good", cost_usd=0.001),
-        output("c1", HALF, "bad", cost_usd=0.002),
-    ]
-    found = said(tmp_path, outputs)
-    assert found["CHOOSE"].startswith("good: best quality and best value. Final 1.000")
-    assert "OR" not in found
+    forms = {"good": [RIGHT] * 8, "bad": [HALF] * 8}
+    found = said_on_calls(tmp_path, forms, {"good": 0.001, "bad": 0.002})
+    assert [statement.head for statement in found] == ["CHOOSE"]
+    assert found[0].text.startswith("good: best quality and best value. Final 1.000")
+
+
+def test_models_that_the_calls_do_not_tell_apart_are_a_tie(tmp_path: Path) -> None:
+    forms = {"a": [RIGHT] * 5 + [HALF], "b": [HALF, RIGHT, HALF, RIGHT, RIGHT, RIGHT]}
+    found = said_on_calls(tmp_path, forms, {"a": 0.001, "b": 0.001})
+    assert found[0].head == "TIE"
+    assert found[0].text.startswith(
+        "a and b cannot be distinguished by value with these 6 calls; about "
+    )
+    assert "would do. First now: a, Final 0.938, $1.000 per 1000 calls." in found[0].text
+    assert "a and b cannot be distinguished by quality with these 6 calls" in found[1].text
+
+
+def test_the_cheaper_of_two_equals_is_best_value(tmp_path: Path) -> None:
+    forms = {"dear": [RIGHT] * 11 + [HALF], "cheap": [HALF, HALF] + [RIGHT] * 10}
+    found = said_on_calls(tmp_path, forms, {"dear": 0.010, "cheap": 0.001})
+    assert found[0].head == "CHOOSE"
+    assert found[0].text.startswith("cheap: best value.")
+    assert found[1].text.startswith(
+        "dear and cheap cannot be distinguished by quality with these 12"
+    )
+
+
+def test_without_intervals_it_says_that_chance_is_not_known(tmp_path: Path) -> None:
+    forms = {"good": [RIGHT] * 2, "bad": [HALF] * 2}
+    found = said_on_calls(tmp_path, forms, {"good": 0.001, "bad": 0.002}, intervals=False)
+    assert found[0].head == "CHOOSE"
+    assert found[-1].text == "whether differences are more than chance with 2 calls a task."
 
 
 def test_what_keeps_a_model_out_is_said_with_its_limit(tmp_path: Path) -> None:
@@ -103,8 +136,9 @@ def test_the_weights_that_are_offered_give_a_final_score(tmp_path: Path) -> None
 
 
 def test_an_unknown_cost_is_said(tmp_path: Path) -> None:
-    found = said(tmp_path, [output("c1", RIGHT, "a"), output("c1", HALF, "b")])
-    assert "best quality, Final 1.000; its cost is unknown" in found["CHOOSE"]
+    forms = {"a": [RIGHT] * 8, "b": [HALF] * 8}
+    found = {s.head: s.text for s in said_on_calls(tmp_path, forms, {"a": None, "b": None})}
+    assert "a: best quality. Final 1.000; its cost is unknown" in found["CHOOSE"]
     assert "what a, b would cost" in found["UNKNOWN"]
 
 

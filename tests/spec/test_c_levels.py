@@ -581,7 +581,7 @@ def test_c19_ids_are_compared_as_text(tmp_path: Path) -> None:
     ("questions", "message"),
     [
         ([question(max_score=0)], r"max_score.*'Q1'.*expected a number above 0"),
-        ([question(), question()], r"question_id.*'Q1' stands twice"),
+        ([question(), question()], r"question_id.*'Q1' appears twice"),
         ([{**question(), "question_id": None}], r"questions\[0\].question_id.*None is no id"),
         ([{**question(), "question_id": ["Q1"]}], r"questions\[0\].question_id.*is no id"),
         ([question(score=6)], r"score.*outside the scale"),

@@ -85,12 +85,12 @@ def of_translation(**parts: Any) -> Json:
     [
         pytest.param(
             of_translation(domain_terms_handled=[{"term": "KYC", "handled_as": "KYC"}]),
-            "expected_outcome.domain_terms_handled[0].handled_as: 'KYC' stands in no",
+            "expected_outcome.domain_terms_handled[0].handled_as: 'KYC' occurs in no",
             id="a term that its own translation lacks",
         ),
         pytest.param(
             of_translation(named_entities_handled=[{"entity": "Ana", "handled_as": "Anna"}]),
-            "expected_outcome.named_entities_handled[0].handled_as: 'Anna' stands in no",
+            "expected_outcome.named_entities_handled[0].handled_as: 'Anna' occurs in no",
             id="a name that its own translation lacks",
         ),
         pytest.param(

@@ -12,17 +12,8 @@ from callscore.stats.power import (
     calls_for_limit,
     calls_for_width,
     detectable_difference,
-    paired_power,
 )
 from callscore.stats.rates import items_needed, upper_limit
-
-
-@pytest.mark.parametrize("calls", [5, 20, 48, 310, 999, 1001, 20_000])
-@pytest.mark.parametrize("effect", [0.05, 0.2, 0.5])
-def test_power_is_that_of_statsmodels(calls: int, effect: float) -> None:
-    expected = TTestPower().power(effect, calls, 0.05)
-    expected = 1.0 if math.isnan(expected) else expected  # theirs, far beyond the limit
-    assert paired_power(effect * 0.3, 0.3, calls) == pytest.approx(expected, abs=6e-4)
 
 
 @pytest.mark.parametrize("effect", [0.02, 0.1, 0.16, 0.5, 1.0])
@@ -36,7 +27,7 @@ def test_the_smallest_difference_is_the_one_that_needs_these_calls(calls: int) -
     smallest = detectable_difference(0.25, calls)
     assert smallest is not None
     expected = TTestPower().solve_power(None, nobs=calls, power=0.8, alpha=0.05) * 0.25
-    assert smallest == pytest.approx(expected, rel=1e-3)
+    assert smallest == pytest.approx(expected, rel=0.01)
     assert calls_for_difference(smallest, 0.25) == pytest.approx(calls, abs=1)
 
 
@@ -64,4 +55,4 @@ def test_what_cannot_be_shown_has_no_number() -> None:
     assert calls_for_difference(0.0, 0.2) is None
     assert calls_for_difference(1e-9, 1.0) is None
     assert detectable_difference(0.0, 10) is None
-    assert paired_power(0.1, 0.2, 1) is None
+    assert detectable_difference(0.2, 2) is None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from bench.race_simulations import CALL_GATE, GATE, WEIGHTS, outcome, race, simulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from callscore.stats.betting import GRID
 from callscore.stats.blocks import About, Kind, schedule
 from callscore.stats.race import Outcome, Race, Rules, Standing
 from callscore.stats.race_gates import GateWatch, RateGate
-from race_simulations import CALL_GATE, GATE, WEIGHTS, outcome, race, simulate
 
 QA: Kind = ("qa",)
 IDS = [f"c{at:04d}" for at in range(400)]

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from bench.race_simulations import GATE, TASKS, Evaluation, Finished, permuted, race, simulate
 
 from callscore.stats.blocks import About
-from race_simulations import GATE, TASKS, Evaluation, Finished, race, simulate
 
 ALPHA = 0.05
 RUNS = 1000
@@ -23,17 +23,6 @@ def allowed(runs: int = RUNS) -> float:
 
 def share(finished: list[Finished], field: str) -> float:
     return float(np.mean([getattr(found, field) for found in finished]))
-
-
-def permuted(found: Evaluation, random: np.random.Generator) -> Evaluation:
-    """Who gave which answers is drawn anew for every call: nobody is better than another"""
-    order = np.argsort(random.random(found.scores.shape[:2]), axis=0)
-    return found._replace(
-        scores=np.take_along_axis(found.scores, order[:, :, None], axis=0),
-        events=np.take_along_axis(found.events, order, axis=0),
-        items=np.take_along_axis(found.items, order, axis=0),
-        breached=np.take_along_axis(found.breached, order, axis=0),
-    )
 
 
 @pytest.mark.parametrize("about", ["pool", "future"])

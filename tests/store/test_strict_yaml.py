@@ -62,7 +62,7 @@ def test_a_plain_value_means_what_it_says(text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\na: 2\n", "e.yaml:2: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", "e.yaml:2: the key 'a' appears twice"),
         ("a:\n  - !!python/object/apply:os.system ['id']\n", "e.yaml:2: the tag"),
         ("a: !secret x\n", "e.yaml:1: the tag '!secret'"),
         ("a: b: c\n", "e.yaml:1: a colon that cannot be here; expected a value with a colon"),
@@ -78,7 +78,7 @@ def test_a_plain_value_means_what_it_says(text: str, value: object) -> None:
         ("a: >x\n b\n", "e.yaml:1: did not find expected comment or line break; expected YAML"),
         ("? [x]\n: y\n", "e.yaml:1: a key that is no plain text"),
         ("a: 1\n---\nb: 2\n", "e.yaml:2: a second document"),
-        ("a: &x [*x]\n", "the alias 'x' stands before its anchor ends"),
+        ("a: &x [*x]\n", "the alias 'x' occurs before its anchor ends"),
         (
             "a:\n  - 1\n  - 18446744073709551616\n",
             "e.yaml:3: a[1]: 18446744073709551616 is too large",

@@ -25,7 +25,7 @@ def baseline() -> None:
     "--output",
     "target",
     type=FILE,
-    help=f"The file to write; {DEFAULT_FILE} beside the eval file, or here.",
+    help=f"The file to write; {DEFAULT_FILE} next to the eval file, or here.",
 )
 @click.option("--store", type=FILE, help="Where runs are looked for.")
 @click.option("--eval", "eval_file", type=FILE, help="The eval file of the run, if it was moved.")

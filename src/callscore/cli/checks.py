@@ -1,4 +1,4 @@
-"""Where the checks of a run go beside its exit code: JUnit XML, annotations, the job summary."""
+"""Where the checks of a run go besides its exit code: JUnit XML, annotations, the job summary."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "compare": "Compare two models call by call: what changed, and whether it is chance.",
     "plan": "Say how many calls a decision takes, and what they cost.",
     "baseline": "Bless a run, so that later ones may not fall below it.",
+    "purge": "Delete stored runs and their replies.",
     "score": "Score stored model outputs against their cases.",
     "report": "Write a report of a stored run or a scorecard: a page, a table, a file for CI.",
     "verify": "Recompute every score of a dossier, offline, and say what differs.",

@@ -101,9 +101,9 @@ def score(
     document, headline = scored.document, scored.headline
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
-        beside = result_files(file_name, [document])
-        check_targets(beside, job.files)
-        for path, part in beside.items():
+        files = result_files(file_name, [document])
+        check_targets(files, job.files)
+        for path, part in files.items():
             write(part, path)
     if require_complete and not headline.complete:
         failed = headline.scenarios - headline.evaluated

@@ -36,8 +36,8 @@ def redact(
     """
     import msgspec
 
+    from callscore.config.redaction import RedactOptions, checked_kinds, read_names, redact_files
     from callscore.privacy.kinds import REGIONS
-    from callscore.redacting import RedactOptions, checked_kinds, read_names, redact_files
     from callscore.store.files import atomic_write
 
     options = RedactOptions(

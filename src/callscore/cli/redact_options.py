@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from callscore.redacting import RedactOptions
+    from callscore.config.redaction import RedactOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,8 +31,8 @@ def redact_options(command: Command) -> Command:
 
 def chosen_redaction(redact: bool, names: Path | None) -> RedactOptions | None:
     """The options of redaction; None where it was not asked for."""
+    from callscore.config.redaction import RedactOptions, read_names
     from callscore.core.errors import UsageError
-    from callscore.redacting import RedactOptions, read_names
 
     if not redact:
         if names is not None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.purge import PurgeAfterRun
+from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from callscore.config.config import EvalConfig
+    from callscore.config.redaction import RedactOptions
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
     from callscore.evaluate.scoring_pass import Tallied
@@ -76,6 +79,10 @@ FILE = click.Path(path_type=Path)
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
 @click.option("--junit", type=FILE, help="Write every gate as a test case of JUnit XML.")
 @click.option("--store", type=FILE, help="Store replies here; overrides the file.")
+@click.option(
+    "--no-store-text", is_flag=True, help="Delete the replies from the store when the run ends."
+)
+@redact_options
 @click.option("--log", type=FILE, help="Append one JSON line per event: replies, failed attempts.")
 @click.option("--no-preflight", is_flag=True, help="Do not test each model with one request first.")
 @trust_option
@@ -104,6 +111,9 @@ def run(
     no_intervals: bool,
     junit: Path | None,
     store: Path | None,
+    no_store_text: bool,
+    redact: bool,
+    names: Path | None,
     log: Path | None,
     no_preflight: bool,
     require_complete: bool,
@@ -142,27 +152,30 @@ def run(
         trajectories=trajectories,
         on_tallied=tallies.append,
     )
-    sending, config = not dry_run and rescore is None, _loaded(eval_file, store, no_intervals)
+    sending = not dry_run and rescore is None
+    config = _loaded(eval_file, store, no_intervals, chosen_redaction(redact, names))
     with (
+        PurgeAfterRun(config.store, wanted=no_store_text and sending) as purge,
         _Report(html, config) as report,
         closing(prepare(config, report.added_to(options), sending=sending)) as prepared,
     ):
         if dry_run:
             _show_estimate(prepared)
             return
-        ran = _ran(prepared, rescore, store)
+        ran = _ran(prepared, rescore, store, purge)
         with ignore_broken_pipe():
             _show(prepared, ran, json_file, all_rows=all_rows)
         report.write(prepared, ran)
         _check_gates(prepared, ran, tallies, junit)
-        if require_complete:
-            _require_complete(ran)
+        _require_complete(ran, wanted=require_complete)
 
 
-def _loaded(eval_file: Path, store: Path | None, no_intervals: bool) -> EvalConfig:
+def _loaded(
+    eval_file: Path, store: Path | None, no_intervals: bool, redact: RedactOptions | None
+) -> EvalConfig:
     from callscore.config.config import load_eval
 
-    config = load_eval(eval_file, store)
+    config = load_eval(eval_file, store, redact)
     return config.without_intervals() if no_intervals else config
 
 
@@ -237,12 +250,17 @@ def _confirmed(prepared: Prepared) -> Prepared:
     return msgspec.structs.replace(prepared, options=accepting)
 
 
-def _ran(prepared: Prepared, stored_run: int | None, store: Path | None) -> RunResult:
+def _ran(
+    prepared: Prepared, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
+) -> RunResult:
     """Call the models, or score a stored run again."""
     from callscore.runner.run import rescore
 
+    if stored_run is not None and prepared.options.race:
+        raise click.UsageError("--rescore asks nobody; expected it without --race")
     if stored_run is None:
         ran = _carried_out(_confirmed(prepared))
+        purge.run_id = ran.run_id
     else:
         ran = rescore(prepared, stored_run)
     _stop_if_interrupted(prepared, ran, store)
@@ -298,6 +316,8 @@ def _show_estimate(prepared: Prepared) -> None:
         say("The budget holds for models and judges together.")
     if prepared.config.scenario_settings.history == "own":
         say("history: own asks at most as many steps of scenarios again; not counted here.")
+    if prepared.options.race:
+        say("A race asks at most this; models that lose clearly are asked less.")
     if prepared.options.preflight:
         say("Before that, one small request each shows whether models and judges answer.")
 
@@ -353,16 +373,18 @@ def _check_gates(
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
-        raise Inconclusive("nothing was answered: every call failed; the causes stand above")
+        raise Inconclusive("nothing was answered: every call failed; see the causes above")
     checks = run_checks(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
 
 
-def _require_complete(ran: RunResult) -> None:
+def _require_complete(ran: RunResult, *, wanted: bool) -> None:
     from callscore.cli import output
     from callscore.core.errors import Inconclusive
 
+    if not wanted:
+        return
     if ran.card is not None:
         output.require_complete(ran.card)
     scores = ran.orchestration.items()

@@ -85,9 +85,9 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
         for found in newest.values()
     ]
     calls = show_count(stopping.under_way, "call")
-    waiting = f"waiting for {calls} under way, {stopping.at_most_s:g} s at most"
-    told = f"stopping: nothing more is sent; {waiting} (Ctrl-C drops them)"
-    return [*kept, told if stopping.under_way else "stopping: nothing is under way"]
+    waiting = f"waiting for {calls} in flight, {stopping.at_most_s:g} s at most"
+    sentence = f"stopping: nothing more is sent; {waiting} (Ctrl-C drops them)"
+    return [*kept, sentence if stopping.under_way else "stopping: nothing is in flight"]
 
 
 def _race_line(race: RaceRound) -> str:

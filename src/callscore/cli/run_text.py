@@ -89,9 +89,9 @@ def summary_lines(run_id: int, summary: RunSummary, preflights: Sequence[Preflig
         tokens = sum(found.input_tokens + found.output_tokens for found in preflights)
         asked = show_count(len(preflights), "small request")
         cost = _sum([found.cost_usd for found in preflights])
-        told = UNKNOWN if cost is None else show_money(cost)
+        paid = UNKNOWN if cost is None else show_money(cost)
         lines.append(
-            f"before that, {asked} to see whether the models answer: {tokens} tokens, cost {told}"
+            f"before that, {asked} to see whether the models answer: {tokens} tokens, cost {paid}"
         )
     if summary.status == "budget":
         lines.append("stopped: the next call could have exceeded the budget")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from callscore.cli.redact_options import chosen_redaction, redact_options
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
 from callscore.config.choices import default_embedder, embedder_choice, judge_choice
 
 if TYPE_CHECKING:
     from callscore.app import OutputPaths
+    from callscore.config.redaction import RedactOptions
     from callscore.config.score import ScoreConfig
     from callscore.core.scorecard import Scorecard
     from callscore.evaluate.scoring_pass import Progress
@@ -30,7 +33,7 @@ def pairs(option: str, entries: tuple[str, ...]) -> Mapping[str, str]:
             if not equals or not name.strip():
                 raise click.BadParameter(f"{pair!r}; expected NAME=VALUE", param_hint=option)
             if name.strip() in found:
-                raise click.BadParameter(f"{name.strip()!r} stands twice", param_hint=option)
+                raise click.BadParameter(f"{name.strip()!r} is given twice", param_hint=option)
             found[name.strip()] = value.strip()
     return found
 
@@ -93,6 +96,7 @@ def _numbers(option: str, entries: tuple[str, ...]) -> Mapping[str, float]:
 @click.option("--allow-bad-cases", is_flag=True, help="Skip unusable cases and report them.")
 @click.option("--all-rows", is_flag=True, help="Show precision, recall, sub-scores and all others.")
 @click.option("--no-intervals", is_flag=True, help="Leave out the 95 % interval of every number.")
+@redact_options
 @trust_option
 @click.option("--require-complete", is_flag=True, help="Exit with 3 unless every task is complete.")
 def score(
@@ -117,6 +121,8 @@ def score(
     allow_bad_cases: bool,
     all_rows: bool,
     no_intervals: bool,
+    redact: bool,
+    names: Path | None,
     require_complete: bool,
 ) -> None:
     """Score stored model outputs against their cases.
@@ -157,7 +163,8 @@ def score(
     )
     progress = ProgressLine("scoring")
     try:
-        card = _scored(config, targets, progress)
+        with _redacted(config, chosen_redaction(redact, names)) as config:
+            card = _scored(config, targets, progress)
     finally:
         progress.close()
     with ignore_broken_pipe():
@@ -165,6 +172,24 @@ def score(
         output.show_scorecard(card, title, json_file, all_rows=all_rows)
     if require_complete:
         output.require_complete(card)
+
+
+@contextmanager
+def _redacted(config: ScoreConfig, options: RedactOptions | None) -> Iterator[ScoreConfig]:
+    """The config with copies of its files in which personal data is replaced, if wanted."""
+    if options is None:
+        yield config
+        return
+    import msgspec
+
+    from callscore.cli.safe_echo import say
+    from callscore.config.redaction import redacted_copies
+
+    files = {"cases": config.cases, "outputs": config.outputs, "verdicts": config.verdicts}
+    with redacted_copies(files, options) as (copies, report):
+        for line in report.lines():
+            say(line, err=True)
+        yield msgspec.structs.replace(config, **copies)
 
 
 def _scored(config: ScoreConfig, targets: OutputPaths, progress: Progress) -> Scorecard:

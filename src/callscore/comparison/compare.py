@@ -74,7 +74,7 @@ Named = tuple[Loaded, str | None]
 def _load_both(
     a: Comparable, b: Comparable, places: Places, files: tuple[Path | None, Path | None]
 ) -> tuple[Named, Named]:
-    """Both sides; one run that stands on both is read once."""
+    """Both sides; a run that is on both is read once."""
     kept: dict[tuple[str, Path | None], Loaded] = {}
 
     def loaded(side: Comparable, results: Path | None, label: str) -> Named:

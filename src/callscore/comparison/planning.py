@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from callscore.comparison.rows import FINAL, influence_deviation, joint_shape, paired
+from callscore.comparison.rows import FINAL, joint_shape, paired
 from callscore.comparison.sides import Competitor, Loaded, competitor
 from callscore.core.errors import UsageError
 from callscore.core.plan import Plan, PlanLine
@@ -23,6 +23,7 @@ from callscore.stats.power import (
     calls_for_difference,
     calls_for_limit,
     calls_for_width,
+    influence_deviation,
 )
 from callscore.stats.resampling import summable
 from callscore.stats.weighted_scores import Key, scores
@@ -47,7 +48,7 @@ class Wishes(msgspec.Struct, frozen=True):
     """Of a rate, as a share."""
     rate: float = 0.0
     items: float = 1.0
-    """A call has so many of what the rate counts."""
+    """The number per call of what the rate counts."""
     cost_per_1000: float | None = None
     """US dollars of 1000 calls, all models together."""
 

@@ -13,7 +13,11 @@ from callscore.stats.bca import Bounds, bca_interval
 from callscore.stats.contributions import Contributions, ModelShape, TaskShape
 from callscore.stats.matrix import MOST_UNITS, CallMatrix, call_matrix, units_of
 from callscore.stats.paired import CLOSE, MOST_EXACT, discordant, holm, mcnemar_p, sign_flip_p
-from callscore.stats.power import calls_for_difference, detectable_difference
+from callscore.stats.power import (
+    calls_for_difference,
+    detectable_difference,
+    influence_deviation,
+)
 from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import Replicates, Values, replicates, summable
 from callscore.stats.weighted_scores import Key, scores
@@ -69,7 +73,7 @@ def joint_shape(first: ModelShape, second: ModelShape, *, has_counts: bool) -> M
 
 
 def _with_means(shape: TaskShape) -> TaskShape:
-    """Pooled rows as means over calls, where nobody knows the counts."""
+    """Pooled rows as means over calls, if the counts are unknown."""
     rows = [
         msgspec.structs.replace(row, kind="mean") if row.kind == "pooled" else row
         for row in shape.rows
@@ -227,16 +231,6 @@ def _bounds(gap: Replicates, calls: int, unit: str) -> Bounds | None:
 def _gaps(pair: Paired, lines: Sequence[int]) -> Floats:
     gaps: Floats = pair.second.sums[list(lines)] - pair.first.sums[list(lines)]
     return gaps
-
-
-def influence_deviation(jackknife: Floats, calls: int) -> float:
-    """√(calls / units) · (units − 1) · sd of the jackknife: how far one call moves the value"""
-    import numpy as np
-
-    if len(jackknife) < 2 or not np.isfinite(jackknife).all():
-        return 0.0
-    units = len(jackknife)
-    return float(math.sqrt(calls / units) * (units - 1) * np.std(jackknife, ddof=1))
 
 
 def _yes_no(pair: Paired, key: Key) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-"""The gates of an eval file, held against what its run gave."""
+"""The gates of an eval file, applied to the result of its run."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Places(msgspec.Struct, frozen=True):
 def split_name(name: str) -> tuple[str, str | None]:
     """The target and the model of `TARGET:MODEL`: a run, an eval file or a card before the colon.
 
-    A name that is a file as it stands has no model; models may have colons in their names.
+    A name that is itself a file has no model; models may have colons in their names.
     """
     if name.isdecimal() or Path(name).exists():
         return name, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from callscore.core.comparison import RowDifference, Side
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
+from callscore.report.ties import cannot_be_told_apart
 
 ALPHA = 0.05
 LONGEST_NAME = 40
@@ -13,7 +14,7 @@ LONGEST_NAME = 40
 def verdict_of(
     final: RowDifference | None, first: Side, second: Side, has_calls: bool
 ) -> tuple[bool | None, str]:
-    """Whether the Final Scores are told apart, and the sentence that says so."""
+    """Whether the Final Scores differ significantly, and the sentence that says so."""
     names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
     if names[0] == names[1]:
         names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
@@ -46,26 +47,7 @@ def is_told_apart(row: RowDifference) -> bool:
     return row.p <= ALPHA and (row.ci95[0] > 0 or row.ci95[1] < 0)
 
 
-def cannot_be_told_apart(calls: int, needed: int | None) -> str:
-    """Cannot be told apart with these 48 calls; about 310 would do        STATS §7"""
-    with_these = f"cannot be told apart with {_these(calls)}"
-    if needed is None or needed <= calls:
-        return with_these
-    return f"{with_these}; about {rounded(needed)} would do"
-
-
-def _these(calls: int) -> str:
-    return "this one call" if calls == 1 else f"these {calls:,} calls"
-
-
-def rounded(calls: int) -> str:
-    """Two digits of a number that is an estimate: 310, 2,400."""
-    digits = max(0, len(str(calls)) - 2)
-    step = 10**digits
-    return f"{-(-calls // step) * step:,}"
-
-
 def _smallest(row: RowDifference) -> str:
     if row.detectable is None:
         return ""
-    return f"; so many calls show differences from {row.detectable:.3f} on"
+    return f"; this many calls show differences from {row.detectable:.3f} on"

@@ -41,7 +41,7 @@ def _is_name(given: str) -> bool:
 
 
 def default_embedder(judge: object) -> str:
-    """Where somebody judges, sentences are compared, too."""
+    """With a judge, sentences are compared, too."""
     return "none" if judge == "none" else "auto"
 
 

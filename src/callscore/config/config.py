@@ -26,6 +26,7 @@ from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
 from callscore.config.prompts import Templates, own_prompts
 from callscore.config.reading import converted
+from callscore.config.redaction import RedactOptions, redact_options, stored_copies
 from callscore.config.scenarios import (
     as_the_protocol_asks,
     scenario_data,
@@ -41,6 +42,8 @@ from callscore.store.orchestration_files import output_files
 from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
 
+REDACTED = "redacted"
+"""The folder beside the store with redacted copies of case files."""
 ABOUT = ("pool", "future")
 """What a race decides about: this data set, or future calls."""
 
@@ -83,35 +86,41 @@ class EvalConfig(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, scoring=scoring)
 
 
-def load_eval(source: Path | Mapping[str, Any], store: Path | None = None) -> EvalConfig:
+def load_eval(
+    source: Path | Mapping[str, Any],
+    store: Path | None = None,
+    redact: RedactOptions | None = None,
+) -> EvalConfig:
     """The config of an eval file, or of a mapping with the same keys; raises ConfigError.
 
-    `store` replaces the store that the config names. The paths in a mapping are relative to the
-    working directory.
+    `store` replaces the store that the config names, `redact` what it says about redaction. The
+    paths in a mapping are relative to the working directory.
     """
     document = read_yaml(source) if isinstance(source, Path) else in_memory(source)
     try:
-        return _checked_eval(document, store)
+        return _checked_eval(document, store, redact)
     except OSError as error:  # a folder without permission to list it
         place = f"{document.path}: {error.filename}"
         raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
 
 
-def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
+def _checked_eval(
+    document: Document, store: Path | None, redact: RedactOptions | None
+) -> EvalConfig:
     path = document.path
     if not isinstance(document.value, dict):
         raise document.error("", f"no keys; expected {', '.join(EvalFile.__struct_fields__)}")
     file = converted(document, EvalFile, "", document.value)
-    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
-    _check_names(document, models)
-    own = own_prompts(document, file.prompts, models)
+    own = own_prompts(document, file.prompts, _models(document, file))
     _check_values(document, file, {model.name for model in own.models})
     data = _data(document, file.data)
+    kept = store or path.parent / (file.store or DEFAULT_STORE)
     cases = _case_files(document, data.calls)
+    if (redact := redact or redact_options(document, file.redact)) is not None:
+        cases = stored_copies(cases, kept.parent / REDACTED, redact)
     scenarios = scenario_data(document, data.orchestration, file.tasks)
     settings = scenario_settings(document, data.orchestration if scenarios else None, cases)
     _check_gated(document, file.gates, has_cases=bool(cases), has_scenarios=bool(scenarios))
-    kept = store or path.parent / (file.store or DEFAULT_STORE)
     scoring = ScoreConfig(
         cases=cases,
         verdicts=_files(document, "verdicts", file.verdicts),
@@ -150,6 +159,12 @@ def _checked_eval(document: Document, store: Path | None) -> EvalConfig:
     )
 
 
+def _models(document: Document, file: EvalFile) -> list[ModelSpec]:
+    models = [checked_model(document, f"models[{i}]", e) for i, e in enumerate(file.models)]
+    _check_names(document, models)
+    return models
+
+
 def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
     if not models:
         raise document.error("models", "empty; expected at least one model")
@@ -157,7 +172,7 @@ def _check_names(document: Document, models: Sequence[ModelSpec]) -> None:
     for number, model in enumerate(models):
         if model.name in seen:
             raise document.error(
-                f"models[{number}].name", f"{model.name!r} stands twice; expected unique names"
+                f"models[{number}].name", f"{model.name!r} appears twice; expected unique names"
             )
         seen.add(model.name)
 
@@ -268,7 +283,7 @@ def _case_files(document: Document, calls: str | Sequence[str]) -> tuple[Path, .
 
 
 def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple[Path, ...]:
-    """Paths and globs, relative to the file they stand in; each must lead to a file."""
+    """Paths and globs, relative to the file that names them; each must match a file."""
     folder = document.path.parent
     found: list[Path] = []
     for entry in [entries] if isinstance(entries, str) else entries:

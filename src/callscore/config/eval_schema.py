@@ -26,6 +26,7 @@ NOTES = {
     "settings": "Settings of the framework, such as call_gate_tolerance.",
     "weights": "Own weights of the tasks in the Final Score.",
     "workload": "The share of calls that need a task.",
+    "redact": "Replace personal data before anything is sent or stored.",
     "prompts": "Own prompt files by task, and variants of them.",
 }
 

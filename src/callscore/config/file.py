@@ -11,7 +11,7 @@ from callscore.core.run import Limits, Price
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
-"""The word under `data` that stands for the bundled sample calls."""
+"""The word under `data` for the bundled sample calls."""
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,6 +120,8 @@ class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     attempts: AttemptsEntry = AttemptsEntry()
+    redact: Any = None
+    """Whether personal data is replaced before anything is sent or stored, and which."""
     race: RaceEntry = RaceEntry()
     prompts: dict[str, Any] = {}
     """Prompt files by task, and `variants`: prompt files by name and task."""

@@ -12,7 +12,7 @@ from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.rating import TOLERANCE
 from callscore.core.scenarios import Headline
-from callscore.core.scorecard import ModelScore, Scorecard, TaskScore
+from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
 from callscore.suites import registry
 
 FINAL = "final"
@@ -98,7 +98,7 @@ def gate_checks(
     """Every gate of every model it is for, and whether it holds.
 
     A blocked score misses every gate on it; a metric over too few cases (`coverage` is the share
-    that must have been evaluated), or without answers that nobody could judge, can miss a gate but
+    that must have been evaluated), or without answers that no judge decided, can miss a gate but
     not pass it. `scenarios` are the scores of the other suite, by model.
     """
     checks: list[Check] = []
@@ -218,12 +218,34 @@ def _blocked(model: ModelScore, of: str) -> str:
 
 
 def _limits(model: ModelScore, of: str) -> Limits | None:
-    """The limits of a value; a count of blockers and a given price have no error."""
+    """The 95 % interval of a value; of a rate with an official gate, what may be claimed of it."""
     task = model.tasks.get(of.partition(".")[0])
     metric = task.metrics.get(of) if task is not None else None
-    if metric is None or metric.ci95 is None:
+    if metric is not None:
+        return _limits_of_metric(metric)
+    price = model.cost.per_1000_calls
+    if of == COST and model.cost.status in ("given", "zero") and price is not None:
+        return Limits(price, price)
+    scored = {FINAL: model.final, COST: model.cost}.get(of, task)
+    interval = getattr(scored, "ci95", None)
+    return None if interval is None else Limits(*interval)
+
+
+def _limits_of_metric(metric: MetricScore) -> Limits | None:
+    """One-sided at 95 % towards an official gate, else the interval        STATS §2"""
+    if metric.ci95 is None:
         return None
-    return Limits(*metric.ci95)
+    low, high = metric.ci95
+    claim = metric.claim
+    if claim is None:
+        return Limits(low, high)
+    needed = f"not demonstrable with {claim.n} items: at least {claim.needed} are needed"
+    is_upper = metric.unit == "percent"
+    return Limits(
+        low if is_upper else claim.bound,
+        claim.bound if is_upper else high,
+        "" if claim.holds else needed,
+    )
 
 
 def _left_out(model: ModelScore, of: str, share: float) -> str:

@@ -65,7 +65,7 @@ def embedder_of(document: Document, part: str, value: Any, judge: JudgeChoice) -
         return _model(document, part, value)
     if value == "none":
         return value
-    from callscore.embeddings.catalog import NAMES  # not before somebody compares
+    from callscore.embeddings.catalog import NAMES  # imported only with an embedder
 
     if value not in NAMES:
         raise document.error(part, f"{value!r}; expected a model, or one of {', '.join(NAMES)}")

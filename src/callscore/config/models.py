@@ -1,4 +1,4 @@
-"""One entry of `models`, checked: where it leads, and that no secret stands in it (S-12, S-14)."""
+"""One entry of `models`, validated: its address, and that it contains no secret (S-12, S-14)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _check_secrets(document: Document, part: str, entry: ModelEntry) -> None:
         raise document.error(
             f"{part}.api_key_env",
             "this is not the name of an environment variable (its value is not shown here); "
-            "expected a name such as OPENAI_API_KEY; a key itself never stands in this file",
+            "expected a name such as OPENAI_API_KEY; this file never contains a key",
         )
     for place, value in (("model", entry.model), ("base_url", entry.base_url or "")):
         if _SECRET_VALUE.search(value):
@@ -119,7 +119,7 @@ def _secret(document: Document, part: str) -> ConfigError:
 
 
 def _check_url(document: Document, part: str, url: str, allow_http: bool) -> None:
-    """https, or http to this machine; nobody's metadata service; no user:password@ (S-14)."""
+    """https, or http to this machine; no metadata service; no user:password@ (S-14)."""
     from callscore.providers.addresses import checked_url
 
     try:

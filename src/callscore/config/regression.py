@@ -124,7 +124,7 @@ def paired_differences(before: BlessedModel, now: BlessedModel, of: str) -> list
 def lower_limit(differences: list[float]) -> float:
     """The lower limit of the 90 % BCa interval of the mean: one-sided 95 %        STATS §2
 
-    Where all calls differ alike, minus what calls that nobody has seen could still change.
+    Where all calls differ alike, minus what unseen calls could still change.
     """
     import numpy as np
 
@@ -133,14 +133,14 @@ def lower_limit(differences: list[float]) -> float:
     resampled = np.concatenate(
         [values @ weights / n for weights in resample_weights(n, SEED, RESAMPLES)]
     )
-    found = bca_interval(Replicates(total / n, resampled, (total - values) / (n - 1)), LEVEL)
+    found = bca_interval(Replicates(total / n, resampled, (total - values) / (n - 1)), level=LEVEL)
     if found is None or found.method == "all_equal":
         return total / n - upper_limit(0, n)
     return found.low
 
 
 def _blessed(baseline: Baseline, against: str | None, model: str) -> BlessedModel | str:
-    """The model of a baseline that another one is held against, or why there is none."""
+    """The model of a baseline to compare with, or why there is none."""
     models = baseline.models
     if against is not None:
         return models.get(against, f"has no baseline: {against!r} is not among its models")
@@ -148,4 +148,4 @@ def _blessed(baseline: Baseline, against: str | None, model: str) -> BlessedMode
         return models[model]
     if len(models) == 1:
         return next(iter(models.values()))
-    return "has no baseline of this name; say which one it is held against (`against`)"
+    return "has no baseline of this name; name the one to compare with (`against`)"

@@ -46,13 +46,13 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     tasks: Sequence[str] = ()
     """Only cases of these tasks; all where empty."""
     limit: int | None = None
-    """Only so many cases, from the first."""
+    """Only this many cases, from the first."""
     repeats: int | None = None
     """How often every case was to be asked; None where the outputs say how often it was."""
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     elsewhere: Collection[str] = ()
-    """Metrics of which verdicts may be about what is no case here, but scored beside."""
+    """Metrics whose verdicts may belong to other data of the same run."""
 
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""

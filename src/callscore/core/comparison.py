@@ -55,7 +55,7 @@ class RowDifference(msgspec.Struct, frozen=True):
     discordant: int = 0
     """Calls in which the two differ."""
     detectable: float | None = None
-    """The smallest difference that so many calls show with a power of 80 %."""
+    """The smallest difference that this many calls show with a power of 80 %."""
     calls_needed: int | None = None
     """How many calls would show a difference of this size; null where there is none."""
 

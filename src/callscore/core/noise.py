@@ -20,7 +20,7 @@ JsonOutcome = dict[str, Any]
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """How often an item is changed, left out, or something is invented beside it."""
+    """How often an item is changed, left out, or something is invented in addition."""
 
     wrong_scores: float
     missing_labels: float
@@ -50,7 +50,7 @@ class Noise:
         return self.chance.random() < self._rates.missing_labels
 
     def fabricated(self) -> bool:
-        """Whether to invent something beside this item."""
+        """Whether to invent something in addition to this item."""
         return self.chance.random() < self._rates.fabricated_facts
 
     def kept(self, items: list[Any]) -> list[Any]:

@@ -24,7 +24,7 @@ class PlanLine(msgspec.Struct, frozen=True):
     calls: int | None
     """None where no number of calls within reach would do; `why` says so."""
     cost_usd: float | None = None
-    """Of so many calls for these models; null where a price is unknown."""
+    """The cost of this many calls for these models; null where a price is unknown."""
     have: int = 0
     """Calls that the pilot has."""
     why: str = ""

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 RaceStatus = Literal["decided", "tie", "none", "open"]
-"""One model is left; several that cannot be told apart; no valid one; it ended before that."""
+"""One model is left; several that cannot be distinguished; no valid one; it ended before that."""
 
 
 class OutOfRace(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -48,7 +48,7 @@ def read_object(reply: Reply, parse: Literal["fenced", "strict"] = "fenced") -> 
 
 
 def body_of(reply: Reply, parse: str) -> Body | Malformed:
-    """What should be one JSON object, without what may stand around it (C-21)."""
+    """What should be one JSON object, without the text around it (C-21)."""
     if reply.finish_reason is not None and not is_finished(reply):
         cause = _CUT_SHORT[reply.finish_reason.lower()]
         return Malformed(cause, f"the provider ended with {reply.finish_reason!r}")
@@ -82,7 +82,7 @@ def is_finished(reply: Reply) -> bool:
 
 def _fenced(text: str, parse: str, flags: tuple[str, ...]) -> Body | Malformed:
     opening = _FENCE.match(text)
-    assert opening is not None  # whoever asks has seen its marks
+    assert opening is not None  # checked by the caller
     marks, inner = opening[1], text[opening.end() :]
     if not inner.endswith(marks):
         return Malformed("prose_around_json", "a code fence with text around it")
@@ -113,7 +113,7 @@ def _cause(fault: strict_json.JsonFault, raw: bytes) -> str:
 
 def _what_it_is(text: str) -> tuple[str, str]:
     if "{" in text:
-        return "prose_around_json", "text stands before the JSON object"
+        return "prose_around_json", "text precedes the JSON object"
     if _REFUSAL.search(text):
         return "refusal", "the model declined to answer"
     return "not_json", "the reply is plain text"

@@ -139,7 +139,7 @@ class Identities(Protocol):
 class Headline(msgspec.Struct, frozen=True):
     """The headline numbers of one model, not rounded; of several languages their mean.
 
-    An approximate one is a lower bound: what nobody decided counts as unequal (C-115), and a
+    An approximate one is a lower bound: undecided values count as unequal (C-115), and a
     search that was cut off has found the best so far (C-117).
     """
 
@@ -171,7 +171,7 @@ class Exported(NamedTuple):
 
 
 def ignore_result(result: CaseResult) -> None:
-    """Results that nobody looks at."""
+    """Ignore a result."""
 
 
 class ScenarioSinks(NamedTuple):
@@ -215,7 +215,7 @@ class FollowUps(Protocol):
     """Steps that depend on earlier replies: asked round by round."""
 
     def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
-        """The next step of everything that still goes on, but for the models left out."""
+        """The next step of everything in progress, without the models left out."""
         ...
 
 

@@ -9,7 +9,9 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.card_rows import rows_of
+from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
+from callscore.core.judging_summary import Judging
 from callscore.core.race import RaceCard
 from callscore.core.rating import Band
 
@@ -252,6 +254,9 @@ class Ranked(msgspec.Struct, frozen=True):
     """The ranks that at least 95 % of resamples give; how models compare is another question."""
     quality_rank_ci95: tuple[int, int] | None = None
     few_calls: bool = False
+    rank_band: tuple[int, int] | None = None
+    """The best and the worst rank that the data allow; equal bands are ties (STATS §3)."""
+    quality_band: tuple[int, int] | None = None
 
 
 class Zeroed(msgspec.Struct, frozen=True):
@@ -267,6 +272,7 @@ class Zeroed(msgspec.Struct, frozen=True):
     obstacles: Sequence[str]
     """What keeps the model from an official score."""
     ci95: Interval | None = None
+    band: tuple[int, int] | None = None
 
 
 RowKind = Literal[
@@ -300,31 +306,6 @@ class TemplateRow(msgspec.Struct, frozen=True):
     """What must be said about the row wherever it has a value."""
 
 
-class Judging(msgspec.Struct, frozen=True):
-    """Who judged and compared, and what that took; never part of a model's cost (C-83)."""
-
-    judge: str | None
-    embedder: str | None
-    items: int
-    requests: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
-    disputed: int
-    rejudged: int
-    flip_rate: float | None
-    """Of the items that were put to the same judge twice, the share answered otherwise."""
-    failed: int
-    """Dossiers with an item that got no usable verdict."""
-    similarities: int
-    overlap: Sequence[str] = ()
-    """Models that a judge of their own family has judged."""
-    flags: Mapping[str, int] = {}
-    """What the judge noticed, with the number of answers (`injection_suspected`)."""
-    answered_by: Sequence[str] = ()
-    """Under which other names than those asked for the judges answered (R-26)."""
-
-
 SKIPPED = "skipped: "
 """What a note about an unusable case begins with (C-20)."""
 
@@ -348,6 +329,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     """What heads a report: `Call Intelligence`."""
     intervals: IntervalMethod | None = None
     """How `ci95` was computed; null where no interval was asked for."""
+    contrasts: Sequence[ModelContrast] = ()
+    """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
     """How the models were told apart early; not in the JSON of a run that was no race."""
 
@@ -358,10 +341,7 @@ class Scorecard(msgspec.Struct, frozen=True):
 
     def model(self, name: str) -> ModelScore:
         """The column of a model; KeyError where the card has none of this name."""
-        for model in self.models:
-            if model.model == name:
-                return model
-        raise KeyError(name)
+        return {model.model: model for model in self.models}[name]
 
     def to_dict(self) -> dict[str, Any]:
         """The card as dicts, lists, texts and numbers: what `--json` writes."""

@@ -70,11 +70,11 @@ class MetricSpec(msgspec.Struct, frozen=True):
     counts_facts: bool = False
     """Whether reports say how many facts are behind the value (C-61, C-77)."""
     remark: str = ""
-    """What reports say about the row beside its value."""
+    """What reports say about the row next to its value."""
     complement_of: str = ""
     severities: tuple[Severity, ...] = ()
     secondary: Mapping[str, Literal["percent", "count"]] = {}
-    """Figures reported beside the value, outside it, with their units."""
+    """Secondary figures, outside of the value, with their units."""
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -144,7 +144,7 @@ def _unique(pairs: list[tuple[str, Any]], flags: set[str]) -> dict[str, Any] | _
     for written, item in pairs:
         key = _well_formed(written, flags)
         if key in value:
-            return _Unusable("duplicate_key", f"the key {key!r} stands twice in one object", key)
+            return _Unusable("duplicate_key", f"the key {key!r} appears twice in one object", key)
         value[key] = item
     return value
 

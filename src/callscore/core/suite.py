@@ -34,7 +34,7 @@ class Suite(Protocol):
     """What a suite is called, what it measures, how that is weighted, judged and shown."""
 
     name: str
-    """As it stands in signatures: `calls`."""
+    """As in signatures: `calls`."""
     title: str
     """As it heads a scorecard: `Call Intelligence`."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Measured(msgspec.Struct, frozen=True, gc=False):
     """What `measure` found on one answer: a measure for every slug, and the flags raised.
 
-    `secondary` holds figures reported beside a metric, outside its value (`slug/name`).
+    `secondary` holds figures that are reported with a metric, outside its value (`slug/name`).
     """
 
     measures: Mapping[str, Measure]

@@ -54,7 +54,7 @@ class Muse:
             return ""
         return (
             f"mUSE is weak in {weak}: scores that people give to translations follow chrF more "
-            "closely; read Meaning Accuracy beside Critical Facts and Fluency"
+            "closely; read Meaning Accuracy together with Critical Facts and Fluency"
         )
 
     async def encode(self, texts: Sequence[str]) -> Sequence[Vector]:

@@ -20,10 +20,10 @@ def jittered(step: int, options: EngineOptions, rng: Random) -> float:
 
 def requested_wait(failure: AttemptFailed, options: EngineOptions) -> float | None:
     """The wait that Retry-After demands, capped; None if there is none."""
-    told = failure.retry_after_s
-    if told is None or not told > 0:
+    wait = failure.retry_after_s
+    if wait is None or not wait > 0:
         return None
-    return min(told, options.retry_after_cap_s)
+    return min(wait, options.retry_after_cap_s)
 
 
 def retry_wait(
@@ -37,5 +37,5 @@ def retry_wait(
         return None
     if failure.kind not in SHARED and failures >= options.max_attempts:
         return None
-    told = requested_wait(failure, options)
-    return jittered(failures, options, rng) if told is None else told
+    wait = requested_wait(failure, options)
+    return jittered(failures, options, rng) if wait is None else wait

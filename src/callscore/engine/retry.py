@@ -161,9 +161,9 @@ class RetryingClient:
             return
         queue.limiter.concurrency.refused()
         pause = queue.limiter.pause
-        told = requested_wait(failure, self._options)
-        if told is not None:
-            self._pause(queue, told, sent)
+        wait = requested_wait(failure, self._options)
+        if wait is not None:
+            self._pause(queue, wait, sent)
         elif not pause.left_s(self._loop.time()):
             self._pause(queue, jittered(pause.streak + 1, self._options, self._rng), sent)
 

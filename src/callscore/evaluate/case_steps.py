@@ -35,7 +35,7 @@ class ReadCase(msgspec.Struct, frozen=True, gc=False):
 
     opened: LoadedCase
     answers: Mapping[str, Sequence[ParsedReply | tuple[int, Failed]]]
-    """By model; a failed run stands with its number."""
+    """By model; a failed run is listed with its number."""
     frozen: Sequence[Question] = ()
     """What is asked once a case, before any answer is looked at."""
     given: Verdicts = NO_VERDICTS
@@ -70,7 +70,7 @@ class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     frozen: Verdicts
     """What judge and embedder said of the case itself."""
     open_items: Sequence[OpenItem] = ()
-    """What still awaits a verdict, where somebody wants to know."""
+    """What still awaits a verdict, if requested."""
 
 
 async def examine_case(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:

@@ -74,7 +74,7 @@ def _text(reply: Reply) -> str:
 
 
 def _other_keys(case: Case, content: bytes) -> Sequence[tuple[int, str, Any]]:
-    """The undocumented keys that stand behind the others in the canonical form (C-132)."""
+    """The undocumented keys, which follow the others in the canonical form (C-132)."""
     documented = len(_CANONICAL.encode(case))
     if not content or len(content) == documented:
         return ()

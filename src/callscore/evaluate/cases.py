@@ -117,9 +117,9 @@ class NamesInData:
 
 
 def duplicate_id(case_id: str, line: Line) -> DataError:
-    """The error that says a case id stands twice."""
+    """The error for a duplicate case id."""
     return DataError(
-        "stands twice; expected unique case ids", field="id", case_id=case_id, place=line.place
+        "appears twice; expected unique case ids", field="id", case_id=case_id, place=line.place
     )
 
 

@@ -14,7 +14,7 @@ NOT_CITED = "citation_not_found"
 
 def uncited_scores(case: Case, answer: ParsedReply) -> Iterable[str]:
     """A flag for every metric whose record cites no value of the reference or of the answer."""
-    from callscore.judges.document import is_cited  # not before somebody scores whole metrics
+    from callscore.judges.document import is_cited  # imported only for scores of whole metrics
 
     output = as_json(answer.reply)
     return {

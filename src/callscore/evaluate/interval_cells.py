@@ -57,7 +57,7 @@ def _interval(
 ) -> Bounds | None:
     """BCa over calls; what equal calls allow to say, where the number has a reach."""
     found = evidence.found.get(key)
-    bounds = bca_interval(found) if found is not None and calls else None
+    bounds = bca_interval(found, calls) if found is not None and calls else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
         return bounds
     return equal_interval(bounds.low, calls, reach)
@@ -136,7 +136,7 @@ def _rate(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Metri
     if counts is None:  # nothing to count in any call: the value is an agreement
         return msgspec.structs.replace(metric, ci95=None)
     scale = 100.0 if row.percent else 1.0
-    spread = bca_interval(evidence.found["row", row.slug])
+    spread = bca_interval(evidence.found["row", row.slug], counts.calls)
     if spread is not None:
         spread = Bounds(spread.low / scale, spread.high / scale, spread.method)
     low, high, method = rate_interval(counts, spread)
@@ -204,7 +204,7 @@ def _efficiency(
     efficiency: float, evidence: Evidence, final: FinalScore
 ) -> tuple[float, float] | None:
     """BCa over calls; where nothing varies, the limits of the Final Score at the same cost"""
-    bounds = bca_interval(evidence.found["efficiency",])
+    bounds = bca_interval(evidence.found["efficiency",], final.calls)
     if bounds is None or bounds.method != "all_equal":
         return _limits(bounds)
     if final.ci95 is None or not final.score:

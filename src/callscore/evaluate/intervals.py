@@ -10,6 +10,7 @@ import msgspec
 from callscore.core.interval import IntervalMethod
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard
 from callscore.core.spec import Criterion, MetricSpec
+from callscore.evaluate.bands import with_bands
 from callscore.evaluate.interval_cells import Evidence, filled_model, filled_rank
 from callscore.evaluate.shape import model_shape
 from callscore.scorecard.formula import TaskFormula
@@ -32,7 +33,7 @@ def with_intervals(
     criteria: Mapping[str, Criterion],
     resamples: int = RESAMPLES,
 ) -> Scorecard:
-    """The same card with an interval beside every number that has a value.
+    """The same card with an interval for every number that has a value.
 
     All models are resampled by the same draws, so that ranks and efficiencies are resampled, too.
     """
@@ -64,7 +65,8 @@ def with_intervals(
         for model, shape, of_model in zip(kept, shapes, found, strict=True)
     }
     method = IntervalMethod(LEVEL, "future calls", len(units.calls), units.size, resamples, SEED)
-    return _filled(card, evidence, method)
+    found_of = {model.model: of_model for model, of_model in zip(kept, found, strict=True)}
+    return with_bands(_filled(card, evidence, method), found_of, len(units.calls))
 
 
 def _specs(model: ModelScore, formula_of: FormulaOf) -> Mapping[str, MetricSpec]:

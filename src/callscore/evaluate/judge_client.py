@@ -37,11 +37,11 @@ Settled = ProviderResponse | AttemptFailed
 
 
 def ignore_event(event: Event) -> None:
-    """Events nobody looks at."""
+    """Ignore an event."""
 
 
 class Billing(msgspec.Struct, frozen=True):
-    """On whose account judging goes: a run, its budget, and who is told."""
+    """The run that pays for judging, its budget, and its events."""
 
     options: EngineOptions = EngineOptions()
     run_id: int | None = None
@@ -78,7 +78,7 @@ class JudgeCalls:
         Workload({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
 
     def begin(self, stop: Shutdown, shared_limits: SharedLimits | None = None) -> RetryingClient:
-        """Begin in the running loop; budget and pauses are our own, or shared with the models."""
+        """Begin in the running loop; budget and pauses may be shared with the models."""
         self.shared_limits = shared_limits or SharedLimits.of(self.payer.options)
         self._client = RetryingClient(
             self.payer.options, self.shared_limits.budget, stop, self._heard
@@ -87,7 +87,7 @@ class JudgeCalls:
 
     @property
     def client(self) -> RetryingClient:
-        """Who asks; begun with the first call where nobody has begun before."""
+        """The client; created with the first request."""
         return self._client or self.begin(Shutdown())
 
     async def idle(self) -> None:
@@ -125,7 +125,7 @@ class JudgeSeat:
         self.planned = planned
         self.queue: ModelQueue | None = None
         self._look_again = 0.0
-        """When the progress is next to be told."""
+        """When progress is emitted next."""
 
     async def carry_out(self, provider: Provider, call: ProviderRequest) -> Settled:
         """The kept answer to this request, else a new one, kept before it is used."""
@@ -186,7 +186,7 @@ class JudgeSeat:
         return ProviderResponse(found.reply)
 
     async def _claimed(self, queue: ModelQueue, work: Work) -> CachedReply | None:
-        """Wait for another process that has the same request under way; its answer, if any."""
+        """Wait for another process that has the same request in flight; its reply, if any."""
         assert self._calls.answers is not None  # the caller has looked
         options, call = self._calls.payer.options, work.request
         patience_s = options.attempt_s + options.case_s
@@ -195,13 +195,13 @@ class JudgeSeat:
     def _why_not(self, queue: ModelQueue) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""
         if not self._calls.payer.sends:
-            return "a run that is scored again asks nobody"
+            return "a run that is scored again sends nothing"
         if queue.out_of_budget:
             return "the budget does not hold the next request"
         return stopped(queue).why if queue.stopped is not None else ""
 
     def _emit(self, outcome: Completed) -> None:
-        assert self.queue is not None  # whoever tells has been asked
+        assert self.queue is not None  # set by the first request
         payer = self._calls.payer
         if isinstance(outcome.answer, Reply):
             reply = outcome.answer
@@ -213,7 +213,7 @@ class JudgeSeat:
             self.emit_progress(now)
 
     def emit_progress(self, now: float) -> None:
-        """How far this judge is, if it was asked: whoever draws that takes longer than a call."""
+        """Emit the progress of this judge, if it was asked; not for every request."""
         payer = self._calls.payer
         self._look_again = now + payer.options.progress_s
         if self.queue is not None:

@@ -95,7 +95,7 @@ def _models(
 
 
 def _own_calls(store: Path | None, stack: ExitStack) -> JudgeCalls:
-    """Calls on nobody's account, their answers kept in a store."""
+    """Requests without a run, with their replies in a store."""
     from callscore.evaluate.judge_client import JudgeCalls
     from callscore.store.journal import Journal
 

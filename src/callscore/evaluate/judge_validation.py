@@ -1,4 +1,4 @@
-"""A judge on trial: by changes that must or must not matter, and beside people."""
+"""Validates a judge: with changes that must or must not matter, and against people."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def _checked(examiner: JudgeRunner) -> Reliability:
 
 
 class Calibrated(msgspec.Struct, frozen=True):
-    """A judge beside people on one metric."""
+    """A judge compared with people on one metric."""
 
     metric: str
     calibration: Calibration
@@ -62,7 +62,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
 
     The judge's words come from verdict files; or from the labels themselves, where each line
     has the human's word as `verdict` and the judge's as `judge`. Several people may label the
-    same item; they are told apart by `by`.
+    same item; `by` distinguishes them.
     """
     words = {place: record.verdict for place, record in _verdicts(judged)}
     pairs: dict[tuple[str, str], list[Pair]] = {}

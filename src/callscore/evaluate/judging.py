@@ -160,7 +160,7 @@ class JudgeRunner:
             await close()
 
     async def _judged(self, judge: Judge, judge_request: JudgeRequest) -> Examined:
-        import asyncio  # not before somebody judges
+        import asyncio  # imported only with a judge
 
         if self._room is None:
             self._room = asyncio.Semaphore(self.at_once)

@@ -11,7 +11,7 @@ from callscore.report.numbers import show_count
 from callscore.report.safe_text import plain
 
 MOST_NAMES = 20
-"""Names told apart a model, the first by alphabet; a provider may invent more of them."""
+"""The most names per model, in alphabetical order; a provider may invent more of them."""
 NAMES_SHOWN = 3
 LONGEST_NAME = 80
 
@@ -23,7 +23,7 @@ _ASKED_AS: Mapping[str, str] = {
 }
 """How an answer was held to its schema, where the API refused its own structured output."""
 
-NOBODY: Mapping[str, str] = {}
+NO_MODELS: Mapping[str, str] = {}
 
 Kinship = Literal["same", "version", "other"]
 
@@ -38,7 +38,7 @@ def match_model(asked: str, answered: str) -> Kinship:
     """Whether a name is the one asked for, a dated version of it, or another model.
 
     Aliases are answered under dated names (`gpt-4o` as `gpt-4o-2024-08-06`); two different dates
-    are two models. What stands before the last `/` says where a model is, not which.
+    are two models. The part before the last `/` says where a model is, not which.
     """
     asked_base, asked_version = _parts(asked)
     base, version = _parts(answered)
@@ -61,7 +61,7 @@ def _parts(name: str) -> tuple[str, str]:
 class AnsweredBy:
     """Counts under which names the answers of every model came, in whatever order they come."""
 
-    def __init__(self, asked: Mapping[str, str] = NOBODY) -> None:
+    def __init__(self, asked: Mapping[str, str] = NO_MODELS) -> None:
         """`asked` holds the provider's name of each model that is asked over a network."""
         self._asked: dict[str, str] = {}
         self._names: dict[str, Counter[str]] = {}
@@ -111,15 +111,15 @@ class AnsweredBy:
 
     def _note_on_forms(self, model: str) -> str | None:
         forms = self._forms[model]
-        told = [
+        listed = [
             f"{show_count(forms[form], 'answer')} {words}"
             for form, words in _ASKED_AS.items()
             if forms[form]
         ]
-        if not told:
+        if not listed:
             return None
         return f"{plain(model)}: its API refused the schema of the answer; asked for " + ", ".join(
-            told
+            listed
         )
 
     def _note(self, model: str, names: Counter[str]) -> str | None:

@@ -24,7 +24,7 @@ class AnswerSource(Protocol):
 
     models: Sequence[str]
     labels: Mapping[str, str]
-    """What a model is called everywhere beside its name, where it is no real one."""
+    """The label of a provider that is no real model."""
 
     def answers(self, position: int, case: Case) -> Answers:
         """Every answer to a case; `position` is its number among all cases."""
@@ -85,7 +85,7 @@ class RecordedAnswers:
 
 def _twice(record: OutputRecord, line: Line) -> DataError:
     return DataError(
-        f"model {record.model!r}, run {run_of(record)} stands twice; expected one line each",
+        f"model {record.model!r}, run {run_of(record)} appears twice; expected one line each",
         field="case_id",
         case_id=record.case_id,
         place=numbered(line).place,

@@ -166,5 +166,5 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
     with open_judge_runner(config) as examiner:
-        assert examiner is not None  # somebody judges
+        assert examiner is not None  # only called with a judge
         return asyncio.run(judge_attempts(attempts, examiner))

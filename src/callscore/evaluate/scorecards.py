@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.config.score import ScoreConfig
+from callscore.core.judging_summary import Judging
 from callscore.core.rating import holds
-from callscore.core.scorecard import SKIPPED, Judging, ModelScore, Scorecard
+from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard
 from callscore.core.spec import ScoreSettings, Spec
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
@@ -209,7 +210,7 @@ def _repeats(tallied: Tallied) -> str:
 
 
 def _own(config: ScoreConfig) -> list[str]:
-    """The user's own weights are said beside the score that they make        C-82"""
+    """The user's own weights are named with the score        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
     return [f"own weights of the Final Score: {weights}"] if weights else []
 

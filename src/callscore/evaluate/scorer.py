@@ -61,7 +61,7 @@ class _Answered(msgspec.Struct):
 
 
 class ScoringOptions(msgspec.Struct, frozen=True):
-    """What a scorer does beside measuring, and where its results go."""
+    """What a scorer does besides measuring, and where its results go."""
 
     on_result: OnResult
     on_record: OnRecord | None = None
@@ -342,7 +342,7 @@ class Scorer:
 
     def _keep(self, case: Case, answer: ParsedReply | None, verdicts: Verdicts) -> None:
         """Hand on what judge and embedder said, in the form of a verdicts file."""
-        assert self._on_verdict is not None  # nobody else calls this
+        assert self._on_verdict is not None  # checked by the caller
         model, run = (answer.model, answer.run) if answer is not None else (None, 1)
         for given in verdicts.values():
             for verdict in given:

@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from asyncio import Task
 
 CASES_A_CALL = 4
-"""Cases that wait for a judge, for each call that may be under way: a slow one delays none."""
+"""Cases that wait for a judge, per concurrent request: a slow one delays none."""
 
 CASES_TOGETHER = 64
 """Cases scored together, step by step and task by task: the processor's cache saves a fifth."""
 
 SETTLED_TOGETHER = 16
-"""So many of those that a judge has answered: few enough that nobody's answer waits for long."""
+"""Judged cases per batch: few enough that no reply waits for long."""
 
 Progress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
@@ -62,7 +62,7 @@ UntilReady = Callable[[str], Awaitable[object]]
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Progress nobody watches."""
+    """Ignore progress."""
 
 
 class Tallied(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ class ScoringPass:
     def advance(self, is_ready: Callable[[str], bool], most: int) -> int:
         """Score the next cases, no more than these, as long as the one of the id is ready.
 
-        Says how many were. Where somebody judges there are none: that needs a loop of its own.
+        Says how many were. With a judge there are none: that needs its own loop.
         """
         cases: list[IndexedCase] = []
         while len(cases) < most and self._examiner is None and (placed := self._next) is not None:
@@ -264,7 +264,7 @@ class ScoringPass:
 
 
 def _is_examined(waiting: Waiting) -> bool:
-    """Whether its verdicts are there; where examining broke, whoever waits for it next is told."""
+    """Whether its verdicts are there; raises the error of a failed judge."""
     task = waiting[2]
     return task.done() and not task.cancelled() and task.exception() is None
 

@@ -43,7 +43,7 @@ def waiting_items(
     task, rules = read.opened.task, read.opened.rules
     frozen = still_open(rules, read.frozen, about_case)
     waiting = [*open_items(case_id, None, 1, frozen)]
-    # Whether an outcome is kept can be said before it is known to be one: nobody asks twice.
+    # Whether an outcome is kept is asked together with whether it is one.
     known = {**task.presume(frozen), **about_case}
     for runs in measured.values():
         for answer in runs:

@@ -24,7 +24,7 @@ IS_ENCRYPTED = 0x1
 
 
 class Unpacked(msgspec.Struct, frozen=True):
-    """The files of a dossier in a folder of ours, under their fixed names, with their hashes."""
+    """The files of a dossier in a temporary folder, under their fixed names, with their hashes."""
 
     folder: Path
     digests: Mapping[str, str]

@@ -33,7 +33,7 @@ OF_CARDS = ("framework", "models", "ranking", "zeroed_ranking", "estimate")
 NOT_RECOMPUTED = frozenset({"why", "answered_by"})
 """Parts of a scorecard that only the judge or the provider can tell again."""
 OF_UNJUDGED = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
-"""Parts that say whether a verdict failed or was never asked for: here nobody is asked."""
+"""Parts that say whether a verdict failed or was never requested: nothing is requested here."""
 OF_SIGNATURES = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
 NOTHING: Mapping[str, Any] = {}
 
@@ -143,7 +143,7 @@ class CardComparison:
 
     def differences(self) -> list[str]:
         """Every value that is not the same, with its path."""
-        told = [
+        sentence = [
             _told(path, one, other)
             for name in OF_CARDS
             for path, one, other in unequal(
@@ -151,7 +151,7 @@ class CardComparison:
             )
         ]
         stored, found = (_signed(card["signature"]) for card in (self._stored, self._found))
-        return told + [
+        return sentence + [
             _told(f"signature.{part}", stored.get(part), found.get(part))
             for part in OF_SIGNATURES
             if stored.get(part) != found.get(part)

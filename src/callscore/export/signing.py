@@ -86,7 +86,7 @@ def _is_right(key: Any, raw: bytes, statement: bytes) -> bool:
 
 
 def _scheme(public: Any) -> tuple[Any, ...]:
-    """How a key of this kind signs, beside the payload; UsageError for other kinds."""
+    """How a key of this kind signs, in addition to the payload; UsageError for other kinds."""
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 

@@ -212,19 +212,21 @@ class _Verification:
                 cost = price.of(usage.input_tokens, usage.output_tokens or 0)
             if cost != output.cost_usd:
                 place = f"case {output.case_id!r}, run {output.run}"
-                told = f"{place}: {output.cost_usd!r} is recorded, tokens × price gives {cost!r}"
-                wrong.setdefault(output.model, []).append(told)
+                sentence = (
+                    f"{place}: {output.cost_usd!r} is recorded, tokens × price gives {cost!r}"
+                )
+                wrong.setdefault(output.model, []).append(sentence)
         for model, found in wrong.items():
             if len(found) == seen[model] > 1:
                 self._add(MODELS, f"price of {model!r}: gives none of its costs; {found[0]}")
             else:
-                self._name(OUTPUTS, [f"cost of {model!r}: {told}" for told in found])
+                self._name(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
         if seen:
             self._checked.append(f"the cost of {sum(seen.values())} answers from tokens and prices")
 
     def _name(self, file: str, found: Sequence[str]) -> None:
-        for told in found[:MOST_NAMED]:
-            self._add(file, told)
+        for sentence in found[:MOST_NAMED]:
+            self._add(file, sentence)
         if len(found) > MOST_NAMED:
             self._add(file, f"and {len(found) - MOST_NAMED} more of the same kind")
 
@@ -275,7 +277,7 @@ class _Verification:
         )
         if cases.has_unjudged:
             self._not_checked.append("why items without a verdict have none")
-        self._not_checked.append(f"what {PROVENANCE} tells beside the scores (hashes only)")
+        self._not_checked.append(f"what {PROVENANCE} says besides the scores (hashes only)")
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")

@@ -210,7 +210,7 @@ class Transcribe(msgspec.Struct):
 
 
 def is_transcribe(source: Source) -> bool:
-    """`results.transcripts` beside `results.items`."""
+    """`results.transcripts` next to `results.items`."""
     value = source.json
     results = value.get("results") if isinstance(value, dict) else None
     return isinstance(results, dict) and "transcripts" in results

@@ -119,7 +119,7 @@ def _relative(turns: list[RawTurn], began: float | None) -> list[RawTurn]:
 
 
 def _in_order(turns: list[RawTurn]) -> tuple[list[RawTurn], list[str]]:
-    """Turns by their start, where every turn has one; else as they stand in the file."""
+    """Turns by their start, where every turn has one; else as in the file."""
     if any(turn.start is None for turn in turns):
         return turns, []
     ordered = sorted(turns, key=lambda turn: turn.start or 0.0)

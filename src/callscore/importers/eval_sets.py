@@ -71,7 +71,7 @@ def _turns(given: Any, where: str) -> Iterator[RawTurn]:
 
 
 def _parsed(value: Any) -> Any:
-    """An expected answer that is JSON in a text, as the value it stands for."""
+    """An expected answer that is JSON in a text, as its value."""
     if isinstance(value, str) and value.strip()[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value)
@@ -129,7 +129,7 @@ def _answer(value: Any) -> Any:
 
 
 def is_deepeval(source: Source) -> bool:
-    """Goldens: `input` beside `expected_output` or `actual_output`; or `goldens` in an object."""
+    """Goldens: `input` next to `expected_output` or `actual_output`; or `goldens` in an object."""
     if source.is_archive:
         return False
     if any(_is_golden(row) for row in _goldens(source)[:5]):

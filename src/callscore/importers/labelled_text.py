@@ -66,7 +66,7 @@ def labelled_turns(text: str) -> Iterator[RawTurn | Skipped]:
         label = _label(line)
         if parts is None or label is None:
             if held is None:
-                yield Skipped(f"line {number}", "stands before the first speaker")
+                yield Skipped(f"line {number}", "precedes the first speaker")
             else:
                 joined = f"{held.text} {line.strip()}"
                 held = RawTurn(held.label, joined, held.start, held.end, source=held.source)

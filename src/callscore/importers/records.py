@@ -25,7 +25,7 @@ def transcript_record(call: Conversation) -> dict[str, Any]:
 def case_record(
     call: Conversation, task: str, config: Mapping[str, Any], expected: Any
 ) -> dict[str, Any]:
-    """A call as a case of a task, with the expected outcome that somebody gave."""
+    """A call as a case of a task, with the expected outcome given by a person."""
     record = transcript_record(call)
     record.pop("expected", None)
     return {

@@ -79,7 +79,7 @@ def _plain(text: str) -> str:
 
 
 def _joined(turns: list[RawTurn]) -> Iterator[RawTurn]:
-    """A cue without a voice goes on with the one before it, as it does on a screen."""
+    """A cue without a voice continues the one before it, as it does on a screen."""
     held: RawTurn | None = None
     for turn in turns:
         if held is not None and not turn.label and held.label:

@@ -143,9 +143,9 @@ def prompt_of(judge_request: JudgeRequest, slug: str) -> Prompt:
 
 
 def _retry_prompt(prompt: Prompt, why: str) -> Prompt:
-    told = shipped().prompts["again_document"].strip().replace("{problem}", why)
+    instruction = shipped().prompts["again_document"].strip().replace("{problem}", why)
     system, user = prompt.messages
-    return Prompt((system, Message("user", f"{user.content}\n\n{told}")), prompt.schema)
+    return Prompt((system, Message("user", f"{user.content}\n\n{instruction}")), prompt.schema)
 
 
 def read_record(text: str, judge_request: JudgeRequest, slug: str) -> Verdict | str:

@@ -128,7 +128,7 @@ PLACES: Mapping[Place, str] = {
     "answer": "model_output",
     "claim": "the claim",
 }
-"""The places of quotes, as a judge is told about them."""
+"""The places of quotes, as a judge's prompt names them."""
 
 _QUOTED: Mapping[Place, str] = {
     "turn": "that turn",
@@ -210,7 +210,7 @@ def _mismatch(quote: str, text: str, place: Place) -> str:
     if place == "turn" and len(quote) < SHORTEST_QUOTE and quote != text:
         return "the quote is too short to prove anything; quote the whole passage"
     if not contains(text, quote):
-        return f"the quote does not stand letter by letter in {_QUOTED[place]}"
+        return f"the quote does not occur letter by letter in {_QUOTED[place]}"
     return ""
 
 

@@ -171,16 +171,16 @@ def parse_prompt(messages: Sequence[Message], library: Library | None = None) ->
 def _comparison_text(item: Mapping[str, str], rubric: Rubric, places: Mapping[str, Any]) -> str:
     """The text that an item is compared with."""
     before = rubric.compare_with.partition(AGAINST)[0]
-    told = item["compare_with"]
-    if AGAINST not in rubric.compare_with or not told.startswith(before):
+    compared = item["compare_with"]
+    if AGAINST not in rubric.compare_with or not compared.startswith(before):
         return ""
-    told = told[len(before) :]
-    name, _, path = told.partition(".")
+    compared = compared[len(before) :]
+    name, _, path = compared.partition(".")
     if name in places and places[name] is not None:
         if not path:
             return "\n".join(leaves_of(places[name]))
-        return text_of(fields_of(places[name]).get(path, told))
-    return told
+        return text_of(fields_of(places[name]).get(path, compared))
+    return compared
 
 
 def _leaves(value: Any) -> Mapping[str, str]:
@@ -229,8 +229,8 @@ def entry_of(item: PromptItem, entry: Entry, seen: ParsedPrompt) -> Mapping[str,
     cited = {"expected_outcome_field": entry.field or _nearest(item, seen.fields)}
     if seen.has_answer:
         cited["model_output_field"] = _nearest(item, seen.answered)
-    told = {"quote": entry.quote, "quote_from": entry.quote_from, "verdict": entry.verdict}
-    return {"id": item.id, **cited, **told}
+    compared = {"quote": entry.quote, "quote_from": entry.quote_from, "verdict": entry.verdict}
+    return {"id": item.id, **cited, **compared}
 
 
 def _nearest(item: PromptItem, fields: Mapping[str, str]) -> str:

@@ -123,10 +123,10 @@ _LEET = str.maketrans("013457", "oieast")
 def suspicions(judge_request: JudgeRequest, sources: QuoteSources) -> Sequence[str]:
     """Why the texts of a request look like an attack on the judge; empty if they do not."""
     keys: dict[str, None] = {}
-    trusted, given, told = [*sources.turns.values()], list[str](), list[str]()
+    trusted, given, config_texts = [*sources.turns.values()], list[str](), list[str]()
     _gather_texts(sources.expected, trusted, keys)
     _gather_texts(sources.output, given, keys)
-    _gather_texts(judge_request.config, told, keys)
+    _gather_texts(judge_request.config, config_texts, keys)
     answers = {question.text for question in judge_request.questions}
     answers |= {question.reference for question in judge_request.questions}
     answers.update(given)
@@ -135,8 +135,8 @@ def suspicions(judge_request: JudgeRequest, sources: QuoteSources) -> Sequence[s
     keys.update(
         dict.fromkeys(turn.speaker for turn in judge_request.turns if turn.speaker is not None)
     )
-    told += keys
-    for text in (*trusted, *answers, *told):
+    config_texts += keys
+    for text in (*trusted, *answers, *config_texts):
         if suspected := suspicions_in(text[:LONGEST_TEXT]):
             found.update(dict.fromkeys(suspected))
     foreign = [alphabets for text in answers if (alphabets := _alphabets(text))]

@@ -102,11 +102,11 @@ def word_for_empty(question: Question, library: Library | None = None) -> str:
 
 def is_empty_phrase(text: str) -> bool:
     """Whether a text has no content: punctuation, or only opening phrases."""
-    told = n2(text).replace("'", "")
-    first = _WORD.search(told)
+    normal = n2(text).replace("'", "")
+    first = _WORD.search(normal)
     if first is not None and first.group() not in _OPENING_WORDS:
         return False
-    rest = f" {' '.join(_WORD.findall(told))} "
+    rest = f" {' '.join(_WORD.findall(normal))} "
     for opener in _LONGEST_FIRST:
         rest = rest.replace(f" {opener} ", " ")
     return not rest.strip()
@@ -132,8 +132,8 @@ def _canaries(
     """
     rubrics = {item.rubric.name: item.rubric for item in items}
     rubric = rubrics[random.choice(sorted(rubrics))]
-    beside = random.choice([item for item in items if item.rubric is rubric])
-    turn, line = _canary_turn(judge_request, random), _canary_line(beside)
+    item = random.choice([item for item in items if item.rubric is rubric])
+    turn, line = _canary_turn(judge_request, random), _canary_line(item)
     usable = [
         canary
         for canary in rubric.canaries
@@ -144,14 +144,14 @@ def _canaries(
             chosen = random.choice(side)
             text = chosen.text.replace("{turn}", turn).replace("{answer}", line)
             if rubric.against_from == "answer":
-                yield JudgeItem(rubric, text, beside.against, (), chosen, beside.place)
+                yield JudgeItem(rubric, text, item.against, (), chosen, item.place)
             else:
                 yield JudgeItem(rubric, text, chosen.against, canary=chosen)
 
 
-def _canary_line(beside: JudgeItem) -> str:
+def _canary_line(item: JudgeItem) -> str:
     """A line with content, and of moderate length, of what an item is compared with."""
-    lines = [line for line in beside.against.split("\n") if len(line) <= LONGEST_CANARY_TURN]
+    lines = [line for line in item.against.split("\n") if len(line) <= LONGEST_CANARY_TURN]
     return next((line for line in lines if not is_empty_phrase(line)), "")
 
 

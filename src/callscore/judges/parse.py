@@ -118,7 +118,7 @@ def _by_id(listed: Sequence[Any], request: Request) -> tuple[Mapping[str, Entry]
         if key not in request.sheet:
             return {}, f"items[{position}]: its id is none of this request"
         if key in entries:
-            return {}, f"items[{position}]: the id {key} stands twice"
+            return {}, f"items[{position}]: the id {key} appears twice"
         cited = Citation(
             item["quote"],
             item["quote_from"].strip(),

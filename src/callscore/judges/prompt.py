@@ -88,16 +88,16 @@ class Composer:
         case: Mapping[str, Sequence[str]],
         answer: Sequence[str],
     ) -> Request:
-        told = encoded_lines([line for lines in case.values() for line in lines])
+        case_text = encoded_lines([line for lines in case.values() for line in lines])
         said = encoded_lines(answer)
         written = encoded([(item.rubric.name, item.text, item.against) for item in items])
-        seed = fingerprint(_ITEMS, encoded(self.library.digest), told, said, written)
-        sheet = shuffled_items(items, judge_request, seed, told + said + written)
+        seed = fingerprint(_ITEMS, encoded(self.library.digest), case_text, said, written)
+        sheet = shuffled_items(items, judge_request, seed, case_text + said + written)
         sources = sources_of(judge_request)
         has_answer = sources.output is not None
         lines = item_lines(sheet, has_answer=has_answer)
-        of_case = nonce(_CASE, told)
-        of_items = nonce(_ITEMS, told, said, encoded_lines(lines))
+        of_case = nonce(_CASE, case_text)
+        of_items = nonce(_ITEMS, case_text, said, encoded_lines(lines))
         blocks = [block(name, of_case, part) for name, part in case.items()]
         blocks += [block("model_output", of_items, answer)] if has_answer else []
         blocks += [block("items", of_items, lines), self._prompt("closing")]
@@ -111,9 +111,11 @@ class Composer:
         The answer may have been influenced by an attack; it is not shown to the judge again.
         """
         listed = "\n".join(f"- {problem}" for problem in problems)
-        told = self._prompt("again").replace("{problems}", listed)
+        case_text = self._prompt("again").replace("{problems}", listed)
         system, user = request.prompt.messages
-        return Prompt((system, Message("user", f"{user.content}\n\n{told}")), request.prompt.schema)
+        return Prompt(
+            (system, Message("user", f"{user.content}\n\n{case_text}")), request.prompt.schema
+        )
 
     def _fixed_part(
         self, items: Sequence[JudgeItem], *, has_answer: bool

@@ -80,7 +80,7 @@ _OTHER_WORDS = re.compile(
 )
 _OTHER_LONG_NUMBERS = re.compile(r"imei|isbn|tracking|serial", re.IGNORECASE)
 CONTEXT = 40
-"""So many characters before a number may say what it is."""
+"""Characters before a number that may say what it is."""
 
 
 def _digits(text: str) -> str:

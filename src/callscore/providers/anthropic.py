@@ -174,6 +174,8 @@ def _answer_tool(schema: JsonObject) -> msgspec.Raw:
 
 def _usage(usage: object) -> tuple[int | None, int | None]:
     """Input and output tokens; cache reads and writes are input, too."""
-    told = usage if isinstance(usage, dict) else {}
-    cached = (told.get("cache_creation_input_tokens"), told.get("cache_read_input_tokens"))
-    return token_count(told.get("input_tokens"), *cached), token_count(told.get("output_tokens"))
+    reported = usage if isinstance(usage, dict) else {}
+    cached = (reported.get("cache_creation_input_tokens"), reported.get("cache_read_input_tokens"))
+    return token_count(reported.get("input_tokens"), *cached), token_count(
+        reported.get("output_tokens")
+    )

@@ -186,8 +186,8 @@ def _blocked(answer: _Answer) -> Reply | AttemptFailed:
 
 def _usage(answer: _Answer) -> tuple[int | None, int | None]:
     """Input and output tokens; thoughts are billed as output."""
-    told = answer.usage_metadata if isinstance(answer.usage_metadata, dict) else {}
+    reported = answer.usage_metadata if isinstance(answer.usage_metadata, dict) else {}
     return (
-        token_count(told.get("promptTokenCount"), told.get("toolUsePromptTokenCount")),
-        token_count(told.get("candidatesTokenCount"), told.get("thoughtsTokenCount")),
+        token_count(reported.get("promptTokenCount"), reported.get("toolUsePromptTokenCount")),
+        token_count(reported.get("candidatesTokenCount"), reported.get("thoughtsTokenCount")),
     )

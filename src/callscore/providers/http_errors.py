@@ -81,8 +81,8 @@ def _words(error: Mapping[str, Any], names: Sequence[str], details: Sequence[Any
 
 def _retry_delay(details: Sequence[Any]) -> float | None:
     """Gemini puts the wait into the body: `{"retryDelay": "34s"}`."""
-    told = (d.get("retryDelay") for d in details if isinstance(d, dict))
-    return next((duration_s(delay) for delay in told if isinstance(delay, str)), None)
+    reported = (d.get("retryDelay") for d in details if isinstance(d, dict))
+    return next((duration_s(delay) for delay in reported if isinstance(delay, str)), None)
 
 
 def failure(
@@ -93,10 +93,10 @@ def failure(
     wait = error.retry_after_s if wait is None else wait
     if 300 <= answer.status < 400:
         return _redirected(answer, host, secrets)
-    told = excerpt(error.message, secrets) or "no message"
+    reported = excerpt(error.message, secrets) or "no message"
     return AttemptFailed(
         kind_of(answer.status, error, told_to_wait=wait is not None),
-        f"{host} answered {answer.status}: {told}",
+        f"{host} answered {answer.status}: {reported}",
         answer.status,
         wait,
     )

@@ -78,12 +78,12 @@ class HttpProvider:
         if isinstance(reply, AttemptFailed):
             return self._unreadable(reply, answer, endpoint.host)
         names = wire_format.limit_headers
-        told = left(answer.headers, names) if names else NO_LIMITS
+        reported = left(answer.headers, names) if names else NO_LIMITS
         asked_as = self._variants.accept(request, variant)
         token = headers.get(_SESSION_TOKEN)
         secrets = (*self._access.secrets, token) if token else self._access.secrets
         reply = _without_secrets(reply, secrets, asked_as)
-        return ProviderResponse(reply, told.requests, told.tokens, told.reset_s)
+        return ProviderResponse(reply, reported.requests, reported.tokens, reported.reset_s)
 
     async def close(self) -> None:
         """Close connections."""
@@ -105,8 +105,8 @@ class HttpProvider:
         status = next((int(c) for c in error.codes if c.isdecimal() and len(c) == 3), 0)
         if failed.kind == "unreadable" and 400 <= status < 600:
             return failure(answer._replace(status=status), error, host, secrets)
-        told = f"{host}: {failed.message}: {error.message}"
-        return msgspec.structs.replace(failed, message=excerpt(told, secrets), status=200)
+        reported = f"{host}: {failed.message}: {error.message}"
+        return msgspec.structs.replace(failed, message=excerpt(reported, secrets), status=200)
 
 
 def _without_secrets(reply: Reply, secrets: Sequence[str], asked_as: str | None) -> Reply:

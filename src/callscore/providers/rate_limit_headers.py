@@ -39,9 +39,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """The seconds of Retry-After, uncapped (the engine caps them); None if there is none."""
     milliseconds = headers.get("retry-after-ms")
     if milliseconds is not None:
-        told = _number(milliseconds)
-        if told is not None:
-            return told / 1000
+        reported = _number(milliseconds)
+        if reported is not None:
+            return reported / 1000
     told_after = headers.get("retry-after")
     if told_after is None:
         return None

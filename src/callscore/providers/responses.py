@@ -108,7 +108,7 @@ class Responses:
         return self._forms if prompt.schema is not None else ("none",)
 
     def body(self, prompt: Prompt, form: AnswerForm | None = None) -> Body:
-        """The request body; the server is told to store nothing."""
+        """The request body; the server must store nothing."""
         form = form or self.forms(prompt)[0]
         built: Body = {"model": self._model, "input": prompt.messages, "store": False}
         text: Body = {}

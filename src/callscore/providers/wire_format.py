@@ -204,13 +204,13 @@ def decoded(raw: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 
 def token_count(*counts: object) -> int | None:
     """The sum of the reported counts; None if none is reported, or one is invalid."""
-    told = [count for count in counts if count is not None]
+    reported = [count for count in counts if count is not None]
     total = 0
-    for count in told:
+    for count in reported:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             return None
         total += count
-    return total if told and total <= MOST_TOKENS else None
+    return total if reported and total <= MOST_TOKENS else None
 
 
 def unpacked(

@@ -1,4 +1,4 @@
-"""What stands in each cell of a scorecard: text and a tone, shared by every renderer."""
+"""The cells of a scorecard: text and a tone, shared by every renderer."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ WithInterval = (
 
 
 def interval_of(score: WithInterval, unit: str = "fraction") -> str:
-    """The interval as it stands beside a value; empty where there is none."""
+    """The interval next to a value; empty where there is none."""
     if score.ci95 is None:
         return ""
     equal = score.ci95_method == "all_equal"
@@ -218,8 +218,8 @@ def _task(task: TaskScore | None) -> Cell:
         text = show(task.score) + (f" ({', '.join(marks)})" if marks else "")
         return Cell(text, brief=brief, interval=interval_of(task))
     if task.status == "invalid":
-        beside = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
-        return Cell(f"invalid{beside}", "blocked", brief="invalid")
+        remark = f" (ungated {show(task.ungated_score)})" if task.ungated_score is not None else ""
+        return Cell(f"invalid{remark}", "blocked", brief="invalid")
     why = f"{task.status}: " + (", ".join(task.reasons) or f"{task.n} of {task.cases} cases")
     provisional = f" {show(task.ungated_score)}" if task.ungated_score is not None else ""
     return Cell(f"{task.status}{provisional}", "quiet", why)

@@ -30,8 +30,8 @@ def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterat
     yield f"### Callscore: {names[0]} → {names[1]}"
     yield ""
     if comparison.not_comparable:
-        told = code("; ".join(comparison.not_comparable), 400, in_table=False)
-        yield f"**⚠️ NOT COMPARABLE (C-126):** {told}"
+        sentence = code("; ".join(comparison.not_comparable), 400, in_table=False)
+        yield f"**⚠️ NOT COMPARABLE (C-126):** {sentence}"
         yield ""
     yield f"> {code(comparison.verdict, 400, in_table=False)}"
     yield ""

@@ -19,8 +19,8 @@ def comparison_lines(
     """Everything, most important first."""
     first, second = comparison.first, comparison.second
     if comparison.not_comparable:
-        told = "NOT COMPARABLE (C-126): " + "; ".join(comparison.not_comparable)
-        yield from paragraph([Piece(told, "bold red")], width)
+        sentence = "NOT COMPARABLE (C-126): " + "; ".join(comparison.not_comparable)
+        yield from paragraph([Piece(sentence, "bold red")], width)
         yield []
     title = f"{plain(first.label, 60)} → {plain(second.label, 60)}"
     yield from paragraph([Piece(title, "bold")], width)

@@ -157,7 +157,7 @@ def statement_of(digests: Mapping[str, Mapping[str, Any]], source: ReportSource)
 
 def envelope(statement: bytes, options: ReportOptions) -> dict[str, Any]:
     """The statement signed: a DSSE envelope."""
-    assert options.sign is not None  # nobody else calls this
+    assert options.sign is not None  # checked by the caller
     signed = options.sign(pre_authentication(statement))
     return {
         "payloadType": PAYLOAD_TYPE,

@@ -1,4 +1,4 @@
-"""How a model fares with its own history, beside the teacher-forced score: never mixed with it."""
+"""How a model fares with its own history, next to the teacher-forced score: never mixed with it."""
 
 from __future__ import annotations
 

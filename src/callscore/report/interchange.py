@@ -32,11 +32,11 @@ def to_json(value: Any) -> bytes:
 
 
 def moment(source: ReportSource) -> datetime:
-    """When the run ended; the beginning of 1970 where nobody knows: no report reads a clock."""
+    """When the run ended; the beginning of 1970 if unknown: no report reads a clock."""
     run = source.provenance.run
-    told = (run.finished_at or run.started_at) if run is not None else ""
+    sentence = (run.finished_at or run.started_at) if run is not None else ""
     try:
-        return datetime.fromisoformat(told).astimezone(UTC)
+        return datetime.fromisoformat(sentence).astimezone(UTC)
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
 

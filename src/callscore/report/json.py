@@ -17,7 +17,7 @@ def scorecard_json(card: Scorecard) -> bytes:
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The Scorecard as `--json` writes it; scenarios stand beside it (C-121)."""
+    """The Scorecard as `--json` writes it; scenarios are next to it (C-121)."""
     if not source.documents:
         yield scorecard_json(source.card)
         return

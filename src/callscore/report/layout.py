@@ -1,6 +1,6 @@
 """Text in columns and paragraphs: measured, folded and padded, as lines of styled pieces.
 
-What a style looks like is for whoever prints the lines to say.
+The caller decides what a style looks like.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Line = Sequence[Piece]
 
 
 class Column(NamedTuple):
-    """The heading of a column, how wide it is at least and at most, and where its text stands."""
+    """The heading of a column, how wide it is at least and at most, and its alignment."""
 
     heading: str
     least: int = 0

@@ -22,7 +22,7 @@ def render(document: Json) -> str:
     """The whole result as text; languages side by side with their mean."""
     results = list(document["languages"].values()) if "languages" in document else [document]
     lines = [_title(results), ""]
-    lines += _scores(results, document.get("mean"))
+    lines += _scores(results, document)
     for result in results:
         lines += ["", *_confusion(result)]
     for result in results:
@@ -41,7 +41,24 @@ def _title(results: Sequence[Json]) -> str:
     return f"Orchestration · {plain(extension['model'])} · {files} · {reading} reading"
 
 
-def _scores(results: Sequence[Json], mean: Json | None) -> Iterator[str]:
+ABOUT_INTERVALS = (
+    "95 %: limits about future scenarios, of which these are taken as a sample; ≈ fewer than 15"
+)
+
+
+def _limits(extension: Json, path: str) -> str:
+    """The interval of a number in brackets        STATS §7"""
+    intervals = extension.get("intervals", {})
+    limits = intervals.get("ci95", {}).get(path)
+    if limits is None:
+        return ""
+    mark = "≈" if intervals.get("few_scenarios") else ""
+    return f"{mark}[{half_up(limits[0], 2)}–{half_up(limits[1], 2)}]"
+
+
+def _scores(results: Sequence[Json], together: Json) -> Iterator[str]:
+    mean = together.get("mean")
+    extensions = [r["x_extension"] for r in results] + ([together["x_extension"]] if mean else [])
     names = [plain(r["x_extension"]["language"]) for r in results] + (["mean"] if mean else [])
     yield _line("", names)
     for label, key in (
@@ -52,6 +69,12 @@ def _scores(results: Sequence[Json], mean: Json | None) -> Iterator[str]:
     ):
         values = [r["overall_statistics"]["key_metrics"][key] for r in results]
         yield _line(label, [_number(v) for v in [*values, *([mean[key]] if mean else [])]])
+        limits = [_limits(extension, f"key_metrics.{key}") for extension in extensions]
+        if any(limits):
+            yield _line("    95 %", limits)
+    if any("intervals" in extension for extension in extensions):
+        yield ""
+        yield ABOUT_INTERVALS
     yield ""
     for label, path in _DETAILS:
         yield _line(label, [_number(_at(r["overall_statistics"], path)) for r in results])

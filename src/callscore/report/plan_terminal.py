@@ -25,10 +25,10 @@ def plan_lines(plan: Plan, width: int) -> Iterator[Line]:
 def _cells(line: PlanLine) -> Line:
     calls = "—" if line.calls is None else f"{line.calls:,}"
     enough = line.calls is not None and line.calls <= line.have
-    told = "the calls of the pilot are enough" if enough else line.why
+    sentence = "the calls of the pilot are enough" if enough else line.why
     return [
         Piece(plain(line.question, 160)),
         Piece(calls),
         Piece("" if line.cost_usd is None else show_money(line.cost_usd)),
-        Piece(told, "green" if enough else "dim"),
+        Piece(sentence, "green" if enough else "dim"),
     ]

@@ -16,7 +16,7 @@ def decision_words(race: RaceCard) -> str:
     if race.status == "decided":
         return f"{_name(race.decision or '')} is best: decided {paid}"
     if race.status == "tie":
-        return f"{names} cannot be told apart: ended {paid}; {race.stopped}"
+        return f"{names} cannot be distinguished: ended {paid}; {race.stopped}"
     if race.status == "none":
         return f"no model is valid: decided {paid}"
     return f"not decided {paid}; still in: {names}; {race.stopped}"

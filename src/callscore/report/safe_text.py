@@ -45,13 +45,13 @@ another locale takes for the end of one. An apostrophe there only looks as if we
 def cell_text(text: str) -> str:
     """A text for a cell of a table: no formula, no escape sequence, no direction marks (S-04)
 
-    What a spreadsheet might carry out stands behind an apostrophe. Ends of lines stay.
+    What a spreadsheet might execute gets an apostrophe in front. Ends of lines stay.
     """
     return _ACTS.sub(_marked, harmless_lines(text))
 
 
 def is_acting(text: str) -> bool:
-    """Whether a spreadsheet would carry out a text that somebody types into it"""
+    """Whether a spreadsheet would execute a text that is typed into it"""
     return _ACTS.match(text) is not None
 
 
@@ -70,7 +70,7 @@ def escaped(raw: bytes | bytearray) -> bytes:
     """JSON in which nothing speaks to a terminal: the same strings to every reader.
 
     Control characters below U+0020 are escaped in every JSON; whatever else a terminal might
-    obey stands in strings only, and is written as an escape, as those are.
+    obey occurs in strings only, and is escaped there.
     """
     if raw.isascii() and b"\x7f" not in raw:
         return bytes(raw)

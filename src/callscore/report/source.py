@@ -126,7 +126,7 @@ class Prompts(Protocol):
         ...
 
     def context(self) -> Mapping[str, Any]:
-        """What prompts depend on beside the case and the settings."""
+        """What prompts depend on besides the case and the settings."""
         ...
 
 

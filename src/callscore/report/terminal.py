@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.interval import GateClaim
+from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import (
     Blocker,
-    Judging,
     Ranked,
     Scorecard,
     TemplateRow,
@@ -18,6 +18,7 @@ from callscore.report.cells import Cell, Row, Tone, interval_of, not_run, rows
 from callscore.report.layout import Column, Line, Piece, paragraph, table
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
+from callscore.report.ties import shown_band
 from callscore.report.verdict import verdict
 
 STYLES: Mapping[Tone, str] = {
@@ -48,7 +49,7 @@ LEAST_THRESHOLD = 10
 LEAST_RANKING = 6
 """A column of the ranking: room for a score; where there is no more, headings are cut."""
 ROOM_FOR_REASONS = 100
-"""So wide, and the reason for a missing rank has a column; else it stands below."""
+"""From this width on, the reason for a missing rank has a column; else it is below."""
 LAYOUTS = (
     Layout(threshold=22, model=34, is_brief=False, intervals=True),
     Layout(threshold=14, model=27, is_brief=True, intervals=True),
@@ -166,12 +167,12 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
     method = card.intervals
     if method is None:
         return
-    told = (
+    sentence = (
         f"[ ] {100 * method.level:g} % intervals about future calls, of which these "
         f"{show_count(method.calls, 'call')} are taken as a sample; "
         "≈ fewer than 15 calls; = all calls agree, what may differ by the rule of three"
     )
-    yield from paragraph([Piece(told, "dim")], width)
+    yield from paragraph([Piece(sentence, "dim")], width)
 
 
 def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
@@ -182,10 +183,10 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
         metrics = [entry for task in model.tasks.values() for entry in task.metrics.items()]
         for slug, metric in metrics:
             if metric.claim is not None and not metric.claim.holds and slug in labels:
-                told = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
-                found.setdefault(told, []).append(plain(model.model, 40))
-    for told, models in found.items():
-        yield from paragraph([Piece(f"{told} ({', '.join(models)})", "dim")], width)
+                sentence = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
+                found.setdefault(sentence, []).append(plain(model.model, 40))
+    for sentence, models in found.items():
+        yield from paragraph([Piece(f"{sentence} ({', '.join(models)})", "dim")], width)
 
 
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
@@ -264,11 +265,11 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
         for blocker in model.blockers:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
-            told = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
+            sentence = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
                 f" and {more} more" if more > 0 else ""
             )
             name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
-            yield from paragraph([name, Piece(told)], width)
+            yield from paragraph([name, Piece(sentence)], width)
     if any(model.blockers for model in card.models):
         yield []
 
@@ -337,19 +338,19 @@ def _with_interval(
 def _zeroed_cells(entry: Zeroed) -> Line:
     cost = entry.cost_per_1000_calls
     more = len(entry.obstacles) - OBSTACLES_SHOWN
-    told = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
+    sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
     return [
-        Piece("—" if entry.rank is None else str(entry.rank)),
+        Piece(shown_band(entry.rank, entry.band) or "—"),
         Piece(plain(entry.model, 40)),
         Piece("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
         Piece("unknown" if cost is None else show_money(cost)),
-        Piece(told, "dim"),
+        Piece(sentence, "dim"),
     ]
 
 
 def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
-    """A ranking; what is said about a model has a column where there is room, else lines below."""
+    """A ranking; remarks on a model have a column if there is room, else lines below."""
     columns = [
         Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
         for name in headings
@@ -360,19 +361,19 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
     yield from table(columns, [cells[:-1] for cells in entries], width)
     for cells in entries:
         if cells[-1].text:
-            told = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
-            yield from paragraph([told], width)
+            sentence = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
+            yield from paragraph([sentence], width)
 
 
 def _ranking_cells(entry: Ranked) -> Line:
     cost = entry.cost_per_1000_calls
     return [
-        Piece("—" if entry.rank is None else str(entry.rank)),
+        Piece(shown_band(entry.rank, entry.rank_band) or "—"),
         Piece(plain(entry.model, 40)),
         Piece("" if entry.efficiency is None else show(entry.efficiency)),
         Piece("" if entry.final_score is None else show(entry.final_score)),
         Piece("unknown" if cost is None else show_money(cost)),
-        Piece("" if entry.quality_rank is None else str(entry.quality_rank)),
+        Piece(shown_band(entry.quality_rank, entry.quality_band)),
         Piece("yes" if entry.pareto else ""),
         Piece("estimate" if entry.estimate else entry.reason or "", "dim"),
     ]

@@ -1,6 +1,6 @@
 """Trajectories as Markdown: what was sent, answered, due and decided, step by step.
 
-All of it was written by others. Names are escaped, and texts stand in fences that they cannot
+All of it was written by others. Names are escaped, and texts are in fences that they cannot
 close, so that nothing in them becomes markup.
 """
 
@@ -27,7 +27,7 @@ def heading(line: Json) -> str:
 
 
 def step_markdown(line: Json, seen: Sequence[Json]) -> str:
-    """One step; of its request only what stands not in `seen`, the request before."""
+    """One step; of its request only what is not in `seen`, the request before."""
     return "\n".join([*_step(line, seen), ""])
 
 

@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from callscore.core.scorecard import ModelScore, Ranked, Scorecard, Zeroed
+from callscore.core.contrast import ModelContrast
+from callscore.core.scorecard import ModelScore, Ranked, Scorecard
 from callscore.report.cells import Tone
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.race_text import decision_words
 from callscore.report.safe_text import plain
+from callscore.report.ties import calls_needed, cannot_be_told_apart, other_of, ties_of
 
 NAMES_SHOWN = 3
 MODELS_SHOWN = 3
@@ -57,13 +59,13 @@ def _decision(card: Scorecard) -> Iterator[Statement]:
     estimates = [e for e in card.ranking if e.final_score is not None and e.estimate]
     models = {model.model: model for model in card.models}
     if official:
-        yield from _choice(official, models, "CHOOSE")
+        yield from _choice(card, official, models)
     if estimates and not official:
-        yield from _choice(estimates, models, "ESTIMATE")
+        yield from _choice(card, estimates, models)
         yield Statement("", _why_unofficial(card), "middling")
     if not official and not estimates:
         if card.zeroed_ranking and card.zeroed_ranking[0].rank is not None:
-            yield from _closest(card.zeroed_ranking)
+            yield from _closest(card)
         else:
             yield from _no_final(card)
 
@@ -71,29 +73,67 @@ def _decision(card: Scorecard) -> Iterator[Statement]:
 def _why_unofficial(card: Scorecard) -> str:
     judge = card.judging.judge if card.judging is not None else None
     if judge is not None and judge.startswith("offline"):
-        return "Not official: built-in rules stand in for a judge."
+        return "Not official: built-in rules replace a judge."
     return "Not official: rows marked approximate are estimates."
 
 
 def _choice(
-    entries: Sequence[Ranked], models: Mapping[str, ModelScore], head: str
+    card: Scorecard, entries: Sequence[Ranked], models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
-    """Best value and best quality; one statement where a model is both."""
+    """Best value and best quality, as far as the calls tell models apart        STATS §7"""
     value = [entry for entry in entries if entry.rank == 1]
     quality = [entry for entry in entries if entry.quality_rank == 1]
-    if not value:
-        price = "its cost is unknown, so it has no cost-adjusted rank"
-        told = f"{_names(quality)}: best quality, Final {_final(quality)}; {price}."
-        yield Statement(head, told + _weak_rows(models[quality[0].model]), "good")
-        return
-    both = {entry.model for entry in value} & {entry.model for entry in quality}
+    best, of = (value, "efficiency") if value else (quality, "final")
+    leader, ties = best[0], _ties_with_others(card, of, best)
+    both = bool({entry.model for entry in value} & {entry.model for entry in quality})
+    names, price = _names(best), f", {_price(leader)}"
     why = "best quality and best value" if both else "best value"
-    told = f"{_names(value)}: {why}. Final {_final(value)}, {_price(value[0])}."
-    yield Statement(head, told + _weak_rows(models[value[0].model]), "good")
-    if not both:
-        dearer = _times_the_cost(quality[0], value[0])
-        told = f"{_names(quality)}: best quality. Final {_final(quality)}, {dearer}."
-        yield Statement("OR", told + _weak_rows(models[quality[0].model]), "good")
+    if not value:
+        why, price = "best quality", "; its cost is unknown, so it has no cost-adjusted rank"
+    weak = _weak_rows(models[leader.model])
+    if ties:
+        by = " by value" if value else ""
+        tied = _tied(leader.model, ties, by)
+        sentence = f"{tied}. First now: {names}, Final {_final(best)}{price}.{weak}"
+        yield Statement(_head(leader, "TIE"), sentence, "middling")
+    else:
+        sentence = f"{names}: {why}. Final {_final(best)}{price}.{weak}"
+        yield Statement(_head(leader, "CHOOSE"), sentence, "good")
+    if value:
+        yield from _quality(card, quality, leader, models)
+
+
+def _head(entry: Ranked, official: str) -> str:
+    return "ESTIMATE" if entry.estimate else official
+
+
+def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Sequence[ModelContrast]:
+    """The ties of the best with models that are not among them."""
+    first, named = best[0].model, {entry.model for entry in best}
+    return [pair for pair in ties_of(card, of, first) if other_of(pair, first) not in named]
+
+
+def _quality(
+    card: Scorecard, best: Sequence[Ranked], leader: Ranked, models: Mapping[str, ModelScore]
+) -> Iterator[Statement]:
+    """The model of best quality, where it is another one; who cannot be told from it."""
+    first, ties = best[0].model, _ties_with_others(card, "final", best)
+    is_leader = leader.model in {entry.model for entry in best}
+    if not is_leader:
+        ties = [pair for pair in ties if other_of(pair, first) == leader.model]
+    if ties:
+        yield Statement("", f"{_tied(first, ties, ' by quality')}.", "middling")
+    elif not is_leader:
+        dearer = _times_the_cost(best[0], leader)
+        sentence = f"{_names(best)}: best quality. Final {_final(best)}, {dearer}."
+        yield Statement("OR", sentence + _weak_rows(models[first]), "good")
+
+
+def _tied(model: str, ties: Sequence[ModelContrast], by: str) -> str:
+    """old and new cannot be distinguished with these 48 calls; about 310 would do"""
+    others = [other_of(pair, model) for pair in ties]
+    sentence = cannot_be_told_apart(ties[0].calls, calls_needed(ties), by)
+    return f"{plain(model, LONGEST_NAME)} and {_listed(others)} {sentence}"
 
 
 def _weak_rows(model: ModelScore) -> str:
@@ -103,8 +143,8 @@ def _weak_rows(model: ModelScore) -> str:
     return f" {show_count(failing, 'row')} rated Fail." if failing else ""
 
 
-def _closest(entries: Sequence[Zeroed]) -> Iterator[Statement]:
-    first = entries[0]
+def _closest(card: Scorecard) -> Iterator[Statement]:
+    first = card.zeroed_ranking[0]
     score = show(first.zeroed_final or 0.0)
     yield Statement(
         "NO MODEL",
@@ -112,6 +152,8 @@ def _closest(entries: Sequence[Zeroed]) -> Iterator[Statement]:
         f"calls counted as 0 (not official), {_cost(first.cost_per_1000_calls)}.",
         "blocked",
     )
+    if ties := ties_of(card, "zeroed_final", first.model):
+        yield Statement("", f"{_tied(first.model, ties, '')}.", "middling")
 
 
 def _no_final(card: Scorecard) -> Iterator[Statement]:
@@ -161,7 +203,7 @@ def _unknown(card: Scorecard) -> Iterator[Statement]:
     """What the scores do not say yet."""
     parts = [*_unfinished(card), *_unpriced(card)]
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
-    if calls and len(card.models) > 1:
+    if calls and len(card.models) > 1 and not card.contrasts:
         parts.append(
             f"whether differences are more than chance with {show_count(min(calls), 'call')} a task"
         )

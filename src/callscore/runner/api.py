@@ -21,7 +21,7 @@ from callscore.runner.run import run_prepared
 
 
 def ignore_event(event: Event) -> None:
-    """Events nobody looks at."""
+    """Ignore an event."""
 
 
 @names_nearest

@@ -26,7 +26,7 @@ from callscore.store.files import Line, lines_of
 from callscore.store.input_records import read_case_id
 
 MOST_KEPT = 256
-"""Cases in memory at most. Whoever falls further behind the fastest model reads by itself."""
+"""Cases in memory at most. A model further behind the fastest one reads on its own."""
 
 
 class Asked(NamedTuple):
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     case: Case
     prompt: Prompt
     indexed: IndexedCase | None = None
-    """The same case ready to be scored, where it stands in a case file."""
+    """The same case ready to be scored, if it is in a case file."""
 
 
 class CaseSource(Protocol):

@@ -17,7 +17,7 @@ def run_document(ran: RunResult) -> bytes:
     """One file for one run.
 
     Calls alone give the scorecard; scenarios of one model alone give exactly document 001.
-    Otherwise the documents stand by model under `orchestration`, beside the scorecard if any.
+    Otherwise the documents are under `orchestration` by model, next to the scorecard if any.
     """
     documents = {model: score.document for model, score in ran.orchestration.items()}
     if ran.card is not None and not documents:
@@ -34,7 +34,7 @@ def _written(document: Any) -> bytes:
 
 
 def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Path, Any]:
-    """One file of document 001 a model and language, to stand beside the joint file   C-121
+    """One file of document 001 a model and language, next to the joint file   C-121
 
     The public consumer of results reads no other form, and shows zeros for what it cannot read.
     """

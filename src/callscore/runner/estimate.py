@@ -26,7 +26,7 @@ ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 330, 160, 2
 """Of an item without its texts, and of its verdict with a quote; items with known answers."""
 RECORD_TOKENS = 200
 STATEMENTS_ASKED = 3
-"""So many items may repeat one text of an answer."""
+"""Items that may repeat one text of an answer."""
 ANSWER_TOKENS = 25_000
 """Of an answer as a judge is shown it, at most."""
 PUT = 2

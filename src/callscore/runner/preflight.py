@@ -49,7 +49,7 @@ class Preflight(msgspec.Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """What it cost; None where nothing was answered, or nobody knows."""
+    """What it cost; None if nothing was answered, or if it is unknown."""
 
     def priced(self, price: Price | None) -> Preflight:
         """The same with what it cost at this price."""
@@ -116,7 +116,7 @@ def cost_of(preflights: Sequence[Preflight]) -> float:
 
 
 def refuse_failed(preflights: Sequence[Preflight]) -> None:
-    """Raise PreflightFailed where somebody does not answer."""
+    """Raise PreflightFailed if a model or judge does not answer."""
     failed = [
         f"{found.model}: {found.failure.message}"
         for found in preflights
@@ -126,7 +126,7 @@ def refuse_failed(preflights: Sequence[Preflight]) -> None:
         raise PreflightFailed(
             "preflight failed, nothing was spent on cases: "
             + "; ".join(failed)
-            + " (--no-preflight goes on without asking first)"
+            + " (--no-preflight skips this test)"
         )
 
 

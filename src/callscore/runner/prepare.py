@@ -1,4 +1,4 @@
-"""A run before it begins: config and data checked, models at hand, nothing sent."""
+"""A run before it begins: config and data checked, models opened, nothing sent."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ LABELS: Mapping[str, str] = {
     "baseline": "baseline: rules only; no model was asked",
     "replay": "replay: recorded outputs; no model was asked",
 }
-"""What is said of a model that is none."""
+"""The label of a provider that calls no model."""
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """What a command line may say beside the file."""
+    """The options of the command line."""
 
     resume: bool = False
     limit: int | None = None

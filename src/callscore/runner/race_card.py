@@ -74,11 +74,11 @@ def race_card(
     total = sum(account.total for account in accounts.values())
     stopped = standing.stopped or status
     racing = list(standing.racing)
-    decided = standing.stopped is not None
+    found = _status(standing)
     return RaceCard(
-        status=_status(standing),
-        decision=racing[0] if decided and len(racing) == 1 else None,
-        tie_band=racing if len(racing) > 1 else [],
+        status=found,
+        decision=racing[0] if found == "decided" else None,
+        tie_band=racing if found in ("tie", "open") else [],
         stopped=STOPPED.get(stopped, stopped),
         estimate=standing.estimate,
         about=plan.about,
@@ -99,9 +99,11 @@ def race_card(
 def _status(standing: Standing) -> RaceStatus:
     if standing.stopped is None:
         return "open"
-    if not standing.racing:
-        return "none"
-    return "decided" if len(standing.racing) == 1 else "tie"
+    if len(standing.racing) > 1:
+        return "tie"
+    if all(dropped.why == "withdrawn" for dropped in standing.dropped.values()):
+        return "open"  # nobody was compared with it
+    return "decided" if standing.racing else "none"
 
 
 def _guarantee(about: str, alpha: float) -> str:

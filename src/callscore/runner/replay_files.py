@@ -50,7 +50,7 @@ class Recordings:
                 continue
             if found is not None:
                 raise DataError(
-                    f"model {record.model!r}, run {run} stands twice; expected one line each",
+                    f"model {record.model!r}, run {run} appears twice; expected one line each",
                     case_id=case_id,
                     place=str(line.path),
                 )

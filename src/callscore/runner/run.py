@@ -132,7 +132,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
     plan, scoring = job.plan, job.scoring
     following: asyncio.Task[bool] | None = None
     try:
-        # 1. One small request each: nothing is spent on cases where somebody does not answer.
+        # 1. One small request each: nothing is spent on cases if a model does not answer.
         preflights = await preflight(plan, job.trials, stop)
         if cost := cost_of(preflights):
             job.ledger.charge_preflight(cost)
@@ -145,7 +145,7 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         if job.race is not None:
             return preflights, _noticing_silence(await _raced(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
-        # 3. The models are asked; a reply is durable before anybody uses it.
+        # 3. The models are asked; a reply is durable before it is used.
         emit = _also_scored(job)
         summary = await generate(plan, job.ledger, emit, stop, _for_models(plan, limits))
         scoring.replies.end()
@@ -190,7 +190,7 @@ def _for_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | N
 
 
 def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
-    """One budget and the same pauses for models and judges; None where nobody judges."""
+    """One budget and the same pauses for models and judges; None without a judge."""
     if not scoring.judges:
         return None
     spent = plan.options.already_spent_usd

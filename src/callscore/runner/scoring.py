@@ -168,7 +168,9 @@ class RunScoring:
 async def unless_stopped(
     judging: Coroutine[Any, Any, None], calls: JudgeCalls, stop: Shutdown
 ) -> bool:
-    """Judge to the end; after an interrupt, wait for the calls under way and keep them."""
+    """Judge to the end; after an interrupt, wait for the requests in flight and keep their
+    replies.
+    """
     work = asyncio.create_task(judging)
     others = [asyncio.create_task(stop.wait())]
     try:

@@ -50,7 +50,7 @@ def _partial(
 
 
 def _criterion(slug: str, criterion: Criterion, tasks: OfTasks) -> CriterionScore:
-    """The mean over tasks of the mean over cases, and the limit it is held against   C-88, C-90"""
+    """The mean over tasks of the mean over cases, and its limit   C-88, C-90"""
     found = {task: tallies[slug] for task, tallies in tasks.items() if slug in tallies}
     tallies = [tally for tally in found.values() if tally.n or tally.waiting or tally.failed]
     why = _why_none(tallies)

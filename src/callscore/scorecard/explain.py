@@ -14,7 +14,7 @@ LONGEST_NAMED = 100
 
 
 def quoted(text: str) -> str:
-    """Text of a case or an answer as a JSON string: it cannot pass for words of ours."""
+    """Text of a case or an answer as a JSON string: it cannot pass for our own words."""
     cut = text if len(text) <= LONGEST_NAMED else text[:LONGEST_NAMED] + "…"
     return msgspec.json.encode(cut).decode()
 

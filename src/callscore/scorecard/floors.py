@@ -1,4 +1,4 @@
-"""Task scores beside what an answer that reads nothing would score (C-135)."""
+"""Task scores compared with the score of a trivial answer (C-135)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def beside_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
 
 
 def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; of one answer nobody can tell        C-135"""
+    """score − floor > 1.96 × standard error; unknown for a single answer        C-135"""
     return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
 
 
 def no_better_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
 ) -> Sequence[str]:
-    """Where a model is no better than an answer that reads nothing, or nobody can tell    C-135"""
+    """Where a model is no better than an answer that reads nothing, or that is unknown    C-135"""
     return [
         note for model in models for note in _no_better(model, tallies.get(model.model, {}), spec)
     ]

@@ -34,7 +34,7 @@ class ScoredTask(msgspec.Struct, frozen=True):
 
 
 def score_task(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -> ScoredTask:
-    """The task score of one model, recomputable from the rows beside it (C-02, C-03)."""
+    """The task score of one model, recomputable from its rows (C-02, C-03)."""
     blockers = _blockers(formula, tally, settings)
     gating = [blocker.metric for blocker in blockers if blocker.gating]
     metrics = {
@@ -330,7 +330,7 @@ def _meets(spec: MetricSpec, value: float | None) -> bool | None:
 
 
 def _bands(slug: str, tally: MetricTally, task: TaskTally) -> Mapping[str, int]:
-    """How many calls stand in each band of a count (C-06)."""
+    """How many calls fall into each band of a count (C-06)."""
     blocked = len(task.breaches.get(slug, ()))
     return {
         "good": tally.n - tally.positive,
@@ -349,7 +349,7 @@ def _severity(spec: MetricSpec, value: float | None, rating: Rating | None) -> s
 
 
 def _secondary(slug: str, spec: MetricSpec, task: TaskTally) -> Mapping[str, float | None] | None:
-    """Figures reported beside a metric: pooled percentages, plain sums of counts."""
+    """Secondary figures of a metric: pooled percentages, plain sums of counts."""
     found: dict[str, float | None] = {}
     for name, unit in spec.secondary.items():
         tally = task.metrics.get(f"{slug}/{name}") or MetricTally()

@@ -1,6 +1,6 @@
 """Tallies: per case a contribution, `+` over cases, the formula at the end (C-06, C-07).
 
-A metric's tally holds the sum and number of case values (the official macro mean) beside the
+A metric's tally holds the sum and number of case values (the official macro mean) and the
 pooled numerator and denominator (micro), so that runs can be resumed, split and merged.
 """
 
@@ -284,7 +284,7 @@ class TaskTally(msgspec.Struct):
             self.contributions.add_column(slug, measures, pooled=pooled)
 
     def _add_secondary(self, cases: Sequence[tuple[str, Sequence[ScoredReply]]]) -> None:
-        """Add the figures reported beside the metrics, those of several runs as their mean."""
+        """Add the secondary figures of the metrics, those of several runs as their mean."""
         columns: dict[str, list[Measure]] = {}
         for _, answers in cases:
             for key, case in _secondary_of(answers).items():

@@ -1,4 +1,4 @@
-"""Which ranks the data allow: models that cannot be told apart share a band."""
+"""Which ranks the data allow: models that cannot be distinguished share a band."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def contrasts(
     """difference ± q · se, q the quantile of max |t*| over all pairs        max-t; STATS §3
 
     `resamples` holds one line a resample of calls and one column a model: all models on the same
-    calls. Pairs whose difference does not vary are significant only if even the sign of so many
+    calls. Pairs whose difference does not vary are significant only if even the sign of this many
     calls would be: 2^(1 − n) · pairs ≤ 1 − level.
     """
     import numpy as np

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
+from callscore.stats.beta import beta_quantile
 from callscore.stats.intervals import LEVEL
 from callscore.stats.resampling import Replicates
 
@@ -27,12 +29,17 @@ class Bounds(NamedTuple):
     method: str
 
 
-def bca_interval(found: Replicates, level: float = LEVEL) -> Bounds | None:
+def bca_interval(
+    found: Replicates, calls: int | None = None, level: float = LEVEL
+) -> Bounds | None:
     """Percentiles of the replicates at Φ(z₀ + (z₀ + z) / (1 − a·(z₀ + z)))        Efron 1987
+
+    Resamples vary too little where there are few calls: with `calls`, z is as much larger as
+    Student's t and √(n / (n − 1)) ask for (Hesterberg 2015); 2.03 instead of 1.96 for 50 calls.
 
     Plain percentiles where the jackknife does not vary or is not defined; None where fewer than
     half of the resamples have a value. `all_equal` says that nothing varies: the limits are the
-    value itself, and whoever shows them must add what the number of calls allows to say.
+    value itself, and a report must add what the number of calls allows to say.
     """
     import numpy as np
 
@@ -42,16 +49,16 @@ def bca_interval(found: Replicates, level: float = LEVEL) -> Bounds | None:
     values.sort()
     if values[-1] - values[0] <= NO_SPREAD * max(1.0, abs(found.estimate)):
         return Bounds(found.estimate, found.estimate, "all_equal")
-    tail = (1 - level) / 2
-    shares = _corrected_shares(found, values, tail)
+    z = NORMAL.inv_cdf((1 + level) / 2) if calls is None else expanded_z(calls, level)
+    shares = _corrected_shares(found, values, z)
     method = "bca"
     if shares is None:
-        shares, method = (tail, 1 - tail), "percentile"
+        shares, method = (NORMAL.cdf(-z), NORMAL.cdf(z)), "percentile"
     low, high = (quantile(values, share) for share in shares)
     return Bounds(low, high, method)
 
 
-def _corrected_shares(found: Replicates, values: Floats, tail: float) -> tuple[float, float] | None:
+def _corrected_shares(found: Replicates, values: Floats, z: float) -> tuple[float, float] | None:
     """Where to cut the replicates; None where bias or skewness is not defined."""
     import numpy as np
 
@@ -64,12 +71,22 @@ def _corrected_shares(found: Replicates, values: Floats, tail: float) -> tuple[f
         return None
     bias = NORMAL.inv_cdf(share)
     cuts = []
-    for z in (NORMAL.inv_cdf(tail), NORMAL.inv_cdf(1 - tail)):
-        stretch = 1 - skewness * (bias + z)
+    for end in (-z, z):
+        stretch = 1 - skewness * (bias + end)
         if stretch <= 0:
             return None
-        cuts.append(NORMAL.cdf(bias + (bias + z) / stretch))
+        cuts.append(NORMAL.cdf(bias + (bias + end) / stretch))
     return cuts[0], cuts[1]
+
+
+@cache
+def expanded_z(calls: int, level: float = LEVEL) -> float:
+    """√(n / (n − 1)) · t quantile with n − 1 degrees of freedom        Hesterberg 2015"""
+    if calls < 2:
+        return NORMAL.inv_cdf((1 + level) / 2)
+    freedom = calls - 1
+    x = beta_quantile(1 - level, freedom / 2, 0.5)
+    return math.sqrt(calls / freedom) * math.sqrt(freedom * (1 - x) / x)
 
 
 def acceleration(jackknife: Floats) -> float | None:

@@ -91,5 +91,5 @@ def log_mean(logs: Array) -> Array:
 
 
 def log_threshold(claims: int, alpha: float) -> float:
-    """log(claims / α): what E must reach where so many claims share the level"""
+    """log(claims / α): what E must reach if this many claims share the level"""
     return math.log(claims / alpha)

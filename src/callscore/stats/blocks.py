@@ -19,9 +19,9 @@ class Block(NamedTuple):
 
     calls: Sequence[str]
     stakes: Sequence[float]
-    """For how many calls of the pool each of them stands."""
+    """How many calls of the pool each of them represents."""
     drawn: Mapping[str, float]
-    """By task, for how many calls all of them stand."""
+    """By task, how many calls all of them represent."""
     reach: float
     """The most that the block's score can be, each call counted by its stake."""
     left: float

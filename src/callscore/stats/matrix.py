@@ -65,15 +65,18 @@ class CallMatrix(NamedTuple):
     units: Units
     place: Mapping[Place, int]
     sums: Floats
-    """Columns × units: the sums of a unit stand below each other."""
+    """Columns × units: the sums of a unit are below each other."""
 
 
 def units_of(models: Iterable[Contributions], most: int = MOST_UNITS) -> Units:
     """All calls that any of these models was asked, as units to resample together."""
     import numpy as np
 
-    keys = [np.frombuffer(task.keys, np.uint64) for m in models for task in m.values() if len(task)]
-    calls = np.unique(np.concatenate(keys)) if keys else np.zeros(0, np.uint64)
+    calls = np.zeros(0, np.uint64)
+    for task in (task for model in models for task in model.values() if len(task)):
+        keys = np.frombuffer(task.keys, np.uint64)
+        if len(keys) != len(calls) or not np.isin(keys, calls).all():
+            calls = np.union1d(calls, keys)
     return Units(calls, min(len(calls), most))
 
 

@@ -7,6 +7,7 @@ is what must not matter if the models are equal.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 FLIPS = 10_000
 MOST_EXACT = 14
-"""With so many discordant calls, all 2ⁿ exchanges are counted."""
+"""With this many discordant calls, all 2ⁿ exchanges are counted."""
 CELLS = 4_000_000
 """Signs held at a time."""
 CLOSE = 1e-12
@@ -137,9 +138,8 @@ def mcnemar_p(only_first: int, only_second: int) -> float:
     n = only_first + only_second
     if not n:
         return 1.0
-    from scipy.special import bdtr
-
-    return min(1.0, 2 * float(bdtr(min(only_first, only_second), n, 0.5)))
+    as_few = sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1))
+    return min(1.0, float(2 * as_few / 2**n))
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:

@@ -4,82 +4,74 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 from callscore.stats.intervals import LEVEL
 from callscore.stats.rates import upper_limit
+
+if TYPE_CHECKING:
+    from callscore.stats.matrix import Floats
 
 POWER = 0.8
 ALPHA = 0.05
 MOST_CALLS = 100_000_000
 """More than this is said to be out of reach."""
-NORMAL_FROM = 1_000
-"""With so many calls Student's t and the normal distribution agree to three digits of power."""
-
-
-def paired_power(
-    difference: float, deviation: float, calls: int, alpha: float = ALPHA
-) -> float | None:
-    """P(|T'| > t(1 − α/2)), T' noncentral t, ν = n − 1, δ = √n · difference / sd        STATS §3
-
-    The probability that n calls show a true mean difference. None where the calls do not vary.
-    """
-    if calls < 2 or not deviation > 0:
-        return None
-    shift = math.sqrt(calls) * abs(difference) / deviation
-    if calls > NORMAL_FROM:
-        from scipy.special import ndtr, ndtri
-
-        limit = float(ndtri(1 - alpha / 2))
-        return float(ndtr(shift - limit) + ndtr(-shift - limit))
-    from scipy.special import nctdtr, stdtrit
-
-    limit = float(stdtrit(calls - 1, 1 - alpha / 2))
-    beyond = float(nctdtr(calls - 1, shift, limit))
-    below = float(nctdtr(calls - 1, shift, -limit))
-    return 1 - beyond + (below if math.isfinite(below) else 0.0)
-
-
-def detectable_difference(
-    deviation: float, calls: int, power: float = POWER, alpha: float = ALPHA
-) -> float | None:
-    """The smallest difference that n calls show with the given power        STATS §3"""
-    if calls < 2 or not deviation > 0:
-        return None
-    low, high = 0.0, deviation
-    while (paired_power(high, deviation, calls, alpha) or 0.0) < power:
-        low, high = high, high * 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        if (paired_power(middle, deviation, calls, alpha) or 0.0) < power:
-            low = middle
-        else:
-            high = middle
-    return high
+NORMAL = NormalDist()
 
 
 def calls_for_difference(
     difference: float, deviation: float, power: float = POWER, alpha: float = ALPHA
 ) -> int | None:
-    """The fewest calls that show a difference with the given power        STATS §3
+    """n = ((z(1 − α/2) + z(power)) · sd / difference)² + z(1 − α/2)² / 2        Guenther 1981
 
-    None where there is no difference, or no number of calls within reach shows it.
+    The fewest calls in which a paired t-test shows a true mean difference with this power. None
+    where there is no difference or no spread, or so many calls are out of reach.
     """
     if not difference or not deviation > 0:
         return None
+    limit, reach = _quantiles(power, alpha)
+    calls = (reach * deviation / difference) ** 2 + limit**2 / 2
+    return max(2, math.ceil(calls)) if calls <= MOST_CALLS else None
 
-    def suffices(calls: int) -> bool:
-        return (paired_power(difference, deviation, calls, alpha) or 0.0) >= power
 
-    return _fewest(suffices, 2)
+def detectable_difference(
+    deviation: float, calls: int, power: float = POWER, alpha: float = ALPHA
+) -> float | None:
+    """(z(1 − α/2) + z(power)) · sd / √(n − z(1 − α/2)² / 2)        STATS §3
+
+    The smallest difference that n calls show with this power; None of fewer than three calls.
+    """
+    limit, reach = _quantiles(power, alpha)
+    effective = calls - limit**2 / 2
+    if effective < 1 or not deviation > 0:
+        return None
+    return reach * deviation / math.sqrt(effective)
+
+
+def _quantiles(power: float, alpha: float) -> tuple[float, float]:
+    limit = NORMAL.inv_cdf(1 - alpha / 2)
+    return limit, limit + NORMAL.inv_cdf(power)
+
+
+def influence_deviation(jackknife: Floats, calls: int) -> float:
+    """√(calls / units) · (units − 1) · sd of the jackknife: how far one call moves a value
+
+    A unit is a call, or a group of calls. 0 where the value is not defined without some of them.
+    """
+    import numpy as np
+
+    units = len(jackknife)
+    if units < 2 or not np.isfinite(jackknife).all():
+        return 0.0
+    return float(math.sqrt(calls / units) * (units - 1) * np.std(jackknife, ddof=1))
 
 
 def calls_for_width(deviation: float, width: float, level: float = LEVEL) -> int | None:
     """n = (2 · z · sd / width)², rounded up: an interval no wider than that        STATS §3"""
     if not width > 0 or not deviation >= 0:
         return None
-    from scipy.special import ndtri
-
-    calls = math.ceil((2 * float(ndtri((1 + level) / 2)) * deviation / width) ** 2)
+    calls = math.ceil((2 * NORMAL.inv_cdf((1 + level) / 2) * deviation / width) ** 2)
     return max(2, calls) if calls <= MOST_CALLS else None
 
 

@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     The sum where a call has several cases of a task; about future calls, their mean.
     """
     counts: Mapping[str, tuple[float, float] | None] = {}
-    """By rate gate, events and items; None where nobody knows."""
+    """By rate gate, events and items; None if unknown."""
     breached: frozenset[str] = frozenset()
     """The call gates in breach."""
 
@@ -68,7 +68,7 @@ class Dropped(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """Where a race stands after its last complete round."""
+    """The state of a race after its last complete round."""
 
     blocks: int
     racing: Sequence[str]
@@ -120,7 +120,7 @@ class Race:
         self._settle()
 
     def wanted(self) -> dict[str, list[str]]:
-        """By model still racing, the calls that the round under way lacks."""
+        """By model still racing, the calls that the current round lacks."""
         if self._stopped is not None:
             return {}
         found = {}
@@ -133,7 +133,7 @@ class Race:
         return found
 
     def advance(self) -> bool:
-        """Read the round under way if it is complete; says whether it was."""
+        """Read the current round if it is complete; returns whether it was."""
         if self._stopped is not None or self.wanted():
             return False
         for model in self._racing():
@@ -145,7 +145,7 @@ class Race:
         return True
 
     def standing(self) -> Standing:
-        """Where the race stands, as a value."""
+        """The state of the race as a value."""
         out = {
             model: self._invalid.get(model) or next(iter(self._beating(model).values()))
             for model in self._models
@@ -165,7 +165,7 @@ class Race:
         return [m for m in self._models if m not in self._invalid and not self._beating(m)]
 
     def _beating(self, model: str) -> dict[str, Dropped]:
-        """Who has shown to be better and may itself win: one that became invalid drops nobody"""
+        """Who has shown to be better and may itself win: one that became invalid drops no other"""
         return {by: how for by, how in self._beaten[model].items() if by not in self._invalid}
 
     def _behind(self) -> bool:
@@ -223,7 +223,7 @@ class Race:
     def _enough(self, racing: Sequence[str]) -> Stop | None:
         """Why no further round is needed, though several models are left
 
-        A rate that is above its limit so far may yet drop a model, so that the race goes on.
+        A rate that is above its limit so far may yet drop a model, so that the race continues.
         """
         if self._target >= len(self._plan.blocks):
             return "within margin" if self._within_margin(racing) else "data spent"
@@ -258,7 +258,7 @@ class _Scores:
     def add(
         self, stakes: Sequence[float], outcomes: Sequence[Outcome], weights: Mapping[str, float]
     ) -> None:
-        """Take in one block: what it stands for and what it is, at least and at most."""
+        """Add one block: what it represents, and its bounds."""
         least_stake = most_stake = least = most = 0.0
         for stake, outcome in zip(stakes, outcomes, strict=True):
             for task, (low, high) in outcome.scores.items():

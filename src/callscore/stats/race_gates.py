@@ -27,7 +27,7 @@ class Counted(Protocol):
 
     @property
     def counts(self) -> Mapping[str, tuple[float, float] | None]:
-        """By gate, events and items; None where nobody knows."""
+        """By gate, events and items; None if unknown."""
 
     @property
     def scores(self) -> Mapping[str, tuple[float, float]]:
@@ -38,7 +38,7 @@ class GateWatch:
     """The rate gates of one model: evidence that each is breached, and that it holds.
 
     What a call weighs is bounded by the fullest call of the rounds before the first bet: a later
-    one with more items counts as one with so many, at the same rate.
+    one with more items counts as one with this many, at the same rate.
     """
 
     def __init__(self, plan: Schedule, gates: Sequence[RateGate]) -> None:
@@ -67,7 +67,7 @@ class GateWatch:
 class _Noted(NamedTuple):
     block: Block
     counts: Sequence[tuple[float, tuple[float, float] | None]]
-    """For how many calls each stands, and what was counted."""
+    """How many calls each represents, and what was counted."""
 
 
 class _OneGate:
@@ -142,7 +142,9 @@ class _OneGate:
         return -self._fullest * np.array([limit, 1 - limit])
 
     def _values(self, count: tuple[float, float] | None) -> Array:
-        """events − limit × items, and its opposite; a call nobody could count is at its worst"""
+        """events − limit × items, and its opposite; a call that could not be counted is at
+        its worst
+        """
         if count is None:
             return self._least()
         events, items = count

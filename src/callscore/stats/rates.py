@@ -94,7 +94,7 @@ def upper_limit(events: float, items: float, level: float = LEVEL) -> float:
 
 
 def items_needed(events: int, limit: float, level: float = LEVEL) -> int:
-    """The fewest items that show a rate below the limit with so many events among them
+    """The fewest items that show a rate below the limit with this many events among them
 
     0, 1, 2 errors at 1 %: 299, 473, 628.
     """

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 SEED = 20_250
 RESAMPLES = 10_000
-BATCH_CELLS = 1 << 20
-"""Weights that are held at a time: 8 MB of them."""
+BATCH_CELLS = 1 << 18
+"""Weights that are held at a time: 2 MB of them."""
+MOST_AT_ONCE = 1_000
+"""Resamples whose sums are held at a time."""
 
 Values = dict[tuple[str, ...], "Floats"]
 Statistic = Callable[[Sequence["Floats"]], Sequence[Values]]
@@ -43,7 +45,7 @@ def resample_weights(units: int, seed: int, resamples: int) -> Iterator[Floats]:
     import numpy as np
 
     source = np.random.PCG64(seed)
-    at_once = max(1, BATCH_CELLS // max(1, units))
+    at_once = max(1, min(MOST_AT_ONCE, BATCH_CELLS // max(1, units)))
     for start in range(0, resamples, at_once):
         size = min(at_once, resamples - start)
         halves = -(-units * size // 2)
@@ -92,16 +94,17 @@ def replicates(
         return statistic(np.split(sums, ends))
 
     estimates, jackknife = values(whole), values(whole - stacked)
-    batches = [
-        values(stacked @ weights) for weights in resample_weights(stacked.shape[1], seed, resamples)
-    ]
+    resampled = [{key: np.empty(resamples) for key in of_model} for of_model in estimates]
+    done = 0
+    for weights in resample_weights(stacked.shape[1], seed, resamples):
+        size = weights.shape[1]
+        for mine, batch in zip(resampled, values(stacked @ weights), strict=True):
+            for key, numbers in batch.items():
+                mine[key][done : done + size] = numbers
+        done += size
     return [
         {
-            key: Replicates(
-                float(estimate[0]),
-                np.concatenate([batch[at][key] for batch in batches]),
-                jackknife[at][key],
-            )
+            key: Replicates(float(estimate[0]), resampled[at][key], jackknife[at][key])
             for key, estimate in of_model.items()
         }
         for at, of_model in enumerate(estimates)

@@ -100,7 +100,7 @@ def _refuse_long_lines(path: Path, number: int, lines: Sequence[bytes]) -> None:
     for raw in lines:
         if len(raw) > MAX_LINE_BYTES:
             raise DataError(
-                f"a line of more than {MAX_LINE_BYTES} bytes; expected at most so many",
+                f"a line of more than {MAX_LINE_BYTES} bytes; expected fewer",
                 place=f"{path}:{number}",
             )
         number += 1

@@ -309,7 +309,7 @@ def near_misses(line: Line) -> list[DataError]:
     record = strict_value(line)
     known = Case.__struct_fields__
     return [
-        DataError(f"is read by nobody; did you mean {near}?", field=key, place=line.place)
+        DataError(f"is unknown; did you mean {near}?", field=key, place=line.place)
         for key in record
         if key not in known and (near := nearest(key, known, SIMILAR)) and near not in record
     ]

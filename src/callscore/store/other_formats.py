@@ -14,7 +14,7 @@ from callscore.core.errors import DataError
 EXPECTED = "expected one JSON object a line, in UTF-8"
 _ROWS = "from Python, callscore.score takes a DataFrame; else write every row as such a line"
 _TRANSCRIPT = (
-    "this text is what belongs into the `transcript` of a case, beside id, task, config and "
+    "this text is what belongs into the `transcript` of a case, next to id, task, config and "
     "expected_outcome (docs/formats.md)"
 )
 

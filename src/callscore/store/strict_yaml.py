@@ -138,11 +138,11 @@ def _explained(path: Path, text: str, error: Exception) -> ConfigError:
     lines = text.splitlines() or [""]
     line = lines[min(number, len(lines) - 1)]
     if problem == _NO_TOKEN and line[: mark.column + 1 if mark else 0].strip() == "":
-        told = "a tab at the beginning of a line; expected spaces"
+        explained = "a tab at the beginning of a line; expected spaces"
     else:
-        told = _EXPLANATIONS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
+        explained = _EXPLANATIONS.get(problem) or f"{problem or 'cannot be read'}; expected YAML"
     # The line itself is not shown: it may contain a secret.
-    return ConfigError(f"{path}:{number + 1}: {told}")
+    return ConfigError(f"{path}:{number + 1}: {explained}")
 
 
 class _Composer:
@@ -196,7 +196,7 @@ class _Composer:
         if self._aliases > MAX_ALIASES:
             raise self._fault(event, f"more than {MAX_ALIASES} aliases")
         if event.anchor not in self._anchors:
-            raise self._fault(event, f"the alias {event.anchor!r} stands before its anchor ends")
+            raise self._fault(event, f"the alias {event.anchor!r} occurs before its anchor ends")
         value = self._anchors[event.anchor]
         self._count(_size(value))
         return value
@@ -219,7 +219,7 @@ class _Composer:
                 raise self._fault(event, "a key that is no plain text; expected a name")
             key = str(event.value)
             if key in found:
-                raise self._fault(event, f"the key {key!r} stands twice; expected it once")
+                raise self._fault(event, f"the key {key!r} appears twice; expected it once")
             inner = f"{part}.{key}" if part else key
             self.lines[inner] = event.start_mark.line + 1
             found[key] = self._value(next(self._events), inner, depth + 1)

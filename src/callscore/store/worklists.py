@@ -27,7 +27,7 @@ from callscore.store.verdict_records import is_five_key
 
 CSV, JSONL = ".csv", ".jsonl"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'", "＝", "＋", "－", "＠")
-"""First characters of a cell that a spreadsheet may execute, or that look like our own escape."""
+"""First characters of a cell that a spreadsheet may execute, or that look like our escape."""
 WORD_SEPARATOR = " | "
 NEEDED = ("case_id", "metric", "item")
 SEPARATORS = (",", ";", "\t")
@@ -201,16 +201,16 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
 
 def _record(names: Sequence[str], cells: Sequence[str]) -> Mapping[str, Any]:
     """The verdict of a row; None if the row is empty or has no answer."""
-    told = {
+    values = {
         name: cell.removeprefix("'") if cell.startswith("'") else cell
         for name, cell in zip(names, cells, strict=False)
         if cell.strip()
     }
-    if "verdict" not in told and "value" not in told:
+    if "verdict" not in values and "value" not in values:
         return {}
     record: dict[str, Any] = {
         name: text.strip() if name in _SHORT else text
-        for name, text in told.items()
+        for name, text in values.items()
         if name in _READ
     }
     for name, kind in (("run", int), ("value", float)):

@@ -57,8 +57,8 @@ def judge_prompt() -> str:
 @lru_cache(maxsize=1)
 def framework_digest() -> str:
     """A hash of the text that a judge is given."""
-    told = _read("judge_prompt.txt") + b"\0" + _read("metrics.toml")
-    return hashlib.blake2b(told, digest_size=16).hexdigest()
+    content = _read("judge_prompt.txt") + b"\0" + _read("metrics.toml")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def _read(name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Section totals and form scores as the vendors calculate them, beside document 003's score."""
+"""Section totals and form scores as the vendors calculate them, next to document 003's score."""
 
 from __future__ import annotations
 

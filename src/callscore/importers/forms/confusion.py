@@ -1,4 +1,4 @@
-"""Yes, No and N/A of a model beside those of people: the 3 × 3 table and its rates."""
+"""Yes, No and N/A of a model and those of people: the 3 × 3 table and its rates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MarkConfusion(msgspec.Struct, frozen=True):
 
     @property
     def na_to_no_rate(self) -> float | None:
-        """model said No / person said N/A; None where nobody said N/A"""
+        """model said No / person said N/A; None if no person said N/A"""
         row = self.counts["na"]
         total = sum(row.values())
         return row["no"] / total if total else None

@@ -184,7 +184,7 @@ def _of_rows(
 
 
 def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
-    """One row a call, one column a question; `Q1 comment` beside `Q1`."""
+    """One row a call, one column a question; `Q1 comment` next to `Q1`."""
     answers = {}
     place = f"{source.name}: {row.where}"
     columns = {column.casefold(): column for column in table.columns}
@@ -194,8 +194,10 @@ def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Ev
             continue
         comment = ""
         for suffix in (" comment", "_comment", " reason", "_reason"):
-            beside = columns.get(f"{column.casefold()}{suffix}")
-            comment = comment or (cell_text(row.cells.get(beside)) if beside else "")
+            comment_column = columns.get(f"{column.casefold()}{suffix}")
+            comment = comment or (
+                cell_text(row.cells.get(comment_column)) if comment_column else ""
+            )
         answers[question.id] = _checked(question, cell_text(row.cells.get(column)), comment, place)
     if not answers:
         wanted = ", ".join(question.id for question in form.questions)

@@ -28,7 +28,7 @@ class Option(msgspec.Struct, frozen=True, omit_defaults=True):
     is_na: bool = False
     least: float | None = None
     most: float | None = None
-    """Of a number question: the range that this option stands for."""
+    """Of a number question: the range of this option."""
 
 
 class Condition(msgspec.Struct, frozen=True):

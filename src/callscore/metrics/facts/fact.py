@@ -9,7 +9,7 @@ A key is a fact without its wording:
 
 A fact has every key its wording may mean ("$" is also CAD, and "2:30" also 14:30 in
 English, not in German), the likeliest first, and agrees where one of them does.
-An empty unit is one that nobody could read: it agrees with any.
+An empty unit is unknown: it agrees with any.
 """
 
 import re

@@ -60,8 +60,8 @@ def may_be_moment(text: str, digits: re.Match[str], before: list[str], words: Le
     start, end = digits.span(1)
     _, gap, word = digits.groups()
     if word is None:
-        beside = text[end : end + 2]
-        if len(beside) > 1 and not _MARKS.isdisjoint(beside) and _is_marked(text, end, words):
+        following = text[end : end + 2]
+        if len(following) > 1 and not _MARKS.isdisjoint(following) and _is_marked(text, end, words):
             return True  # a mark at the end of the line separates nothing
     elif words.after[word].is_of_moment or (not gap and word < _EAST_ASIAN and word != "%"):
         return True

@@ -9,7 +9,7 @@ inserting the other, so every node of the smaller graph is mapped, and
 `problem` says this in whole numbers, `search` maximises the gain by branch and bound, `shares`
 and `tuning` make its bounds out of assignments, `symmetry` leaves out twin maps.
 
-Tried and left: solving every assignment anew (6 times slower), scipy's solver (0.5 s to import,
+Tried and left: solving every assignment again (6 times slower), scipy's solver (0.5 s to import,
 and it cannot be repaired), only even shares (one in 24 unrelated 16-node pairs unproven after 4 s),
 the same relaxation as a mixed-integer program (HiGHS: 0.4 to 2.5 s where this takes 0.2),
 coordinate ascent instead of subgradient steps (stops half-way to the linear program's bound).

@@ -15,7 +15,7 @@ from callscore.metrics.graphs.tuning import padded, tune
 # The work of opening a search node is counted, not its time: one of a plan with 16 nodes and 20
 # edges counts once, one of a larger or denser graph as often as it takes longer (measured: with
 # the cube of the nodes, and with tuned shares with the pairs of open edges). Beyond 64 nodes there
-# is one assignment and its bound; beyond so many edge pairs no tuning.
+# is one assignment and its bound; beyond this many edge pairs no tuning.
 TYPICAL_NODES = 16
 TYPICAL_EDGE_PAIRS = 200
 MOST_NODES = 64

@@ -1,4 +1,4 @@
-"""An expected outcome beside what each model gave, field by field."""
+"""An expected outcome and what each model gave, field by field."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ECHOED = frozenset({"max_score", "type", "text", "source_text", "question"})
 REPEATED = frozenset({"full_translation", "valid_entity_set"})
 """Fields that say again what other fields of the outcome or the settings say."""
 SHORT, MOST_WORDS = 40, 2
-"""A value up to so many characters and words is right or wrong; a longer one is for reading."""
+"""A value up to this many characters and words is right or wrong; a longer one is for reading."""
 GRADED = "SCORE"
 """A question of this type allows a margin: another mark is not wrong for that alone (C-30)."""
 MOST_ROWS = 400
@@ -78,7 +78,7 @@ def _object_rows(
 
 
 def _identity(value: Any) -> str | None:
-    """The key by which the objects of a list are told apart."""
+    """The key that identifies the objects of a list."""
     first = next(objects(value), None)
     return next((key for key in first or () if key == "id" or key.endswith("_id")), None)
 
@@ -117,8 +117,8 @@ def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> Compared
         missing = [f"− {entry}" for entry in wanted if entry not in has]
         extra = [f"+ {entry}" for entry in has if entry not in wanted]
         parts = [", ".join(entry for entry in has if entry in wanted), *missing, *extra]
-        told = "\n".join(part for part in parts if part)
-        given.append(Field(told or "(empty)", same=not (missing or extra)))
+        sentence = "\n".join(part for part in parts if part)
+        given.append(Field(sentence or "(empty)", same=not (missing or extra)))
     long = any(len(entry) > SHORT for entry in wanted)
     return Compared(label, ("\n" if long else ", ").join(wanted) or "(empty)", given)
 
@@ -126,10 +126,10 @@ def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> Compared
 def _field(expected: Any, found: Any) -> Field | None:
     if found is None:
         return Field("n/a", same=True) if expected is None else None
-    told, wanted = shown(found), shown(expected)
+    sentence, wanted = shown(found), shown(expected)
     if len(wanted) > SHORT or len(wanted.split()) > MOST_WORDS:
-        return Field(told)
-    return Field(told, same=told.casefold() == wanted.casefold())
+        return Field(sentence)
+    return Field(sentence, same=sentence.casefold() == wanted.casefold())
 
 
 def shown(value: Any) -> str:

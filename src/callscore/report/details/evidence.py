@@ -14,7 +14,7 @@ GOLD = "expected"
 
 
 class Quote(NamedTuple):
-    """Words that somebody points to: who, about what, and which turn is meant, if one is named."""
+    """Words that are cited: who, about what, and which turn is meant, if one is named."""
 
     text: str
     who: str

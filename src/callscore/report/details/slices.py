@@ -12,7 +12,7 @@ from callscore.report.details.answers import ReadCase
 LENGTHS = ((10, "up to 10 turns"), (30, "11–30 turns"), (100, "31–100 turns"))
 LONGEST = "more than 100 turns"
 MOST_PARTS = 40
-"""Tags beyond the first so many are not counted apart; it says so."""
+"""Tags beyond this number are not counted separately; the report says so."""
 
 
 class MeanScore(msgspec.Struct):
@@ -57,7 +57,7 @@ class Slices:
 
 
 def case_value(status: str, score: float | None) -> float | None:
-    """A score for ordering and slices: 0 where invalid, none where nobody's score is known."""
+    """A score for ordering and slices: 0 where invalid, none if no score is known."""
     if score is not None:
         return score
     return 0.0 if status == "invalid" else None

@@ -60,11 +60,11 @@ def _question_cell(count: QuestionCount | None) -> Child:
         "N/A": count.not_applicable,
         "no mark": count.unanswered,
     }
-    told = ", ".join(f"{number} {word}" for word, number in errors.items() if number)
+    sentence = ", ".join(f"{number} {word}" for word, number in errors.items() if number)
     return tag(
         "td",
         f"{count.agreed} of {count.asked}",
-        tag("small", told) if told else None,
+        tag("small", sentence) if sentence else None,
         class_=shade(1 - count.agreement),
     )
 
@@ -156,7 +156,7 @@ class PlanExample(NamedTuple):
 
 
 def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None:
-    """Expected plans beside those given."""
+    """Expected plans and those given."""
     if not examples:
         return None
     note = "The expected plan, then each model's. Thick: a step or a dependency not expected."
@@ -205,8 +205,8 @@ def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
 
 
 def _left_out(kind: str, slices: Slices) -> Html | None:
-    told = f"More values of {kind.lower()} were seen; the first ones are shown."
-    return tag("p", told, class_="note") if kind in slices.left_out else None
+    sentence = f"More values of {kind.lower()} were seen; the first ones are shown."
+    return tag("p", sentence, class_="note") if kind in slices.left_out else None
 
 
 def _slice_table(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from callscore.core.scorecard import Blocker, Judging, Scorecard, TemplateRow
+from callscore.core.judging_summary import Judging
+from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
 from callscore.report.html.parts import figure, folded, listed, name, row, section, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
@@ -22,13 +23,13 @@ def ranks_section(card: Scorecard) -> Html:
     bands = bands_of(card)
     drawn = None
     if bands:
-        told = (
+        sentence = (
             "Bar: the ranks by quality that at least 95 % of resamples of the calls give. Dot: the "
             "official rank by quality."
         )
         numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
         behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
-        drawn = figure(rank_bands(bands), told, behind)
+        drawn = figure(rank_bands(bands), sentence, behind)
     else:
         drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
     shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
@@ -56,7 +57,7 @@ def bands_of(card: Scorecard) -> list[Band]:
     """The rank bands of a card, best first; none where it has none."""
     found = []
     for entry in card.ranking:
-        band = entry.quality_rank_ci95
+        band = entry.quality_band
         if band is not None:
             found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
@@ -86,10 +87,10 @@ def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: Cas
         undecided = sum(
             len(task.undecided_gates) for model in card.models for task in model.tasks.values()
         )
-        told = "No blocker was triggered."
+        sentence = "No blocker was triggered."
         if undecided:
-            told = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
-        return section("blockers", "Blockers", tag("p", told))
+            sentence = f"No blocker was triggered; {show_count(undecided, 'row')} not decided."
+        return section("blockers", "Blockers", tag("p", sentence))
     headings = ("Model", "Task", "Blocker", "Value", "Calls")
     return section("blockers", "Blockers", table(headings, rows, "Blockers and their calls"))
 
@@ -194,8 +195,8 @@ def _coverage(card: Scorecard) -> Html:
                 cells.append(tag("span", "not run", class_="quiet"))
                 continue
             unread = sum(task.malformed.values())
-            told = f"{task.n} of {task.cases} cases"
-            cells.append(join(told, tag("small", f"{unread} unreadable") if unread else None))
+            sentence = f"{task.n} of {task.cases} cases"
+            cells.append(join(sentence, tag("small", f"{unread} unreadable") if unread else None))
         rows.append(row(name(model.model), cells))
     return table(["Model", *tasks], rows, "Coverage: cases evaluated")
 

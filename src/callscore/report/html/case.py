@@ -1,4 +1,4 @@
-"""One case: transcript with evidence, the expected outcome beside each model's, verdicts."""
+"""One case: transcript with evidence, the expected outcome next to each model's, verdicts."""
 
 from __future__ import annotations
 
@@ -134,10 +134,10 @@ def _turn(turn: Turn, number: int, found: Sequence[Span], place: int) -> Html:
             break
         who = dict.fromkeys(f"{name(quote.who)} {plain(quote.about, 40)}" for quote in span.quotes)
         kind = " ".join(sorted({"gold" if quote.who == GOLD else "model" for quote in span.quotes}))
-        told = "; ".join(list(who)[:8])
+        sentence = "; ".join(list(who)[:8])
         parts += [
             said[at : span.start],
-            tag("mark", said[span.start : span.end], title=told, class_=kind),
+            tag("mark", said[span.start : span.end], title=sentence, class_=kind),
         ]
         at = span.end
     parts.append(said[at:])

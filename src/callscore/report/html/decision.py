@@ -148,8 +148,8 @@ def _final(model: ModelScore) -> Child:
         return join(_value(show(final.score), interval_of(final)), mark)
     if final.status == "invalid":
         zeroed = final.zeroed_final
-        beside = f"{show(zeroed)}, blocked as 0" if zeroed is not None else ""
-        return join(chip("invalid", "blocked"), " ", tag("small", beside))
+        remark = f"{show(zeroed)}, blocked as 0" if zeroed is not None else ""
+        return join(chip("invalid", "blocked"), " ", tag("small", remark))
     return tag("span", final.status, class_="quiet")
 
 
@@ -203,8 +203,8 @@ def _rank(entry: Ranked) -> Child:
 
 
 def rank_band(entry: Ranked) -> str | None:
-    """The ranks by quality that cannot be told apart: `1–2`; None where they are not known."""
-    found = entry.quality_rank_ci95
+    """The ranks by quality that cannot be distinguished: `1–2`; None where they are not known."""
+    found = entry.quality_band
     if found is None:
         return None
     best, worst = found
@@ -213,10 +213,10 @@ def rank_band(entry: Ranked) -> str | None:
 
 def _reading(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
-    told = (
+    sentence = (
         "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "
         "cost-adjusted efficiency. A blocker makes a task invalid, whatever its other rows say."
     )
     if calls and min(calls) < FEW_CALLS:
-        told += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
-    return tag("p", told, class_="note")
+        sentence += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
+    return tag("p", sentence, class_="note")

@@ -41,7 +41,7 @@ from callscore.report.source import ReportOptions, ReportSource
 from callscore.report.svg.picture import style
 
 FIRST_CASES = 20
-"""So many cases are there without a script, and are printed."""
+"""Cases that are visible without a script, and printed."""
 NAV = {
     "decision": "Decision",
     "scorecard": "Scorecard",
@@ -116,14 +116,14 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
     card = source.card
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
-    told = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
+    sentence = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
     if len(source.cases):
-        told.append(show_count(len(source.cases), "case"))
+        sentence.append(show_count(len(source.cases), "case"))
     header = tag(
         "header",
         tag("a", "Skip to the cases", href="#cases", class_="skip"),
         tag("h1", plain(source.title, 120)),
-        tag("p", " · ".join(told), class_="note"),
+        tag("p", " · ".join(sentence), class_="note"),
         tag("button", "Dark or light", id="theme", type="button", hidden=True),
         tag("nav", links, aria_label="Sections"),
     )

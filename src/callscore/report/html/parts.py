@@ -30,7 +30,7 @@ def name(model: str) -> str:
 
 
 def chip(shown: str, tone: Tone = "plain") -> Html:
-    """A word that stands out; its tone is never the only thing that says it."""
+    """A highlighted word; its tone is never the only sign."""
     return tag("span", shown, class_=f"chip {tone}")
 
 

@@ -92,13 +92,15 @@ def cost_quality(found: Sequence[Point]) -> Html:
 
 
 def _in_words(found: Sequence[Point]) -> str:
-    told = [
+    sentence = [
         f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
         + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
         for p in sorted(found, key=lambda p: -p.quality)
     ]
-    shown = "; ".join(told[:8])
-    return shown + (f"; and {show_count(len(told) - 8, 'more model')}." if len(told) > 8 else ".")
+    shown = "; ".join(sentence[:8])
+    return shown + (
+        f"; and {show_count(len(sentence) - 8, 'more model')}." if len(sentence) > 8 else "."
+    )
 
 
 def _axes(across: Scale, up: Scale) -> Html:
@@ -150,7 +152,7 @@ def _mark(point: Point, across: Scale, up: Scale) -> Html:
 
 
 def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
-    """Names beside their marks; where there is no room for a name, none: the table has it."""
+    """Names next to their marks; where there is no room for a name, none: the table has it."""
     taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
     for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
         shown = cut(plain(point.model, 60), LONGEST_NAME)
@@ -170,7 +172,7 @@ def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
 
 
 def _places(x: float, y: float, width: float, is_front: bool) -> list[tuple[float, float, str]]:
-    """Where a name may stand, best first; on the left of a front that runs right and up"""
+    """Where a name may be placed, best first; on the left of a front that runs right and up"""
     right, left = (x + 9, y - ROW / 2, "start"), (x - 9 - width, y - ROW / 2, "end")
     above, below = (x - width / 2, y - ROW - 7, "middle"), (x - width / 2, y + 8, "middle")
     lower, upper = (x + 7, y + 4, "start"), (x - 7 - width, y - ROW - 4, "end")

@@ -83,12 +83,12 @@ def _lane(lane: Lane, scale: Scale, y: float, unit: str) -> Html:
 
 
 def _in_words(lanes: Sequence[Lane], unit: str) -> str:
-    told = []
+    sentence = []
     for lane in lanes[:8]:
         if lane.value is None:
-            told.append(f"{plain(lane.model, 40)}: no value")
+            sentence.append(f"{plain(lane.model, 40)}: no value")
             continue
         interval = "no interval" if lane.interval is None else show_interval(lane.interval, unit)
-        told.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
-    more = len(lanes) - len(told)
-    return "; ".join(told) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")
+        sentence.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
+    more = len(lanes) - len(sentence)
+    return "; ".join(sentence) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")

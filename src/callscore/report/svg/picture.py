@@ -23,7 +23,7 @@ class Picture(str):
         return str(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the picture as an SVG file that stands alone."""
+        """Write the picture as a standalone SVG file."""
         target = Path(path)
         target.write_text(self, encoding="utf-8")
         return target

@@ -113,6 +113,8 @@ def _in_words(nodes: Mapping[str, str], edges: Sequence[tuple[str, str]], left_o
     if not nodes:
         return "An empty plan."
     joined = [f"{plain(nodes[a], 40)} → {plain(nodes[b], 40)}" for a, b in edges[:20]]
-    told = "; ".join(joined) or ", ".join(plain(shown, 40) for shown in list(nodes.values())[:20])
+    sentence = "; ".join(joined) or ", ".join(
+        plain(shown, 40) for shown in list(nodes.values())[:20]
+    )
     more = f" {show_count(left_out, 'more node')} not drawn." if left_out else ""
-    return f"{told}.{more}"
+    return f"{sentence}.{more}"

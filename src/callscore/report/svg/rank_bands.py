@@ -17,7 +17,7 @@ MOST_TICKS = 10
 
 
 class Band(NamedTuple):
-    """Ranks from `best` to `worst` cannot be told apart for this model."""
+    """Ranks from `best` to `worst` cannot be distinguished for this model."""
 
     model: str
     best: int
@@ -39,11 +39,11 @@ def rank_bands(bands: Sequence[Band]) -> Html:
     step = -(-last // MOST_TICKS)
     ticks = range(1, last + 1, step)
     middle = (scale.start + scale.end) / 2
-    told = "; ".join(f"{plain(band.model, 40)}: rank {band.shown}" for band in bands[:12])
+    sentence = "; ".join(f"{plain(band.model, 40)}: rank {band.shown}" for band in bands[:12])
     return frame(
         (WIDTH, height),
         "Rank bands",
-        f"{told}.",
+        f"{sentence}.",
         [
             join(
                 line((scale(tick), TOP), (scale(tick), bottom), "grid"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 LOG_FROM = 20.0
-"""An axis of positive values is logarithmic where the largest is so many times the smallest."""
+"""An axis of positive values is logarithmic if the largest is this many times the smallest."""
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 

@@ -9,7 +9,7 @@ from callscore.core.case import JsonObject
 from callscore.suites.calls.structure import Shape
 
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
-"""What may stand under a name that the framework does not document."""
+"""What is allowed under a name that the framework does not document."""
 
 Asked = Mapping[str, Sequence[str]]
 
@@ -53,14 +53,14 @@ _SCALAR = Shape("scalar")
 
 
 def form_of(schema: JsonObject) -> Any:
-    """The answer's form as an example: every name, and `...` for what stands there."""
+    """The answer's form as an example: every name, and `...` for its value."""
     if schema["type"] == "object":
         return {name: form_of(inner) for name, inner in schema["properties"].items()}
     return [form_of(schema["items"])] if schema["type"] == "array" else "..."
 
 
 def is_documented(schema: JsonObject, documented: JsonObject) -> bool:
-    """Whether an answer has the documented names; those that are content are anybody's."""
+    """Whether an answer has the documented names; those that are content may be any."""
     if documented.get("type") == "array":
         return is_documented(schema.get("items", {}), documented["items"])
     if "properties" not in documented:

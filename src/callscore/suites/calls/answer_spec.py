@@ -72,7 +72,7 @@ def asked_sentences(
 ) -> Sequence[JsonObject] | None:
     """The sentences of the reference by id and source text; None where they are just the turns.
 
-    One that the config has under the same id is asked as it stands there.
+    One that the config has under the same id is asked as written there.
     """
     given = _by_id(case.config.get("sentences"), (id_key, "id"))
     spoken = {item_id(turn.id): turn.text for turn in turns(case.transcript)}

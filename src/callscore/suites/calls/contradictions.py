@@ -125,7 +125,7 @@ def _of_translation(reference: TranslationReference) -> Iterator[DataError]:
         for index, wording in enumerate(wordings):
             if not _is_said(wording.form, reference, ignore_case=part == NOUNS):
                 yield DataError(
-                    f"{wording.form!r} stands in no expected translation, as the form of the"
+                    f"{wording.form!r} occurs in no expected translation, as the form of the"
                     f" {NAME_KEYS[part]} {wording.name!r}",
                     field=f"expected_outcome.{part}[{index}].handled_as",
                 )
@@ -154,5 +154,5 @@ def _lost_facts(reference: TranslationReference) -> Iterator[DataError]:
     lost = [*found.lost, *(given[place].expected for place in found.undecided)]
     for form in lost:
         yield DataError(
-            f"{form!r} is listed, and stands in no expected translation", field="critical_facts"
+            f"{form!r} is listed, and occurs in no expected translation", field="critical_facts"
         )

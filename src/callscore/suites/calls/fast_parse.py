@@ -44,7 +44,7 @@ def read_documented(
 ) -> dict[str, Any] | None:
     """The answer where it has the structure of the expected outcome; None proves nothing.
 
-    Every member brings a colon: as many colons as members prove that no key stands twice and that
+    Every member brings a colon: as many colons as members prove that no key appears twice and that
     none was passed over.
     """
     try:

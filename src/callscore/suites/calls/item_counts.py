@@ -40,7 +40,7 @@ def _of_translation(case: Case) -> ItemCount:
 
 
 def count_benchmark_items(case: Case) -> ItemCount:
-    """What the benchmarks ask beside that."""
+    """What the benchmarks ask in addition."""
     wanted, expected = len(instructions_of(case)), case.expected_outcome
     spoken = len(turns(case.transcript))
     if case.task == "qa":

@@ -30,7 +30,9 @@ def config_warnings(case: Case, reference: object) -> Iterator[DataError]:
         yield from _of_form(case, reference)
     elif isinstance(reference, EntityReference):
         if ADHERENCE in reference.absent or not reference.configured:
-            yield DataError("empty; a model is not told what to look for", field="config.entities")
+            yield DataError(
+                "empty; the prompt does not say what to look for", field="config.entities"
+            )
     elif isinstance(reference, TextReference):
         yield from _of_text(case, reference)
     elif isinstance(reference, TranslationReference):
@@ -50,7 +52,7 @@ def _of_form(case: Case, reference: QAReference) -> Iterator[DataError]:
     ]
     if unworded:
         yield DataError(
-            f"{', '.join(unworded)} without `question`: a model is not told what is asked",
+            f"{', '.join(unworded)} without `question`: the prompt does not contain the question",
             field="config.questions",
         )
     if not case.is_absent("reason"):
@@ -61,7 +63,7 @@ def _differences(asked: Mapping[str, object], scored: Mapping[str, FormQuestion]
     if unasked := [key for key in scored if key not in asked]:
         yield f"lacks {', '.join(map(repr, unasked))}"
     if unscored := [key for key in asked if key not in scored]:
-        yield f"has {', '.join(map(repr, unscored))}, which nobody expects"
+        yield f"has {', '.join(map(repr, unscored))}, which are not expected"
     for key, question in scored.items():
         if key in asked and number(asked[key]) != question.max_score:
             yield f"max_score of {key!r} is {asked[key]!r}, expected {question.max_score:g}"
@@ -103,7 +105,7 @@ def _of_translation(case: Case, reference: TranslationReference) -> Iterator[Dat
     language = case.config.get("target_language")
     if not isinstance(language, str) or not language.strip():
         yield DataError(
-            "missing; a model is not told into which language to translate",
+            "missing; the prompt does not say into which language to translate",
             field="config.target_language",
         )
 
@@ -111,6 +113,6 @@ def _of_translation(case: Case, reference: TranslationReference) -> Iterator[Dat
 def _unread(ids: list[object]) -> Iterator[DataError]:
     if ids:
         yield DataError(
-            f"{', '.join(map(repr, ids))} without text: a model is not told how they read",
+            f"{', '.join(map(repr, ids))} without text: the prompt does not contain them",
             field="config.sentences",
         )

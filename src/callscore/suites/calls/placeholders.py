@@ -22,7 +22,7 @@ PLACEHOLDERS = frozenset(
 )
 LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
-"""So many characters are looked at before a text is normalised to be sure."""
+"""Characters that are checked before a text is normalised to be sure."""
 
 LONGEST_OPENING = 4
 _BEGINNINGS = tuple(sorted({word[:LONGEST_OPENING].split()[0] for word in PLACEHOLDERS}))

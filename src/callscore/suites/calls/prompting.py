@@ -20,7 +20,7 @@ UNASKED = msgspec.UNSET
 
 
 class PromptFile(msgspec.Struct, frozen=True):
-    """A task's prompt as it stands in the package: instructions and the answer's JSON schema."""
+    """A task's prompt in the package: instructions and the answer's JSON schema."""
 
     system: str
     schema: JsonObject
@@ -42,7 +42,7 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     `asked` says what is asked for in place of what the config says. The schema of the answer, and
     its form where it is not the documented one, come from the structure it is checked by (C-130).
     The call is data, never part of the instructions: it is JSON-encoded, so that nothing
-    said in it can close the block it stands in.
+    said in it can close its block.
     """
     file = prompt_file(case.task)
     config = {key: value for key, value in case.config.items() if key not in NEVER_SHOWN}

@@ -31,7 +31,7 @@ from callscore.suites.calls.translation.reference import NOUNS, TranslationRefer
 
 
 def has_item(reference: Any, output: Any, item: Item) -> bool:
-    """Whether a case or an answer has the item; of an answer without a shape nobody can say.
+    """Whether a case or an answer has the item; unknown for an answer without structure.
 
     Nor of metrics whose items a verdict may bring along: claims, and those of the benchmarks. A
     metric as a whole is always there.

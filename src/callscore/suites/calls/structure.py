@@ -47,7 +47,7 @@ class Sources(msgspec.Struct, frozen=True):
     sample_items: Mapping[str, Collection[str]]
     """Item keys of the framework's own sample, by path, for arrays expected empty (C-24)."""
     id_key: str = ""
-    """The key by which the items of those arrays are told apart."""
+    """The key that identifies the items of those arrays."""
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
     form: Form | None = None
@@ -84,7 +84,7 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
         return self.asked_names()
 
     def allows(self, path: str, expected: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-        """Whether scalars may stand at a path under these names        C-25, C-130"""
+        """Whether scalars are allowed at a path under these names        C-25, C-130"""
         asked = self.asked.get(path)
         if asked is None or not CONTAINERS.isdisjoint(map(type, expected.values())):
             return False
@@ -164,7 +164,7 @@ def _names(
     """The names that an object must and may have: those asked for, and the reference's own  C-25
 
     One that is asked for may be missing where the reference lacks it, and one of the reference
-    that nobody asked for.
+    that were not requested.
     """
     wanted = frozenset(asked) - sources.absent
     allowed = keys | wanted if wanted else keys

@@ -70,7 +70,7 @@ def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Jso
 
 
 def undecided(records: Sequence[StepRecord]) -> list[Json]:
-    """Argument values that only a judge could compare, and nobody did        C-115"""
+    """Argument values that only a judge could compare, and none did        C-115"""
     return [
         {
             "case_id": record.case_id,
@@ -168,7 +168,7 @@ def _group(records: Sequence[StepRecord]) -> Json:
 
 
 def error_taxonomy(records: Sequence[StepRecord]) -> Json:
-    """Every kind of error with its number and the steps where it stands"""
+    """Every kind of error with its number and the steps where it occurs"""
     counts: Counter[str] = Counter()
     evidence: dict[str, list[Json]] = defaultdict(list)
     for record in records:

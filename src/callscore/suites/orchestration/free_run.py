@@ -1,6 +1,6 @@
 """A scenario in which the model meets the consequences of its own plans and calls.
 
-The user and what is told to the user follow the script; so does the order in which agents act.
+The user and the answers to the user follow the script; so does the order in which agents act.
 Plans are the model's own: an agent that the gold plan names and its own does not is not called,
 and that step is not reached. A tool returns the recorded result where the call matches the one
 that was due, else `NO_RESULT`. None of it enters the teacher-forced score.
@@ -22,8 +22,8 @@ from callscore.suites.orchestration.scenario.cases import (
     Asking,
     Said,
     StepCase,
+    agent_messages,
     conversation,
-    told,
     tool_result,
 )
 from callscore.suites.orchestration.scenario.protocol import Protocol
@@ -64,7 +64,7 @@ class FreeRun:
         self.following: StepCase | None = self._next()
 
     def take(self, answer: RecordedReply) -> None:
-        """The answer to `following`; goes on to the next step that is asked."""
+        """The answer to `following`; continues with the next step that is asked."""
         asked = self.following
         assert asked is not None
         if isinstance(asked.step, PlanStep):
@@ -98,7 +98,7 @@ class FreeRun:
 
     def _told(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
         query = self._progress.take(due.agent, raw.workflow)
-        return told(self._said, Query(query, self._planned_at) if query else None)
+        return agent_messages(self._said, Query(query, self._planned_at) if query else None)
 
     def _adopt(self, step_id: int, answer: RecordedReply) -> None:
         """The model's own plan, where it can be read: else the plan before it stays valid."""

@@ -17,7 +17,7 @@ from callscore.suites.orchestration.scenario.values import Scenario
 
 
 class _Going:
-    """One free run under way."""
+    """One free run in progress."""
 
     def __init__(self, model: str, free: FreeRun, run: int) -> None:
         self.model = model

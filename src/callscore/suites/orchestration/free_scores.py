@@ -1,4 +1,6 @@
-"""Error propagation: free runs beside the teacher-forced ones, on the same scenarios and terms."""
+"""Error propagation: free runs compared with the teacher-forced ones, on the same scenarios
+and terms.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The hash of scenarios: of what was said and due, whoever recorded it (C-132, C-134)."""
+"""The hash of scenarios: of what was said and expected, independent of the recording (C-132,
+C-134).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def canonical_hash(value: Any) -> str:
 def scenarios_hash(cards: str, scenarios: Iterable[tuple[str, Sequence[RawStep] | None]]) -> str:
     """Hash of the cards' hash and of every scenario's id and steps, in whatever order        C-134
 
-    Ids of tool calls are drawn anew by every public run and are no part of it; neither is what
+    Ids of tool calls are different in every public run and are no part of it; neither is what
     only a scenario file has. A scenario without readable steps counts by its id.
     """
     content = sorted(

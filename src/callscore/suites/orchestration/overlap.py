@@ -9,7 +9,7 @@ from callscore.metrics.sets import Counts, f1
 
 
 def multiset_counts(expected: Iterable[Hashable], found: Iterable[Hashable]) -> Counts:
-    """TP = |expected ∩ found|, repeated items counted as often as they stand on both sides"""
+    """TP = |expected ∩ found|, repeated items counted as often as they occur on both sides"""
     due, came = Counter(iter(expected)), Counter(iter(found))
     shared = (due & came).total()
     return Counts(shared, came.total() - shared, due.total() - shared)

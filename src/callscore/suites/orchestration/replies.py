@@ -99,13 +99,13 @@ def latency_of(reply: Reply) -> float | None:
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens and dollars of some answers; what nobody knows is counted, never taken for 0."""
+    """Tokens and dollars of some answers; unknown ones are counted, never taken for 0."""
 
     answers: int = 0
     known_input: int = 0
     known_output: int = 0
     uncounted: int = 0
-    """Answers whose tokens nobody counted."""
+    """Replies with unknown tokens."""
     known_usd: float = 0.0
     unpriced: int = 0
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.scenarios import Finding, Headline, Mode, ScenarioScore
-from callscore.suites.orchestration import compat, extension, final, result_format
+from callscore.suites.orchestration import compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
@@ -24,7 +24,7 @@ HEADLINES = (AVERAGE, CLASSIFICATION, FC, PLAN)
 
 
 class About(msgspec.Struct, frozen=True):
-    """What a result is about: where the outputs stand, whose they are, and how they were read."""
+    """What a result is about: the place of the outputs, their model, and how they were read."""
 
     directory: str
     language: str
@@ -62,7 +62,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
 
     @property
     def has_undecided_calls(self) -> bool:
-        """Whether an argument value was compared by nobody, and counts as unequal (C-115)."""
+        """Whether an argument value was not compared, and counts as unequal (C-115)."""
         return any(record.call is not None and record.call.undecided for record in self.records)
 
     @property
@@ -124,9 +124,23 @@ class LanguageResult(msgspec.Struct, frozen=True):
                 if isinstance(row, FailedRow)
             ],
         }
+        if found := self._intervals():
+            shown["intervals"] = found
         if self.mode == "compat":
             return shown | {"plan": self._exact_plan()}
         return shown | self._standard_extension()
+
+    def resampled(self) -> intervals.Found:
+        """Every number, resampled over the scenarios that could be evaluated."""
+        rows = [row for row in self.rows if isinstance(row, Row)]
+        in_order = sorted(rows, key=lambda row: result_format.natural_order(row.file_path))
+        return intervals.resampled(in_order, is_compat=self.mode == "compat")
+
+    def _intervals(self) -> Json | None:
+        if not self.overall.evaluated_files:
+            return None
+        statistics = result_format.statistics(self.overall)
+        return intervals.intervals(self.resampled(), statistics, self.overall.evaluated_files)
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
@@ -274,8 +288,22 @@ def together(outcomes: Sequence[LanguageResult]) -> Json:
         return outcomes[0].document()
     rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated
     mean = final.mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
+    limits = _rounded(_mean_intervals(outcomes, mean))
     return {
         "languages": {outcome.about.language: outcome.document() for outcome in outcomes},
         "mean": result_format.written(result_format.key_metrics(mean), rounding),
-        "x_extension": {"mode": outcomes[0].mode},
+        "x_extension": {
+            "mode": outcomes[0].mode,
+            **({"intervals": {"ci95": limits}} if limits else {}),
+        },
     }
+
+
+def _mean_intervals(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Json:
+    scenarios = [outcome.overall.evaluated_files for outcome in outcomes]
+    named = result_format.key_metrics(mean).items()
+    paths = [f"{intervals.KEY}{name}" for name, measure in named if measure.value is not None]
+    if not all(scenarios) or not paths:
+        return {}
+    found = [outcome.resampled() for outcome in outcomes]
+    return dict(intervals.mean_intervals(found, scenarios, paths))

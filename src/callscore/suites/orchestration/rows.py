@@ -40,7 +40,7 @@ class CallRow(msgspec.Struct, frozen=True):
 class Row(msgspec.Struct, frozen=True):
     """One evaluated output file.
 
-    `call_cases` and `rejection_cases` stand apart from the confusion because the public
+    `call_cases` and `rejection_cases` are separate from the confusion because the public
     evaluator takes them from the label, whatever was answered. `crash` and `plan_crash` are the
     errors at which it gives up a file's calls or plans while still counting the file as
     evaluated; `exact_plan` holds the plan scores without its too low costs (C-128).

@@ -23,7 +23,7 @@ from text_cases import TASK, outcome, sentences, summary, text_case
                 sentiment=[*sentences("neutral"), {"sentence_id": "1", "text": "", "label": None}]
             ),
             "sentiment[1].sentence_id",
-            "'1' stands twice",
+            "'1' appears twice",
         ),
         (
             outcome(sentiment=[{"sentence_id": None, "text": "", "label": None}]),

@@ -9,7 +9,7 @@ from callscore.suites.calls.benchmarks.words import CORRECTNESS, OUTPUT, RELEVAN
 
 
 def similarity_questions(subject: Subject) -> list[Question]:
-    """The answer beside the question, where the case has one, and beside the reference."""
+    """The answer compared with the question, if the case has one, and with the reference."""
     case = subject.case
     metrics = (RELEVANCY, CORRECTNESS) if case.question else (RELEVANCY,)
     return [

@@ -18,7 +18,7 @@ _SAID_IN: Mapping[str, str] = {"qa": "questions", "text": "summary"}
 
 
 class _Pieces(NamedTuple):
-    """The turns that count, and how many nobody has judged."""
+    """The turns that count, and how many are not judged."""
 
     found: frozenset[int]
     waiting: int
@@ -33,10 +33,10 @@ def needed_questions(case: Case) -> list[Question]:
 
 def used_questions(case: Case, said: Sequence[str]) -> list[Question]:
     """Of every turn: does the answer rely on it?"""
-    told, place = "\n".join(said), f"model_output.{_SAID_IN[case.task]}"
+    joined, place = "\n".join(said), f"model_output.{_SAID_IN[case.task]}"
     return [
-        Question(PRECISION, _item(number), text, told, OFFERED[PRECISION], place)
-        for number, text in (_spoken(case) if told else ())
+        Question(PRECISION, _item(number), text, joined, OFFERED[PRECISION], place)
+        for number, text in (_spoken(case) if joined else ())
     ]
 
 

@@ -10,7 +10,7 @@ from callscore.suites.calls.entity.task import EntityOutput
 
 
 def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
-    """The answer's entities beside those expected; a keyword is no topic (C-49)."""
+    """The answer's entities and those expected; a keyword is no topic (C-49)."""
     reference: EntityReference = subject.reference
     output: EntityOutput = subject.output
     keywords = counts(reference.keywords, output.keywords)

@@ -1,4 +1,4 @@
-"""The free-text instructions of a config, beside those that code checks (C-96)."""
+"""The free-text instructions of a config, in addition to those that code checks (C-96)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The eleven criteria (003 Standard Benchmarks). Formulas only; limits live in spec.toml.
 
 Where a measure takes findings, True means the item counts, False that it does not, and None
-that nobody has judged it yet.
+that it is not judged yet.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fact_f1(expected: Findings, given: Findings) -> Measure:
     """2 P R / (P + R) over matched facts        003 Answer Correctness, C-93, C-13
 
     P is the share of the model's facts that the reference has, R the share of the reference's
-    that the model has: two facts told in one sentence are both matched by it.
+    that the model has: two facts in one sentence are both matched by it.
     """
     waiting = sum(finding is None for finding in (*expected, *given))
     if waiting:

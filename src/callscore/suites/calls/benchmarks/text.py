@@ -34,9 +34,9 @@ def _ask(facts: Sequence[Claim], kind: str, others: Sequence[Claim], place: str)
     if not others:
         return []
     forms = {other.form for other in others}
-    told = "\n".join(other.text for other in others)
+    joined = "\n".join(other.text for other in others)
     return [
-        Question(CORRECTNESS, _item(kind, number), fact.text, told, OFFERED[CORRECTNESS], place)
+        Question(CORRECTNESS, _item(kind, number), fact.text, joined, OFFERED[CORRECTNESS], place)
         for number, fact in enumerate(facts, start=1)
         if fact.form not in forms
     ]

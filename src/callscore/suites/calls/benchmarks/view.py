@@ -84,13 +84,13 @@ class Ids(NamedTuple):
     """How an answer deals with the ids that it was given."""
 
     once: bool
-    """Every expected id stands there exactly once."""
+    """Every expected id occurs exactly once."""
     unexpected: Sequence[Mapping[str, Any]]
     """Items under other ids, the first of each id."""
 
 
 def ids_of(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, Any]) -> Ids:
-    """The ids of an answer beside those expected."""
+    """The ids of an answer and those expected."""
     seen: dict[str, int] = {}
     unexpected: list[Mapping[str, Any]] = []
     for item in items:

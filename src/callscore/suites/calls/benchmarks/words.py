@@ -37,7 +37,7 @@ it; of each turn whether the answer relies on it, and whether the reference need
 reason whether its ground is right; of each free instruction whether it was followed."""
 VALUES: Mapping[str, tuple[float, ...]] = {ARGUMENT: (0.0, 0.5, 1.0)}
 COSINES = frozenset({RELEVANCY, CORRECTNESS})
-"""The criteria that a similarity of texts answers, alone or beside words."""
+"""The criteria that a similarity of texts answers, alone or together with words."""
 
 OUTPUT = "output"
 """The item of a similarity: the whole answer."""

@@ -75,6 +75,6 @@ def _one_entity_each(pairs: list[tuple[str, str]]) -> Aliases:
             continue
         if form in entities or aliases.setdefault(form, entity) != entity:
             raise DataError(
-                f"the form {form!r} stands for two entities; expected one", field="config.aliases"
+                f"the form {form!r} names two entities; expected one", field="config.aliases"
             )
     return aliases

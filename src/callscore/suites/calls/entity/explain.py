@@ -20,7 +20,7 @@ from callscore.suites.calls.entity.task import EntityOutput
 
 
 def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts) -> Faults:
-    """Entities missed, reported though nobody expected them, not configured, or made up."""
+    """Entities missed, reported but not expected, not configured, or made up."""
     keywords, topics = output.keywords, output.topics
     made_up = fabricated_entities(keywords, topics, reference)
     missed_in = (reference.keywords - keywords) | (reference.topics - topics)

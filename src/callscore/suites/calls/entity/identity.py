@@ -9,7 +9,7 @@ import msgspec
 from callscore.metrics.text import n2
 
 Aliases = Mapping[str, str]
-"""From the N2 form of a spelling to the key of the entity that it stands for."""
+"""From the N2 form of a spelling to the key of the entity that it names."""
 
 
 NO_ENTITIES: frozenset[str] = frozenset()
@@ -66,5 +66,5 @@ def _key_of_non_string(item: object) -> str:
 
 
 def is_text(key: str) -> bool:
-    """Whether the key was made of a string: a number or null stands in no transcript"""
+    """Whether the key was made of a string: a number or null occurs in no transcript"""
     return not key.startswith(" ")

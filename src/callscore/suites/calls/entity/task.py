@@ -128,7 +128,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
 
 def _given(part: str, answer: Mapping[str, Any], reference: EntityReference) -> list[Any]:
-    """A list of the answer; nothing where the case leaves it out, whatever stands there (C-127)."""
+    """A list of the answer; empty if the case leaves it out, whatever the answer has (C-127)."""
     case = reference.case
     return [] if case.expected_parts and case.is_absent(part) else answer[part]
 

@@ -36,7 +36,7 @@ def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator
 
 
 def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str | None:
-    """Where passing every question would block nobody: people failed too few        C-135"""
+    """If passing every question would block no model: people failed too few        C-135"""
     qa, tally = model.tasks.get("qa"), tallies.get("qa")
     if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
         return None

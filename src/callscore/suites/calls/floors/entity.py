@@ -89,7 +89,7 @@ class EntityFloor(FloorTally):
 
 
 def _listed(reference: EntityReference) -> _Reported:
-    """The configured keywords and topics; one list stands for both."""
+    """The configured keywords and topics; one list is used for both."""
     config = reference.case.config
     keywords, topics = config.get("keywords"), config.get("topics")
     if keywords is None and topics is None:
@@ -107,7 +107,7 @@ def _listed(reference: EntityReference) -> _Reported:
 def _spoken(reference: EntityReference, entities: frozenset[str]) -> frozenset[str]:
     """The entities that a search for their forms finds in the transcript, in any case.
 
-    Whoever reads nothing does not normalise either, which would take longer than all the rest.
+    A trivial answer does not normalise either, which would take longer than all the rest.
     """
     said = spoken_text(reference.case.transcript).casefold()
     found = [key for key in entities if contains(said, key)]

@@ -14,7 +14,8 @@ from callscore.suites.calls.qa.measures import Mark, is_correct, normalised_gap
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference
 
 MOST_COUNTED = 20_000
-"""So many kinds of marks are told apart by question; beyond, questions are one, in flat memory."""
+"""Kinds of marks that are counted per question; beyond, all questions are counted together,
+to bound memory."""
 FALSE_PASS = "qa.false_pass_rate"
 
 
@@ -27,7 +28,7 @@ class _Asked(NamedTuple):
 
 
 class _Expected(NamedTuple):
-    """A question with the mark that a person gave, in a call of so many questions."""
+    """A question with the mark that a person gave, in a call with this many questions."""
 
     asked: _Asked
     score: float

@@ -79,7 +79,7 @@ class TextFloor(FloorTally):
         return {ACCURACY: share(math.fsum(right), calls), MACRO_F1: share(math.fsum(f1), calls)}
 
     def _f1(self, labels: Sequence[int], usual: int) -> float:
-        """(2 n / (n + N)) / classes that occur, where one label stands everywhere        C-52"""
+        """(2 n / (n + N)) / classes that occur, if one label is used everywhere        C-52"""
         classes = sum(map(bool, labels)) + (not labels[usual])
         divisor = len(CLASSES) if self._divide_by_three else classes
         return 2 * labels[usual] / (labels[usual] + sum(labels)) / divisor

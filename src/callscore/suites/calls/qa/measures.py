@@ -101,7 +101,7 @@ def score_type_false_passes(marks: Sequence[Mark]) -> Measure:
 def evidence_backed_reasoning(points: Sequence[int | None]) -> Measure:
     """(reasons_with_evidence + factual_reasons) / (2 × total_reasons)   003 QA Metric 3, C-37, C-38
 
-    `points` holds 0, 1 or 2 for every applicable question, None where nobody has judged it.
+    `points` holds 0, 1 or 2 for every applicable question, None if it was not judged.
     """
     if not points:
         return NO_QUESTION

@@ -61,7 +61,7 @@ def read_reference(case: Case, settings: Settings, sources: Sources) -> QARefere
         question = _question(fields, index)
         if question.id in questions:
             raise DataError(
-                f"the id {question.id!r} stands twice; expected unique ids",
+                f"the id {question.id!r} appears twice; expected unique ids",
                 field=f"{_QUESTIONS}[{index}].question_id",
             )
         questions[question.id] = question

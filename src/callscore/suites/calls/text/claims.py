@@ -19,7 +19,7 @@ from callscore.suites.calls.sentences import sentences
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """One thing that a summary says.
 
-    `item` names it in questions and verdicts, `field` says where it stands, and `form` is the
+    `item` names it in questions and verdicts, `field` is its place, and `form` is the
     text under N2, by which two claims are the same.
     """
 

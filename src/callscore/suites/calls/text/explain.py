@@ -70,6 +70,6 @@ def _refuted(
     settled = summary.settle(metric, statements, found, verdicts, set())
     return [
         f"{statement.item} {quoted(statement.text)}"
-        for statement, stands in zip(statements, settled, strict=True)
-        if stands is False
+        for statement, supported in zip(statements, settled, strict=True)
+        if supported is False
     ]

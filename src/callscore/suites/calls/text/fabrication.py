@@ -2,7 +2,7 @@
 
 Verdicts come in two kinds. Those without `text` answer the claims that code has split, in
 order. Those with `text` bring their own claim list, which then is the claim list; but where
-each repeats a claim of ours under our own number, they answer our questions, and the claims
+each repeats a claim of ours under our number, they answer our questions, and the claims
 that code had decided still count.
 """
 
@@ -28,7 +28,7 @@ CLAIM_METRICS = (
 CLAIM_PREFIX = "claim:"
 
 MOST_TIMES, FEWEST_COUNTED = 3, 12
-"""So many times the facts of the reference, and never fewer, count as supported claims (C-136)."""
+"""Supported claims count up to 3 times the facts of the reference, but always up to 12 (C-136)."""
 
 GivenClaims = Mapping[str, Sequence[Verdict]]
 
@@ -36,7 +36,7 @@ GivenClaims = Mapping[str, Sequence[Verdict]]
 def supported(
     claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts, flags: set[str]
 ) -> list[bool | None]:
-    """For every claim: supported, fabricated, or None: nobody has judged it.
+    """For every claim: supported, fabricated, or None: not judged.
 
     A claim that the expected summary states too (`known`) is supported.
     """
@@ -49,8 +49,8 @@ def supported(
     if not _has_text(given):
         return _in_order(found, given, flags)
     return [
-        by_verdicts(given.get(claim.item, ()), flags) if stands is None else stands
-        for claim, stands in zip(claims, found, strict=True)
+        by_verdicts(given.get(claim.item, ()), flags) if supported is None else supported
+        for claim, supported in zip(claims, found, strict=True)
     ]
 
 
@@ -69,13 +69,13 @@ def without_padding(
 
 
 def fabricated(claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts) -> list[str]:
-    """The claims that are not supported, in the words of whoever listed them."""
+    """The claims that are not supported, in the words of the model or judge that listed them."""
     given = _given(verdicts)
     texts = [claim.text for claim in claims]
     if _brings_own_claims(given, claims):
         texts = [next((v.text for v in of_claim if v.text), "") for of_claim in given.values()]
     found = supported(claims, known, verdicts, set())
-    return [text for text, stands in zip(texts, found, strict=True) if stands is False]
+    return [text for text, supported in zip(texts, found, strict=True) if supported is False]
 
 
 def _has_text(given: GivenClaims) -> bool:
@@ -117,18 +117,20 @@ def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> 
     """
     numbers = range(1, len(found) + 1)
     still_open = [
-        f"{CLAIM_PREFIX}{n}" for n, stands in zip(numbers, found, strict=True) if stands is None
+        f"{CLAIM_PREFIX}{n}"
+        for n, supported in zip(numbers, found, strict=True)
+        if supported is None
     ]
     from_one = [f"{CLAIM_PREFIX}{n}" for n in range(1, len(given) + 1)]
     if len(given) == len(found):
         answers = list(given.values())
     elif len(given) == len(still_open) and list(given) in (still_open, from_one):
         left = iter(given.values())
-        answers = [next(left) if stands is None else () for stands in found]
+        answers = [next(left) if supported is None else () for supported in found]
     else:
         flags.add("claims_unmatched")
         return found
     return [
-        by_verdicts(words, flags) if stands is None else stands
-        for stands, words in zip(found, answers, strict=True)
+        by_verdicts(words, flags) if supported is None else supported
+        for supported, words in zip(found, answers, strict=True)
     ]

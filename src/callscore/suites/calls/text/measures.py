@@ -1,7 +1,7 @@
 """Text measures (003 Task 3). Formulas only; weights, bands and gates live in spec.toml.
 
 Where a measure takes findings, True means the item counts, False that it does not, and None
-that nobody has judged it yet.
+that it is not judged yet.
 """
 
 from __future__ import annotations

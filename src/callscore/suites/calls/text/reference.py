@@ -117,7 +117,7 @@ def _sentences(expected: JsonObject, case: Case) -> Mapping[str, Sentence]:
         key = expected_id(given_id, "sentence_id", _SENTIMENT_PATH, index)
         if key in sentences:
             raise DataError(
-                f"the id {key!r} stands twice; expected unique ids",
+                f"the id {key!r} appears twice; expected unique ids",
                 field=f"{_SENTIMENT_PATH}[{index}].sentence_id",
             )
         sentences[key] = Sentence(
@@ -178,5 +178,5 @@ def _emotion(emotion: Any, absent: frozenset[str]) -> tuple[Sequence[str], froze
             )
     top = top_emotions(emotion)
     if not top:
-        raise DataError("no emotion stands out; expected a number above 0", field=path)
+        raise DataError("no emotion is dominant; expected a number above 0", field=path)
     return tuple(emotion), top

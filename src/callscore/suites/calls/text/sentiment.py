@@ -1,4 +1,4 @@
-"""The model's labels beside the expected ones, sentence by sentence (C-50, C-51, C-53)."""
+"""The model's labels and the expected ones, sentence by sentence (C-50, C-51, C-53)."""
 
 from __future__ import annotations
 

@@ -110,9 +110,9 @@ def settle(
         return found
     return [
         by_verdicts(verdicts.get(Item(metric, statement.item), ()), flags)
-        if stands is None
-        else stands
-        for statement, stands in zip(statements, found, strict=True)
+        if supported is None
+        else supported
+        for statement, supported in zip(statements, found, strict=True)
     ]
 
 

@@ -125,7 +125,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
     def ask(self, reference: TextReference, output: TextOutput) -> Sequence[Question]:
         """The purpose, highlights and claims that code cannot decide."""
         given = highlights_of(reference, output, set())
-        told = "\n".join(highlight.text for highlight in given.texts)
+        joined = "\n".join(highlight.text for highlight in given.texts)
         listed = "\n".join(highlight.text for highlight in reference.highlights)
         facts = claims(output.summary)
         stated_in = summary.stated_in
@@ -135,7 +135,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
                 HIGHLIGHT_RECALL,
                 reference.highlights,
                 summary.captured(reference, given),
-                told,
+                joined,
                 "model_output.summary.highlights",
             ),
             *_ask_about(
@@ -205,14 +205,14 @@ def _ask_about(
     metric: str,
     statements: Sequence[Claim],
     found: Sequence[bool | None],
-    beside: str = "",
+    reference: str = "",
     place: str = "",
 ) -> list[Question]:
     """A question for every statement that code left open."""
     return [
-        Question(metric, statement.item, statement.text, beside, OFFERED[metric], place)
-        for statement, stands in zip(statements, found, strict=True)
-        if stands is None
+        Question(metric, statement.item, statement.text, reference, OFFERED[metric], place)
+        for statement, supported in zip(statements, found, strict=True)
+        if supported is None
     ]
 
 

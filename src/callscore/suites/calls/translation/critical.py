@@ -51,7 +51,7 @@ def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[s
     """Facts lost by rule or by verdict, and facts added        C-75
 
     A listed fact that code cannot decide awaits a verdict: it is never taken as preserved. A number
-    that may stand there in words is lost unless a judge has found it (C-76).
+    that may be written in words is lost unless a judge has found it (C-76).
     """
     found = drift(sheet, rendered.text, lambda: rendered.folded)
     drifted, awaiting, is_estimated = found.count, 0, False
@@ -100,7 +100,7 @@ def is_resolution_limited(total: int) -> bool:
 
 
 def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
-    """Every fact that digits cannot decide: outcomes, and numbers that may stand in words."""
+    """Every fact that digits cannot decide: outcomes, and numbers that may be written in words."""
     found = drift(sheet, translation)
     wording = _wording(sheet)
     for place in sorted({*found.undecided, *_maybe_spelled(sheet, found)}):

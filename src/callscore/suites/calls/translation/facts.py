@@ -53,7 +53,7 @@ class FactSheet(msgspec.Struct, dict=True):
     read: dict[str, list[Fact]]
     """The facts of every line read so far: many sentences of an answer are the reference's own."""
     found: Sequence[Fact] | None = None
-    """The facts of the reference, as soon as somebody has asked for them."""
+    """The facts of the reference, computed on first use."""
 
     @property
     def source(self) -> str:
@@ -62,7 +62,7 @@ class FactSheet(msgspec.Struct, dict=True):
 
     @property
     def of_reference(self) -> Sequence[Fact]:
-        """The facts of the reference, each as often as it stands there."""
+        """The facts of the reference, each as often as it occurs."""
         if self.found is None:
             self.found = tuple(extract(self.reference, self.lang, self.read))
         return self.found
@@ -74,7 +74,7 @@ class FactSheet(msgspec.Struct, dict=True):
 
     @cached_property
     def in_reference(self) -> Index:
-        """The same, as an answer is held against them."""
+        """The same, for comparison with an answer."""
         return Index(self.of_reference)
 
     @cached_property
@@ -153,7 +153,7 @@ def preserved(
 def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None = None) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75
 
-    `folded` gives the translation as forms are sought in it, where somebody may have it already.
+    `folded` gives the translation as forms are sought in it, if the caller has it already.
     """
     if sheet.given is not None:
         lost, undecided = _lost_of_given(sheet, translation, folded)
@@ -273,7 +273,7 @@ def _share_a_number(lost: Fact, added: Fact) -> bool:
 
 
 def _without_spelled(added: list[Fact], sheet: FactSheet) -> list[Fact]:
-    """Only the facts whose numbers do not stand in words in reference or source        C-76"""
+    """Only the facts whose numbers are not written in words in reference or source        C-76"""
     if not added:
         return []
     spelled = _spelled(sheet.reference, sheet.lang) | _spelled(sheet.source, sheet.source_lang)

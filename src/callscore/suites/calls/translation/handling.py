@@ -92,7 +92,7 @@ def is_handled(handled: Handled, rendered: Rendered) -> bool:
 
 
 def lacking(handled: Handled, rendered: Rendered) -> Sequence[tuple[str, str]]:
-    """Each form that should stand in a sentence of the answer, with the sentence that lacks it."""
+    """Each form that should occur in a sentence of the answer, with the sentence that lacks it."""
     missed = []
     for placed in handled.placed:
         for key in placed.sentences:
@@ -110,7 +110,7 @@ def lacking(handled: Handled, rendered: Rendered) -> Sequence[tuple[str, str]]:
 
 
 def may_be_inflected(handled: Handled, rendered: Rendered) -> bool:
-    """Each word of a form that a sentence lacks may stand there with another ending        C-72"""
+    """Each word of a form that a sentence lacks may occur there with another ending        C-72"""
     return bool(handled.placed) and all(
         _has_stems_of(form, text) for form, text in lacking(handled, rendered)
     )

@@ -20,7 +20,7 @@ def completeness(translated: int, total: int) -> Measure:
 def meaning(similarities: Sequence[float | None]) -> Measure:
     """mean(clamp(cosine(model, expected), 0, 1))        003 Translation Metric 2, C-67
 
-    One similarity for every expected sentence, None where nobody has compared it.
+    One similarity for every expected sentence, None if it was not compared.
     """
     waiting = similarities.count(None)
     if waiting:
@@ -31,7 +31,7 @@ def meaning(similarities: Sequence[float | None]) -> Measure:
 def fluency(ratings: Sequence[float | None], total: int) -> Measure:
     """mean(anchor of each translated sentence)        003 Translation Metric 3, C-69
 
-    `ratings` leaves untranslated sentences out; None stands where nobody has judged. An answer
+    `ratings` leaves untranslated sentences out; None is not judged. An answer
     that translates none of its `total` sentences has no fluency at all: 0.
     """
     if not ratings:
@@ -57,7 +57,7 @@ class FactCount(msgspec.Struct, frozen=True, gc=False):
     total: int
     """Expected facts that code or a verdict has decided."""
     is_approximate: bool = False
-    """Whether nobody has looked for outcomes, or an estimate was counted."""
+    """Whether no judge has looked for outcomes, or an estimate was counted."""
     added: int = 0
     awaiting: int = 0
     """Listed facts that await a verdict."""

@@ -1,6 +1,6 @@
 """Outcomes as critical facts: found once a case in the reference, then sought in answers   C-74.
 
-What stands under one source id may be several sentences: each is asked about by itself. The judge
+The text of one source id may be several sentences: each has its own question. The judge
 says which of them state an outcome, and quotes the words; that list is frozen before any answer is
 seen. Numbers, dates and ids stay with `facts`.
 """
@@ -109,7 +109,9 @@ def questions(
 def count(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
 ) -> Kept:
-    """Outcomes altered or omitted; one that nobody judged, or sought, counts as kept        C-75"""
+    """Outcomes altered or omitted; one that was not judged, or not sought, counts as kept
+    C-75
+    """
     if not verdicts:
         return NOTHING_LOST if rendered.is_reference else NOBODY_LOOKED
     found, is_complete = outcomes_of(reference, verdicts)

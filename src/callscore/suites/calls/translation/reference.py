@@ -123,7 +123,7 @@ def read_reference(case: Case, sources: Sources) -> TranslationReference:
         sentence = _sentence(item, case, index)
         if sentence.id in sentences:
             raise DataError(
-                f"the id {sentence.id!r} stands twice; expected unique ids",
+                f"the id {sentence.id!r} appears twice; expected unique ids",
                 field=f"{_SENTENCES}[{index}].source_id",
             )
         sentences[sentence.id] = sentence

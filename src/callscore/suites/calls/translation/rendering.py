@@ -84,7 +84,7 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
 
 
 def render(sentence: Sentence, text: str) -> Rendering:
-    """One returned text beside the human's        C-65, C-66, C-67"""
+    """One returned text and the human's        C-65, C-66, C-67"""
     if text == sentence.translation:
         return Rendering(sentence, State.SAME, text)
     written = n1(text)
@@ -148,7 +148,7 @@ def is_near(source: str, text: str) -> bool:
 def near_likeness(source: str, text: str) -> float:
     """The likeness of a text to a source of 12 letters or more where it is 0.9 or more, else 0.
 
-    Nearly every text is told apart as it is written, before anything is normalised.
+    Nearly every text differs as written, before anything is normalised.
     """
     one, other = len(source), len(text)
     if one < FEWEST_LETTERS or one < ROUGHLY * other or other < ROUGHLY * one:

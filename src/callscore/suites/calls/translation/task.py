@@ -115,7 +115,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         return outcomes.questions(reference, output.rendered, of_case)
 
     def presume(self, questions: Sequence[Question]) -> Verdicts:
-        """As if every sentence stated an outcome: nobody is asked twice."""
+        """As if every sentence stated an outcome, to ask only once."""
         return outcomes.supposed(questions)
 
     def compared_language(self, case: Case) -> str | None:

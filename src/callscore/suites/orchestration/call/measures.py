@@ -53,7 +53,7 @@ def measure_calls(
 ) -> CallMeasured:
     """F1 of names, of keys and of (key, value) pairs, over paired calls        001 FC, C-115
 
-    A malformed call beside well-formed ones counts as one more predicted name.
+    A malformed call among well-formed ones counts as one more predicted name.
     """
     paired = pair_calls(predicted, expected, lambda mine, due: _equal_values(mine, due, tools))
     pairs = [_without_omitted(pair) for pair in paired]

@@ -17,12 +17,12 @@ class Answers(Protocol):
     """Something that may know whether two argument values mean the same."""
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """The verdict on this question, or None where nobody gave one."""
+        """The verdict on this question, or None if there is none."""
         ...
 
 
 class Unanswered:
-    """Nobody is asked."""
+    """There is no judge."""
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """Always None."""
@@ -30,7 +30,7 @@ class Unanswered:
 
 
 class Recorded:
-    """Verdicts that stand in a file or came from a judge, by case, run and item."""
+    """Verdicts from a file or from a judge, by case, run and item."""
 
     def __init__(self, verdicts: Mapping[tuple[str, int, str], Verdict]) -> None:
         self._verdicts = verdicts

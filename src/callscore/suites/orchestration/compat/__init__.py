@@ -3,5 +3,5 @@
 NOTE = (
     "compat reproduces the public evaluator's arithmetic; never rank it with standard results. "
     "Its graph library puts the cost of plans with self-loops too low: the exact plan scores "
-    "stand in x_extension.plan"
+    "are in x_extension.plan"
 )

@@ -42,7 +42,7 @@ def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
     """What the public code tries, in its order.
 
     Without a brace the whole text as JSON is no plan, but may end the run: a number of 5,000
-    digits and 20,000 brackets are errors that nobody expects there (Q41).
+    digits and 20,000 brackets are unexpected errors there (Q41).
     """
     if "{" in text:
         for find in (_fenced_json, _flat_object, _balanced_object):

@@ -47,7 +47,7 @@ class Judged(NamedTuple):
 
     @property
     def asks(self) -> bool:
-        """Whether there is anybody to ask."""
+        """Whether there is a judge."""
         return not isinstance(self.answers, Unanswered)
 
 

@@ -23,7 +23,7 @@ _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
 
 class Called(msgspec.Struct, frozen=True):
-    """FC: at least one well-formed call; `malformed` names the calls beside it that are not."""
+    """FC: at least one well-formed call; `malformed` names the others."""
 
     calls: tuple[Call, ...]
     malformed: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """JSON as models write it when they slip: what a reasonable reader recovers, each slip named.
 
-Accepted beside JSON: a comma before a closing bracket, Python's quotes and literals, keys and
-words without quotes, line breaks inside a string, comments (C-128). Text after the value is left
-alone. Anything else is refused, so that nothing is guessed.
+Accepted in addition to JSON: a comma before a closing bracket, Python's quotes and literals, keys
+and words without quotes, line breaks inside a string, comments (C-128). Text after the value is
+ignored. Anything else is refused, so that nothing is guessed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One predicted plan against its gold plan: the document's similarities, and ours beside them."""
+"""One predicted plan against its gold plan: the document's similarities, and ours in addition."""
 
 from __future__ import annotations
 

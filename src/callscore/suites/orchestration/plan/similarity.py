@@ -33,7 +33,7 @@ def component_distance(first: Graph, second: Graph) -> Nearness:
 
 
 def free_cost(_first: Hashable, _second: Hashable) -> float:
-    """0: workflows are told apart by their edges alone        C-117"""
+    """0: workflows are distinguished by their edges alone        C-117"""
     return 0.0
 
 

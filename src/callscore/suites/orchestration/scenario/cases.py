@@ -32,7 +32,7 @@ _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 class StepCase(msgspec.Struct, frozen=True):
     """One step of one scenario, ready to be asked.
 
-    `step` is what was due; None where nobody can read what the annotators wrote, and the public
+    `step` is what was due; None if the annotation cannot be parsed, and the public
     runner asks all the same (Q46).
     """
 
@@ -79,7 +79,7 @@ def _own_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator
         if isinstance(step, PlanStep):
             yield asking.plan(step.step_id, [each.message for each in before], step)
         else:
-            messages = told(before, queries.get(step.step_id))
+            messages = agent_messages(before, queries.get(step.step_id))
             yield asking.agent(step.agent, step.step_id, messages, step)
 
 
@@ -137,11 +137,11 @@ class Asking:
         return case_id(self._scenario.lang, self._scenario.id, step_id)
 
 
-def told(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
-    """What a sub-agent is told: the history, ending with the newest word on its task        C-133
+def agent_messages(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
+    """The messages for a sub-agent: the history, ending with the newest on its task        C-133
 
     That is the planned query; or, where the user has spoken since that plan or there is no query,
-    the last thing the user said. The query then stands behind its plan, where the user's later
+    the last thing the user said. The query then follows its plan, where the user's later
     words can correct it.
     """
     users = [each for each in before if each.message.role == "user"]

@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 
 def read_content(content: str) -> Said:
-    """A tool call where a key of one stands at the margin, else a rejection."""
+    """A tool call if a line begins with a key of one, else a rejection."""
     if _CALL_KEY.search(content) is None:
         return _rejection(content)
     # The result is not needed to know the call, and is where most of the text and of the

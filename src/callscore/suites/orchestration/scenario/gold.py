@@ -11,7 +11,7 @@ from callscore.suites.orchestration.scenario.values import AgentStep, CallsDue, 
 
 
 def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
-    """A plan, calls, or the text of a rejection; nothing where nobody knows what was due."""
+    """A plan, calls, or the text of a rejection; None if the expected step is unknown."""
     if due is None:
         return {}
     if isinstance(due, PlanStep):

@@ -27,7 +27,7 @@ def is_plan(step: RawStep) -> bool:
 
 
 def label_of(steps: Sequence[RawStep]) -> Label:
-    """The public label: every step, and beside a sub-agent's step the calls read from it.
+    """The public label: every step, with the calls parsed from a sub-agent's step.
 
     The public runner gives calls random ids; here they are the same in every export (C-134).
     """
@@ -79,7 +79,7 @@ def _call_entries(step: RawStep) -> Label:
 
 
 def _functions(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of a step; one beside `tool_call` has its arguments under either name."""
+    """The calls of a step; one next to `tool_call` has its arguments under either name."""
     several = value.get("tool_call", [])
     if several:
         first = several[0].get("tool", NAMELESS)
@@ -105,6 +105,6 @@ def history_before(label: Mapping[str, Any], step_id: int) -> Iterator[Message]:
             if entry["role"] != "system":
                 yield Message(entry["role"], entry["content"])
         elif entry["role"] == "tool":
-            # A date that YAML has read is no JSON: the public runner fails there, a text goes on.
+            # A date that YAML has read is no JSON: the public runner fails there, a text does not.
             text = json.dumps(entry["content"], ensure_ascii=False, default=str)
             yield Message("assistant", text)

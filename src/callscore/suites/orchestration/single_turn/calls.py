@@ -68,7 +68,7 @@ def _action(action: Any) -> Call | None:
 
 
 def changing(calls: Sequence[Call]) -> tuple[Call, ...]:
-    """The calls that change something; looking things up is not held against anybody."""
+    """The calls that change something; looking things up is never wrong."""
     foreign = spec().foreign
     return tuple(
         call

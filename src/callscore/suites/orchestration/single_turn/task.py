@@ -62,7 +62,7 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
     name = "orchestration"
 
     def reference(self, case: Case) -> ForeignReference:
-        """The form is told by the keys of `expected_outcome`; raises DataError on any other."""
+        """The keys of `expected_outcome` determine the form; raises DataError on any other."""
         expected = case.expected_outcome
         if "calls" in expected:
             calls = call_forms.expected_calls(expected["calls"])

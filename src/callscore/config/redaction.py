@@ -1,7 +1,12 @@
-"""Files with personal data in, the same files with placeholders out, and a report."""
+"""Files with personal data in, the same files with placeholders out, and a report.
+
+`redact` of an eval file: its cases are read from redacted copies beside the store, so that nothing
+else is ever sent or stored.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +21,10 @@ from callscore.privacy.kinds import KINDS, REGIONS, Finder, Kind
 from callscore.privacy.redaction import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escaped
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
+from callscore.store.strict_yaml import Document
+
+RULES = 1
+"""Raised whenever the rules find other things than before: copies are then made anew."""
 
 
 class RedactOptions(msgspec.Struct, frozen=True):
@@ -24,6 +33,12 @@ class RedactOptions(msgspec.Struct, frozen=True):
     kinds: Sequence[Kind] = KINDS
     names: Sequence[str] = ()
     regions: Sequence[str] = REGIONS
+
+    @property
+    def digest(self) -> bytes:
+        """Hash of the options, and of the version of the rules."""
+        raw = msgspec.json.encode([RULES, self], order="deterministic")
+        return hashlib.blake2b(raw, digest_size=16).digest()
 
     def redactor(self) -> Redactor:
         """A redactor with these options; raises MissingExtra without its packages."""
@@ -124,3 +139,52 @@ def redacted_copies(
                 redactor.redact(path, copy)
                 copies[name].append(copy)
         yield copies, redactor.report
+
+
+def redact_options(document: Document, entry: Any) -> RedactOptions | None:
+    """`redact` of an eval file: true, or some of kinds, names and regions."""
+    if entry in (None, False):
+        return None
+    if entry is True:
+        return RedactOptions()
+    known = ("kinds", "names", "regions")
+    if not isinstance(entry, dict) or set(entry) - set(known):
+        raise document.error("redact", f"expected true, or some of {', '.join(known)}")
+    names = entry.get("names") or []
+    try:
+        kinds = checked_kinds(_texts(document, "redact.kinds", entry.get("kinds") or []))
+        given = read_names(document.path.parent / names) if isinstance(names, str) else names
+    except UsageError as error:
+        raise document.error("redact", str(error)) from None
+    regions = _texts(document, "redact.regions", entry.get("regions") or list(REGIONS))
+    return RedactOptions(kinds, _texts(document, "redact.names", given), regions)
+
+
+def _texts(document: Document, part: str, value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise document.error(part, "expected a list of words")
+    return value
+
+
+def stored_copies(paths: Sequence[Path], folder: Path, options: RedactOptions) -> tuple[Path, ...]:
+    """Redacted copies of case files in a folder: made once for a content and options."""
+    redactor: FileRedactor | None = None
+    copies = []
+    for path in paths:
+        digest = hashlib.blake2b(options.digest, digest_size=12)
+        digest.update(open_whole(path))
+        copy = folder / f"{path.stem}-{digest.hexdigest()}.jsonl"
+        if not copy.exists():
+            redactor = redactor or FileRedactor(options)
+            folder.mkdir(parents=True, exist_ok=True)
+            redactor.redact(path, copy)
+        copies.append(copy)
+    return tuple(copies)
+
+
+def open_whole(path: Path) -> bytes:
+    """The content of a file; raises UsageError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None

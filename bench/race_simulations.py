@@ -93,6 +93,17 @@ def simulate(
     return Evaluation(scores, events.astype(float), items, breached, tolerance=0.02)
 
 
+def permuted(found: Evaluation, random: np.random.Generator) -> Evaluation:
+    """Who gave which answers is drawn anew for every call: nobody is better than another"""
+    order = np.argsort(random.random(found.scores.shape[:2]), axis=0)
+    return found._replace(
+        scores=np.take_along_axis(found.scores, order[:, :, None], axis=0),
+        events=np.take_along_axis(found.events, order, axis=0),
+        items=np.take_along_axis(found.items, order, axis=0),
+        breached=np.take_along_axis(found.breached, order, axis=0),
+    )
+
+
 def race(
     found: Evaluation, *, about: About = "pool", seed: int = 0, rules: Rules | None = None
 ) -> Finished:

@@ -1,0 +1,88 @@
+"""`callscore purge`: delete stored runs and their texts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from callscore.cli.safe_echo import say
+
+if TYPE_CHECKING:
+    from callscore.store.run_records import RunRecord
+
+
+@click.command()
+@click.argument("run_ids", metavar="[RUN]...", nargs=-1, type=int)
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="The store; .callscore/runs.db in this folder by default.",
+)
+@click.option("--all", "every", is_flag=True, help="All runs.")
+@click.option(
+    "--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Runs that began before then."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def purge(
+    run_ids: tuple[int, ...],
+    store: Path | None,
+    every: bool,
+    older_than: int | None,
+    yes: bool,
+) -> None:
+    """Delete runs and the replies that no other run uses.
+
+    The pages of the file are overwritten and given back, so that no text of these runs is left in
+    it. What was paid is forgotten with them: a later run pays again. Copies elsewhere (backups,
+    reports, results) are not touched.
+    """
+    from callscore.config.score import DEFAULT_STORE
+    from callscore.core.errors import UsageError
+    from callscore.report.numbers import show_count
+    from callscore.store.journal import Journal
+    from callscore.store.purge import purge_runs
+
+    path = store or DEFAULT_STORE
+    if sum((bool(run_ids), every, older_than is not None)) != 1:
+        raise UsageError("expected run ids, --all, or --older-than DAYS")
+    if not path.exists():
+        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    chosen = list(run_ids)
+    if not chosen:
+        with Journal(path, only_reading=True) as journal:
+            chosen = [run.id for run in journal.runs() if every or _is_older(run, older_than or 0)]
+    if not chosen:
+        say(f"{path}: no such run")
+        return
+    shown = show_count(len(chosen), "run")
+    if not yes:
+        click.confirm(f"Delete {shown} and their replies from {path}?", abort=True)
+    done = purge_runs(path, chosen)
+    replies = "reply" if done.replies == 1 else "replies"
+    say(f"{path}: deleted {shown} and {done.replies} {replies}, {done.bytes_freed:,} bytes freed")
+
+
+def _is_older(run: RunRecord, days: int) -> bool:
+    return datetime.fromisoformat(run.started_at) < datetime.now(UTC) - timedelta(days=days)
+
+
+class PurgeAfterRun:
+    """Deletes a run with its replies when everything has been written, if that is wanted."""
+
+    def __init__(self, store: Path, *, wanted: bool) -> None:
+        self._store = store
+        self._wanted = wanted
+        self.run_id: int | None = None
+        """The run that was made, once it is known."""
+
+    def __enter__(self) -> PurgeAfterRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._wanted and self.run_id is not None:
+            from callscore.store.purge import purge_runs
+
+            purge_runs(self._store, [self.run_id])

@@ -1,0 +1,102 @@
+"""Rank bands of a card: which ranks the data allow, and who cannot be distinguished
+STATS §3
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from callscore.core.contrast import ModelContrast
+from callscore.core.scorecard import Scorecard
+from callscore.stats.bands import Band, Contrast, contrasts, rank_bands
+from callscore.stats.power import calls_for_difference, influence_deviation
+from callscore.stats.resampling import Replicates
+from callscore.stats.weighted_scores import Key
+
+Found = Mapping[str, Mapping[Key, Replicates]]
+"""By model, every number resampled by the same draws of calls."""
+Of = Literal["final", "zeroed_final", "efficiency"]
+KEYS: Mapping[Of, Key] = {
+    "final": ("final",),
+    "zeroed_final": ("zeroed",),
+    "efficiency": ("efficiency",),
+}
+
+
+def with_bands(card: Scorecard, found: Found, calls: int) -> Scorecard:
+    """The same card with bands beside its ranks and the pairs that they rest on.
+
+    Models are compared with those they are ranked with: official ones, and estimates (C-125).
+    """
+    bands: dict[Of, dict[str, Band]] = {of: {} for of in KEYS}
+    pairs: list[ModelContrast] = []
+    for estimate in (False, True):
+        group = [
+            line.model
+            for line in card.ranking
+            if line.estimate == estimate and line.quality_rank is not None
+        ]
+        costs = [line.model for line in card.ranking if line.efficiency is not None]
+        for of, names in (("final", group), ("efficiency", [n for n in group if n in costs])):
+            _compare(of, names, found, calls, bands, pairs)  # type: ignore[arg-type]
+    _compare("zeroed_final", [z.model for z in card.zeroed_ranking], found, calls, bands, pairs)
+    ranking = [
+        msgspec.structs.replace(
+            line,
+            rank_band=bands["efficiency"].get(line.model),
+            quality_band=bands["final"].get(line.model),
+        )
+        for line in card.ranking
+    ]
+    zeroed = [
+        msgspec.structs.replace(line, band=bands["zeroed_final"].get(line.model))
+        for line in card.zeroed_ranking
+    ]
+    return msgspec.structs.replace(card, ranking=ranking, zeroed_ranking=zeroed, contrasts=pairs)
+
+
+def _compare(
+    of: Of,
+    models: Sequence[str],
+    found: Found,
+    calls: int,
+    bands: dict[Of, dict[str, Band]],
+    pairs: list[ModelContrast],
+) -> None:
+    """Add the bands and pairs of models that have the number, where there are two at least."""
+    import numpy as np
+
+    key = KEYS[of]
+    known = [
+        name
+        for name in models
+        if name in found and key in found[name] and math.isfinite(found[name][key].estimate)
+    ]
+    if len(known) < 2:
+        return
+    numbers = [found[name][key] for name in known]
+    resampled = np.column_stack([number.resampled for number in numbers])
+    compared = contrasts([number.estimate for number in numbers], resampled, calls)
+    bands[of].update(zip(known, rank_bands(len(known), compared), strict=True))
+    pairs += [_contrast(of, pair, known, numbers, calls) for pair in compared]
+
+
+def _contrast(
+    of: Of, pair: Contrast, names: Sequence[str], numbers: Sequence[Replicates], calls: int
+) -> ModelContrast:
+    jackknife = numbers[pair.second].jackknife - numbers[pair.first].jackknife
+    is_known = math.isfinite(pair.low) and math.isfinite(pair.high)
+    return ModelContrast(
+        of,
+        names[pair.first],
+        names[pair.second],
+        pair.difference,
+        (pair.low, pair.high) if is_known else None,
+        pair.significant,
+        calls,
+        calls_for_difference(pair.difference, influence_deviation(jackknife, calls)),
+    )

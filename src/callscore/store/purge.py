@@ -1,0 +1,79 @@
+"""Deletes runs and their replies from a journal, so that no text of them is left in the file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from callscore.core.errors import UsageError
+from callscore.store.connection import connect, map_sqlite_errors, transaction
+from callscore.store.journal import Journal
+from callscore.store.run_lock import is_gone
+
+_KEYS_OF = (
+    "SELECT key FROM items WHERE run_id IN ({runs})"
+    " UNION SELECT key FROM judge_answers WHERE run_id IN ({runs})"
+)
+_KEPT = (
+    "SELECT key FROM items WHERE run_id NOT IN ({runs})"
+    " UNION SELECT key FROM judge_answers WHERE run_id NOT IN ({runs})"
+)
+_UNUSED = (
+    "DELETE FROM answers WHERE key NOT IN (SELECT key FROM items)"
+    " AND key NOT IN (SELECT key FROM judge_answers)"
+)
+
+
+class Purged(msgspec.Struct, frozen=True):
+    """What was deleted."""
+
+    runs: int
+    replies: int
+    bytes_freed: int
+
+
+def purge_runs(path: Path, run_ids: Sequence[int]) -> Purged:
+    """Delete runs with every reply that no other run uses; the file shrinks, its log is emptied.
+
+    Replies that belong to no run, such as those of `callscore score`, are deleted, too. Raises
+    UsageError for an unknown run, or one that a living process holds.
+    """
+    if not path.exists():
+        raise UsageError(f"{path}: no such store; expected one that `callscore run` has written")
+    with Journal(path) as journal:  # migrates an older file, and refuses a damaged one
+        for run_id in run_ids:
+            holder = journal.run(run_id).holder
+            if holder is not None and not is_gone(holder):
+                raise UsageError(f"run {run_id} is held by {holder}; expected a run that has ended")
+    before = _size(path)
+    with map_sqlite_errors(path), closing(connect(path, sqlite3.Connection)) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        marks = ", ".join("?" * len(run_ids))
+        replies = _count(connection)
+        with transaction(connection):
+            connection.execute(
+                f"DELETE FROM answers WHERE key IN ({_KEYS_OF.format(runs=marks)})"
+                f" AND key NOT IN ({_KEPT.format(runs=marks)})",
+                [*run_ids] * 4,
+            )
+            for table in ("items", "judge_answers"):
+                connection.execute(f"DELETE FROM {table} WHERE run_id IN ({marks})", run_ids)
+            connection.execute(f"DELETE FROM runs WHERE id IN ({marks})", run_ids)
+            connection.execute(_UNUSED)
+        left = _count(connection)
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Purged(len(run_ids), replies - left, max(0, before - _size(path)))
+
+
+def _count(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
+
+
+def _size(path: Path) -> int:
+    parts = (path, path.with_name(f"{path.name}-wal"))
+    return sum(part.stat().st_size for part in parts if part.exists())
