@@ -73,8 +73,8 @@ def main() -> None:
     for form, (scoring, used) in measure(CASES).items():
         is_met = used.cpu_seconds < scoring and used.growth_mb < MOST_GROWTH_MB
         print(
-            f"{form:16} {used.cpu_seconds:6.1f} s CPU, {used.cpu_seconds / scoring:5.2f} × scoring, "
-            f"+{used.growth_mb:4.0f} MB, {used.megabytes:6.1f} MB written"
+            f"{form:16} {used.cpu_seconds:6.1f} s CPU, {used.cpu_seconds / scoring:5.2f} × scoring,"
+            f" +{used.growth_mb:4.0f} MB, {used.megabytes:6.1f} MB written"
             f"; {'met' if is_met else 'missed'}"
         )
 
