@@ -29,7 +29,7 @@ HASHED = {
     "output_sha256": (OUTPUTS, "the reply is not the one that was scored"),
     "verdicts_sha256": (VERDICTS, "the verdicts are not those that were used"),
 }
-OF_CARDS = ("framework", "models", "ranking", "zeroed_ranking", "estimate")
+OF_CARDS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
 NOT_RECOMPUTED = frozenset({"why", "answered_by"})
 """Parts of a scorecard that only the judge or the provider can tell again."""
 OF_UNJUDGED = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})

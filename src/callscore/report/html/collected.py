@@ -91,7 +91,8 @@ class Collected:
         self._count(case)
         entry = _entry(case, self.total, self.models)
         badness = -entry.worst
-        if self._bytes >= self._room and badness <= self._heap[0][0]:
+        # Something was dropped before, and this case would be the next to go.
+        if self.left_out > 1 and badness <= self._heap[0][0]:
             return
         markup = case_html(case, self.total, with_text=self._with_text).encode("utf-8", "replace")
         heapq.heappush(self._heap, (badness, -self.total, Kept(entry, markup)))
