@@ -41,8 +41,10 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("tutorial.md", {"json", "console", "python"}),
         ("run.md", {"yaml", "console"}),
         ("race.md", {"yaml", "console", "python"}),
+        ("decide.md", {"yaml", "console", "python"}),
         ("first-hour.md", {"vtt", "json", "csv", "text", "yaml", "console"}),
         ("export.md", {"yaml", "console"}),
+        ("report.md", {"console", "python"}),
         ("python.md", {"json", "yaml", "python"}),
     ],
 )

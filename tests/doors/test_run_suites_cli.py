@@ -212,8 +212,6 @@ def test_a_run_from_python_gives_the_scorecard(tmp_path: Path) -> None:
     (model,) = card.models
     assert model.tasks["qa"].cases == 2
     assert len(seen) > 2
-    with pytest.raises(UsageError, match="scenarios only"):
-        callscore.run(eval_file(tmp_path, [PERFECT], data=SCENARIOS))
 
 
 def test_tasks_choose_what_is_asked(tmp_path: Path) -> None:

@@ -341,11 +341,11 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
     if ran.card is not None:
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
-    for score in ran.orchestration.values():
+    for score in ran.scenarios.values():
         say(render(score.document))
         for line in free_running_lines(score.document):
             say(line)
-    for line in side_by_side({name: score.document for name, score in ran.orchestration.items()}):
+    for line in side_by_side({name: score.document for name, score in ran.scenarios.items()}):
         say(line)
     for note in ran.notes if ran.card is None else ():
         say(note)
@@ -353,12 +353,12 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
 
 def _write_beside(ran: RunResult, joint: Path) -> None:
     """Write one file per model and language, unless the run's own file is just that."""
-    if not ran.orchestration:
+    if not ran.scenarios:
         return
     from callscore.cli.orchestration import write
     from callscore.runner.document import result_files
 
-    parts = result_files(joint, [score.document for score in ran.orchestration.values()])
+    parts = result_files(joint, [score.document for score in ran.scenarios.values()])
     if len(parts) > 1 or ran.card is not None:
         for path, document in parts.items():
             write(document, path)
@@ -387,6 +387,6 @@ def _require_complete(ran: RunResult, *, wanted: bool) -> None:
         return
     if ran.card is not None:
         output.require_complete(ran.card)
-    scores = ran.orchestration.items()
+    scores = ran.scenarios.items()
     if unfinished := [model for model, score in scores if not score.headline.complete]:
         raise Inconclusive("not complete: orchestration of " + ", ".join(unfinished))

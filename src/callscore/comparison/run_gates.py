@@ -31,7 +31,7 @@ def run_checks(config: EvalConfig, ran: RunResult, tallies: Sequence[Tallied] = 
     `tallies` are what the scoring of the run's calls has left behind: gates that must surely hold
     against a baseline need them.
     """
-    headlines = {model: score.headline for model, score in ran.orchestration.items()}
+    headlines = {model: score.headline for model, score in ran.scenarios.items()}
     required = config.scoring.checked_settings().coverage_required
 
     def per_call() -> dict[str, BlessedModel]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from callscore.core.scorecard import ModelScore
+
+Documents = Mapping[str, Any] | msgspec.UnsetType
+"""By model, the result file of its scenarios in their own format; unset without scenarios."""
 
 
 def rows_of(model: ModelScore) -> Iterator[dict[str, Any]]:
@@ -49,3 +54,15 @@ def _row(model: ModelScore, task: str, metric: str, **own: Any) -> dict[str, Any
         "high": high,
         **{column: own.get(column) for column in _COLUMNS},
     }
+
+
+def document_of(documents: Documents, model: str | None) -> dict[str, Any]:
+    """The result file of a model, of the only one by default; raises KeyError without one."""
+    found = {} if isinstance(documents, msgspec.UnsetType) else documents
+    if model is None and len(found) == 1:
+        model = next(iter(found))
+    if model is None or model not in found:
+        known = ", ".join(found) or "no scenarios were scored"
+        raise KeyError(f"no document of {model!r}; there is: {known}")
+    document: dict[str, Any] = found[model]
+    return document

@@ -16,7 +16,8 @@ from callscore.core.case import Case, Failed, Prompt, Reply
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.core.measure import Measure
-from callscore.core.scorecard import CaseResult
+from callscore.core.scorecard import CaseResult, Cost, TaskScore
+from callscore.core.spec import Spec
 
 Json = dict[str, Any]
 Mode = Literal["standard", "compat"]
@@ -150,6 +151,15 @@ class Headline(msgspec.Struct, frozen=True):
     """Whether few enough scenarios failed to be evaluated, in every language (C-119)."""
 
 
+class ScenarioCost(NamedTuple):
+    """What one model's answers to one folder of scenarios took."""
+
+    scenarios: int
+    """How many were asked, every run counted."""
+    answers: int
+    usd: float | None
+
+
 class ScenarioScore(msgspec.Struct, frozen=True):
     """The result of one model."""
 
@@ -158,6 +168,10 @@ class ScenarioScore(msgspec.Struct, frozen=True):
     headline: Headline
     signature: str
     """What must agree before two results may be compared (C-126)."""
+    task: TaskScore
+    """The same as rows of a scorecard."""
+    cost: Cost
+    warnings: Sequence[str] = ()
 
 
 class Exported(NamedTuple):
@@ -295,6 +309,11 @@ class ScenarioSuite(Protocol):
     verdict_words: Sequence[str]
     headlines: Sequence[str]
     """What a gate may be about."""
+
+    @property
+    def spec(self) -> Spec:
+        """The rows of scenarios on a scorecard."""
+        ...
 
     @property
     def public_protocol(self) -> PublicProtocol:

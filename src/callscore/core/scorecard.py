@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from callscore.core.card_rows import rows_of
+from callscore.core.card_rows import Documents, document_of, rows_of
 from callscore.core.contrast import ModelContrast
 from callscore.core.interval import GateClaim, Interval, IntervalMethod
 from callscore.core.judging_summary import Judging
@@ -333,6 +333,12 @@ class Scorecard(msgspec.Struct, frozen=True):
     """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
     """How the models were told apart early; not in the JSON of a run that was no race."""
+    documents: Documents = msgspec.field(default=msgspec.UNSET, name="orchestration")
+    """By model, the result file of its scenarios in their own format; unset without scenarios."""
+
+    def document(self, model: str | None = None) -> dict[str, Any]:
+        """The result file of a model's scenarios (document 001), of the only one by default."""
+        return document_of(self.documents, model)
 
     @property
     def skipped_cases(self) -> int:
@@ -351,9 +357,8 @@ class Scorecard(msgspec.Struct, frozen=True):
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dict a model and value, for a table: `pandas.DataFrame(card.to_rows())`.
 
-        Keys: model, task, metric, value, low, high, unit, rating, meets_threshold, n, status,
-        approximate, why; low and high are the 95 % interval. A task's own score has the metric
-        `score`, as have `benchmarks` and `final`.
+        Keys: model, task, metric, value, low and high (the 95 % interval), unit, rating,
+        meets_threshold, n, status, approximate, why. Tasks and totals have the metric `score`.
         """
         return [row for model in self.models for row in rows_of(model)]
 
@@ -363,10 +368,7 @@ class Scorecard(msgspec.Struct, frozen=True):
         return found
 
     def plot(self, kind: str = "cost_quality", metric: str | None = None) -> Any:
-        """An SVG picture that a notebook shows and `save(path)` writes.
-
-        `kind` is `cost_quality`, `ranks`, or `metric` with the slug of a metric or a task.
-        """
+        """SVG; `kind` is `cost_quality`, `ranks`, or `metric` with a slug as `metric`."""
         return _views().plot(self, kind, metric)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -22,11 +22,15 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
 )
+from callscore.core.scorecard import BenchmarkScore, ModelScore, Scorecard
+from callscore.core.task import SCENARIO
 from callscore.evaluate.worklist import open_items
+from callscore.scorecard.final import final_score
+from callscore.scorecard.ranking import rank
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
-from callscore.suites.registry import scenario_suite
+from callscore.suites.registry import scenario_suite, suite_of
 
 if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
@@ -168,3 +172,35 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
     with open_judge_runner(config) as examiner:
         assert examiner is not None  # only called with a judge
         return asyncio.run(judge_attempts(attempts, examiner))
+
+
+def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()) -> Scorecard:
+    """The results of all models side by side, as rows and as documents."""
+    suite = suite_of(SCENARIO)
+    assert suite is not None and suite.scenarios is not None  # it is built in
+    spec, settings = suite.scenarios.spec, suite.settings({})
+    unscored = BenchmarkScore("not_run", None, {})
+    models = [
+        ModelScore(
+            model=model,
+            tasks={SCENARIO: score.task},
+            benchmarks=unscored,
+            final=final_score(spec, {SCENARIO: score.task}, unscored, settings),
+            cost=score.cost,
+            blockers=[],
+            blocked_calls=0,
+        )
+        for model, score in scores.items()
+    ]
+    signatures = [score.signature for score in scores.values()]
+    return Scorecard(
+        framework=spec.framework,
+        suite=suite.name,
+        title=suite.title,
+        signature=f"spec:{spec.digest}|{'; '.join(dict.fromkeys(signatures))}",
+        models=models,
+        ranking=rank(models, spec),
+        notes=[*notes, *dict.fromkeys(w for score in scores.values() for w in score.warnings)],
+        estimate=any(not score.task.official for score in scores.values()),
+        documents={model: score.document for model, score in scores.items()},
+    )

@@ -164,7 +164,7 @@ def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSou
         f"{record.header.name} · {title_of(card)}",
         cases,
         provenance=provenance_of_run(config.scoring, record, config.path, models),
-        documents={name: score.document for name, score in ran.orchestration.items()},
+        documents={name: score.document for name, score in ran.scenarios.items()},
         prompts=TaskPrompts(config.scoring),
     )
 

@@ -11,7 +11,6 @@ from typing import Any
 from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
 from callscore.core.consent import answered_by, yes
-from callscore.core.errors import UsageError
 from callscore.core.keywords import names_nearest
 from callscore.core.run import Event, OnEvent
 from callscore.core.scorecard import Scorecard
@@ -86,13 +85,12 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
 def _run(
     loaded: EvalConfig, options: RunOptions, on_event: OnEvent, *, trust_config: bool
 ) -> Scorecard:
-    if not loaded.cases:
-        raise UsageError(f"{loaded.path}: holds scenarios only; use the command `callscore run`")
     with ExitStack() as stack:
         if trust_config:
             stack.enter_context(answered_by(yes))
         prepared = stack.enter_context(closing(prepare(loaded, options)))
         ran = run_prepared(prepared, on_event)
-    if ran.card is None:
+    card = ran.card or ran.scenario_card
+    if card is None:
         raise KeyboardInterrupt
-    return ran.card
+    return card

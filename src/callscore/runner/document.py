@@ -19,7 +19,7 @@ def run_document(ran: RunResult) -> bytes:
     Calls alone give the scorecard; scenarios of one model alone give exactly document 001.
     Otherwise the documents are under `orchestration` by model, next to the scorecard if any.
     """
-    documents = {model: score.document for model, score in ran.orchestration.items()}
+    documents = {model: score.document for model, score in ran.scenarios.items()}
     if ran.card is not None and not documents:
         return scorecard_json(ran.card)
     if ran.card is None and len(documents) == 1:

@@ -54,7 +54,11 @@ class RunResult(msgspec.Struct, frozen=True):
     summary: RunSummary
     preflights: Sequence[Preflight]
     card: Scorecard | None = None
-    orchestration: Mapping[str, ScenarioScore] = {}
+    """The scores of calls."""
+    scenarios: Mapping[str, ScenarioScore] = {}
+    """The results of scenarios, by model."""
+    scenario_card: Scorecard | None = None
+    """The same side by side."""
     notes: Sequence[str] = ()
     """What a reader must know about the models; the card has them, too."""
     failures: Sequence[Failure] = ()
@@ -295,12 +299,20 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
 
 
 def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
-    card, orchestration = scoring.card(), scoring.scenario_scores()
+    card, scenarios = scoring.card(), scoring.scenario_scores()
     notes = scoring.notes()
+    beside: Scorecard | None = None
+    if scenarios:
+        from callscore.evaluate.scenarios import scenario_card
+
+        beside = scenario_card(scenarios, notes)
     if card is not None:
-        card = msgspec.structs.replace(card, notes=[*card.notes, *notes])
+        documents = beside.documents if beside is not None else msgspec.UNSET
+        card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
         card = race.on_card(card, ran.summary.status) if race is not None else card
-    return msgspec.structs.replace(ran, card=card, orchestration=orchestration, notes=notes)
+    return msgspec.structs.replace(
+        ran, card=card, scenarios=scenarios, scenario_card=beside, notes=notes
+    )
 
 
 def rescore(prepared: Prepared, run_id: int) -> RunResult:

@@ -18,7 +18,7 @@ from callscore.core.spec import (
     with_metrics,
 )
 from callscore.core.suite import Floor, Floors, Metric, Suite
-from callscore.core.task import Task
+from callscore.core.task import SCENARIO, Task
 from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template
@@ -129,9 +129,8 @@ class _Tasks(Mapping[str, Task[Any, Any]]):
         task = self._tasks.get(name)
         if task is None:
             suite = self._catalog.suite_of(name)
-            names = partial(self._names, suite)
-            self._tasks.update(suite.tasks(self._catalog.settings_of(suite), names))
-            task = self._tasks[name]
+            settings, names = self._catalog.settings_of(suite), partial(self._names, suite)
+            task = self._tasks[name] = suite.task(name, settings, names)
         return task
 
     def __iter__(self) -> Iterator[str]:
@@ -185,6 +184,8 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed here go by their own names.
     """
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
+    if set(tasks) == {SCENARIO}:
+        return template(registry.scenario_suite().spec)
     suites = Catalog().suites_with(tasks)
     spec = combined([suite.spec for suite in suites])
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]

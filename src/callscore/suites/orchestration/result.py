@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.scenarios import Finding, Headline, Mode, ScenarioScore
-from callscore.suites.orchestration import compat, extension, final, intervals, result_format
+from callscore.core.scenarios import Finding, Headline, Mode, ScenarioCost, ScenarioScore
+from callscore.suites.orchestration import card, compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
@@ -278,8 +278,22 @@ def headline(outcomes: Sequence[LanguageResult]) -> Headline:
 
 def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
     """The result of one model as the rest of the program sees it."""
-    signatures = "; ".join(outcome.signature for outcome in outcomes)
-    return ScenarioScore(together(outcomes), headline(outcomes), signatures)
+    numbers = headline(outcomes)
+    return ScenarioScore(
+        together(outcomes),
+        numbers,
+        "; ".join(outcome.signature for outcome in outcomes),
+        card.task_score(numbers),
+        card.cost_of([_cost(outcome) for outcome in outcomes]),
+        [warning for outcome in outcomes for warning in outcome.warnings],
+    )
+
+
+def _cost(outcome: LanguageResult) -> ScenarioCost:
+    usage = outcome.about.usage or {}
+    runs = len({record.run for record in outcome.records}) or 1
+    asked = outcome.overall.total_files * runs
+    return ScenarioCost(asked, usage.get("answers", 0), usage.get("cost_usd"))
 
 
 def together(outcomes: Sequence[LanguageResult]) -> Json:

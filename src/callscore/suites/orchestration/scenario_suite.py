@@ -15,7 +15,9 @@ from callscore.core.scenarios import (
     ScenarioFiles,
     ScenarioSettings,
 )
+from callscore.core.spec import Spec
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
+from callscore.suites.orchestration.card import scenario_spec
 from callscore.suites.orchestration.recorded_scores import RecordedAttempts, read_outputs
 from callscore.suites.orchestration.result import HEADLINES
 from callscore.suites.orchestration.run_scores import RunScenarios
@@ -33,6 +35,11 @@ class OrchestrationScenarios:
     verdict_metric = METRIC
     verdict_words: Sequence[str] = OFFERED
     headlines: Sequence[str] = HEADLINES
+
+    @property
+    def spec(self) -> Spec:
+        """The rows of scenarios on a scorecard."""
+        return scenario_spec()
 
     @property
     def public_protocol(self) -> PublicProtocol:

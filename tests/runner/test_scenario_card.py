@@ -1,0 +1,63 @@
+"""`callscore.run` on scenarios: the same Scorecard as of calls, with its own rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import callscore
+from callscore.report.cells import rows
+from callscore.suites.catalog import template_of
+from commands import run
+from eval_files import cases_file, eval_file, read_json
+from scenario_runs import PERFECT, SCENARIOS
+
+RULES = {"name": "r", "provider": "baseline"}
+
+
+def test_a_file_of_scenarios_alone_gives_a_scorecard(tmp_path: Path) -> None:
+    card = callscore.run(eval_file(tmp_path, [PERFECT, RULES], data=SCENARIOS))
+    assert (card.title, card.suite, card.framework) == ("Orchestration", "orchestration", "001")
+    perfect, rules = card.models
+    assert perfect.final.score == 1.0
+    assert rules.tasks["scenario"].n == 6
+    assert rules.cost.status == "zero"
+    shown = [row.template.label for row in rows(card, template_of(card))]
+    assert shown[:5] == [
+        "SCENARIOS (001)",
+        "Plan",
+        "Function Calling",
+        "Call / Rejection",
+        "Scenario Score",
+    ]
+
+
+def test_the_document_of_a_card_is_the_file_of_the_command(tmp_path: Path) -> None:
+    config = eval_file(tmp_path, [RULES], data=SCENARIOS)
+    card = callscore.run(config, store=tmp_path / "first.db")
+    file = tmp_path / "document.json"
+    store = tmp_path / "second.db"
+    assert run("run", config, "--store", store, "--json", file).returncode == 0
+    assert card.document() == read_json(file)
+    numbers = card.document()["overall_statistics"]["key_metrics"]
+    assert round(card.models[0].tasks["scenario"].score or 0, 4) == numbers["Average"]
+
+
+def test_a_file_of_calls_and_scenarios_gives_the_card_of_calls_with_documents(
+    tmp_path: Path,
+) -> None:
+    cases = cases_file(tmp_path, 2)
+    card = callscore.run(eval_file(tmp_path, [PERFECT], data=[cases.name, SCENARIOS]))
+    assert card.suite == "calls"
+    assert "overall_statistics" in card.document("p")
+    with pytest.raises(KeyError, match="there is: p"):
+        card.document("q")
+
+
+def test_a_card_of_calls_has_no_documents(tmp_path: Path) -> None:
+    cases_file(tmp_path, 1)
+    card = callscore.run(eval_file(tmp_path, [PERFECT]))
+    assert "orchestration" not in card.to_dict()
+    with pytest.raises(KeyError, match="no scenarios were scored"):
+        card.document()
