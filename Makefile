@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check slow bench docs lock fix clean
+.PHONY: demo test check slow bench docs pictures lock fix clean
 
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
 	$(BIN)/callscore demo
@@ -32,6 +32,9 @@ fix: $(VENV)/.ready                 ## let ruff repair what it can
 
 docs: $(VENV)/.ready                ## write the generated pages of the reference
 	$(BIN)/python docs/generate.py
+
+pictures: $(VENV)/.ready            ## draw the pictures of README and docs anew
+	$(BIN)/python docs/pictures.py
 
 lock:                             ## needs uv; pins with hashes and without index addresses
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

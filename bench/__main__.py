@@ -20,7 +20,7 @@ BENCHES = (
         "judged",
         "race",
     ),
-    *("embeddings", "offline_judge", "judge_tokens", "hops"),
+    *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
 )
 
 

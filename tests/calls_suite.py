@@ -36,7 +36,8 @@ def tasks(
     settings: ScoreSettings | None = None, names: DataNames = no_data_names
 ) -> Mapping[str, Task[Any, Any]]:
     """The four tasks of the suite."""
-    return CallsSuite().tasks(spec.settings() if settings is None else settings, names)
+    suite, given = CallsSuite(), spec.settings() if settings is None else settings
+    return {name: suite.task(name, given, names) for name in SPEC.tasks}
 
 
 def all_tasks(names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:

@@ -44,6 +44,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("decide.md", {"yaml", "console", "python"}),
         ("first-hour.md", {"vtt", "json", "csv", "text", "yaml", "console"}),
         ("export.md", {"yaml", "console"}),
+        ("report.md", {"console", "python"}),
         ("python.md", {"json", "yaml", "python"}),
     ],
 )

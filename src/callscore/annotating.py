@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import ConfigError, DataError, UsageError
-from callscore.importers.forms.form import qa_config
 from callscore.importers.source import Source
 from callscore.importers.tables import cell_text, tables_of
 from callscore.importing import line_file, load_form
@@ -32,6 +31,7 @@ from callscore.labelling.sampling import (
     stratum_of,
 )
 from callscore.labelling.sheet import write_csv, write_workbook
+from callscore.metrics.forms.form import qa_config
 from callscore.stats.agreement import cohen_kappa, observed_agreement
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import read_yaml

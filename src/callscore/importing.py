@@ -20,10 +20,10 @@ from callscore.importers.folder import (
     parse_roles,
 )
 from callscore.importers.forms.evaluations import read_evaluations
-from callscore.importers.forms.form import Evaluation, Form, expected_questions, qa_config
 from callscore.importers.forms.readers import read_form
 from callscore.importers.records import case_record, output_records, transcript_record
 from callscore.importers.source import Source
+from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
 from callscore.privacy.redaction import Placeholders
 from callscore.report.numbers import show_count
 from callscore.report.safe_text import escaped

@@ -14,7 +14,7 @@ import pytest
 from builders import qa_case, question
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Failed
-from callscore.core.judging import JudgeResult, Question
+from callscore.core.judging import Item, JudgeResult, Question, Unjudged
 from callscore.evaluate.judging import JudgeRunner, Spent
 from callscore.evaluate.scoring_pass import ScoringPass, Sinks
 from callscore.judges.fakes import ScriptedJudge
@@ -30,6 +30,18 @@ def test_the_cost_of_judging_is_the_same_in_whichever_order_answers_come() -> No
         sums.add(spent.cost_usd)
     one_by_one = {reduce(add, order) for order in permutations(costs)}
     assert len(sums) == 1 and len(one_by_one) > 1
+
+
+def test_a_request_with_an_unjudged_item_counts_as_failed_once_however_many_items_it_has() -> None:
+    def unjudged(*names: str) -> list[Unjudged]:
+        return [Unjudged(Item("qa.evidence_backed_reasoning", name), "no word") for name in names]
+
+    spent = Spent()
+    for void in ([], unjudged("Q1"), unjudged("Q1", "Q2")):
+        spent.add(JudgeResult((), void=void), items=2)
+    assert (spent.failed, spent.items) == (2, 6)
+    spent.add(Failed("judge", "the server is down"), items=2)
+    assert spent.failed == 3
 
 
 def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:

@@ -153,8 +153,8 @@ def column(task: str, cases: Sequence[Case], settings: Settings) -> Column:
     of_rows = weighted(WEIGHTS[task], values) if answered else None
     errors = sum(bool(case.errors) and not case.runs for case in cases)
     not_run = sum(not case.runs and not case.errors for case in cases)
-    is_whole = of_rows is not None and not errors and not not_run
-    status = "valid" if is_whole else "incomplete"
+    keys_preserved = of_rows is not None and not errors and not not_run
+    status = "valid" if keys_preserved else "incomplete"
     if not answered:
         status = "error" if errors else "not_run"
     reasons = breached

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from callscore.report.source import ReportOptions, ReportSource
 from report_samples import sample_source
 
 HERE = Path(__file__).parent
+DOCS = HERE.parent.parent / "docs"
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +34,16 @@ def compare(name: str, found: bytes) -> None:
     if os.environ.get("CALLSCORE_BLESS"):
         path.write_bytes(found)
     assert path.read_bytes() == found
+
+
+def test_the_pictures_of_the_docs_are_fresh() -> None:
+    found = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    for name, drawn in module.pictures().items():
+        ET.fromstring(drawn)
+        compare(f"../../docs/pictures/{name}", drawn.encode())
 
 
 def test_the_page_is_what_it_was(source: ReportSource) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from call_files import csv_turns, dumps
 from callscore.core.errors import DataError
-from callscore.importers.forms.arithmetic import hidden_questions, total
-from callscore.importers.forms.confusion import confusion, mark_of
 from callscore.importers.forms.evaluations import read_evaluations
-from callscore.importers.forms.form import Form, expected_questions, qa_config
 from callscore.importers.forms.readers import read_form
 from callscore.importers.source import Source
+from callscore.metrics.forms.arithmetic import hidden_questions, total
+from callscore.metrics.forms.confusion import confusion, mark_of
+from callscore.metrics.forms.form import Form, expected_questions, qa_config
 
 
 def aws_question(ref_id: str, title: str, **more: Any) -> dict[str, Any]:

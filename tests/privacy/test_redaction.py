@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.privacy.kinds import KINDS, Finder, is_card
-from callscore.privacy.leaks import CARD_LEAK, CVV_LEAK, leaks_of
+from callscore.metrics.card_numbers import CARD_LEAK, CODE_LEAK, card_leaks, is_card_number
+from callscore.privacy.kinds import KINDS, Finder
 from callscore.privacy.redaction import Placeholders, Redactor
 
 LINES = (Path(__file__).parent / "lines.txt").read_text(encoding="utf-8").splitlines()
@@ -86,7 +86,7 @@ def test_redaction_never_fails_and_is_stable(text: str) -> None:
 @given(st.integers(10**12, 10**19 - 1))
 def test_a_card_number_has_a_right_luhn_sum(number: int) -> None:
     digits = str(number)
-    last = [end for end in "0123456789" if is_card(digits[:-1] + end)]
+    last = [end for end in "0123456789" if is_card_number(digits[:-1] + end)]
     assert len(last) == (1 if digits.startswith(("3", "4", "5", "6", "220", "81")) else 0)
 
 
@@ -94,11 +94,11 @@ def test_a_card_number_has_a_right_luhn_sum(number: int) -> None:
     ("text", "leaks"),
     [
         ("The customer paid with 4111 1111 1111 1111.", [CARD_LEAK]),
-        ('{"card": "4242424242424242", "cvv": "123"}', [CARD_LEAK, CVV_LEAK]),
-        ("security code is 9 0 5", [CVV_LEAK]),
+        ('{"card": "4242424242424242", "cvv": "123"}', [CARD_LEAK, CODE_LEAK]),
+        ("security code is 9 0 5", [CODE_LEAK]),
         ("The order 4111 1111 1111 1112 was late.", []),
         ("No card was named; 16 digits are needed.", []),
     ],
 )
 def test_card_data_in_an_answer_is_found(text: str, leaks: list[str]) -> None:
-    assert leaks_of(text) == leaks
+    assert card_leaks(text) == leaks

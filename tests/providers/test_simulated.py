@@ -168,7 +168,7 @@ KEYS = st.sampled_from(
 
 
 @given(
-    st.sampled_from(["qa", "entity", "text", "translation", "orchestration", "scenario", "?"]),
+    st.sampled_from(["qa", "entity", "text", "translation", "orchestration", "scenario"]),
     st.dictionaries(KEYS, ANY_JSON, max_size=4),
 )
 def test_no_expected_outcome_breaks_it(task: str, expected: dict[str, Any]) -> None:

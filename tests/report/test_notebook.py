@@ -69,7 +69,7 @@ def test_a_picture_is_svg_that_stands_alone(
 
 
 def test_ranks_are_drawn_where_they_are_known(cards: tuple[Scorecard, Scorecard]) -> None:
-    if any(entry.quality_rank_ci95 for entry in cards[0].ranking):
+    if any(entry.quality_band for entry in cards[0].ranking):
         assert "Rank bands" in cards[0].plot("ranks")
     else:
         with pytest.raises(UsageError, match="no rank bands"):

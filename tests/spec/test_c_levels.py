@@ -369,6 +369,18 @@ def test_c07_the_share_of_runs_in_breach_is_reported(tmp_path: Path) -> None:
     assert once.share_of_runs is None
 
 
+def test_c07_every_run_in_breach_counts_in_the_share_of_runs(tmp_path: Path) -> None:
+    cases = [qa_case([question()], case_id) for case_id in ("a", "b")]
+    broken = {"a": (1, 2), "b": (2,)}
+    outputs = [
+        {**(output(name, "no JSON") if run in broken[name] else good(name)), "run": run}
+        for name in "ab"
+        for run in (1, 2)
+    ]
+    (blocker,) = score(cases, outputs, tmp_path).model.blockers
+    assert (blocker.cases, blocker.share_of_runs) == (["a", "b"], 0.75)
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(0.9142, "0.914"), (0.8025, "0.803"), ((0.95 + 0.88 + 0.42 + 0.96) / 4, "0.803")],

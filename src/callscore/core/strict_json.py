@@ -62,14 +62,14 @@ def decode(raw: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _decode_slowly(raw)
     encoded = _ENCODE(value)
-    if not is_whole(raw, encoded):
+    if not keys_preserved(raw, encoded):
         return _decode_slowly(raw)
     if may_be_deep(encoded) and _depth(value) > MAX_DEPTH:
         raise JsonFault("too_deep", f"nested deeper than {MAX_DEPTH} levels")
     return Decoded(value)
 
 
-def is_whole(raw: bytes, encoded: bytes) -> bool:
+def keys_preserved(raw: bytes, encoded: bytes) -> bool:
     """Whether a value that was encoded again has every key of the text it was decoded from.
 
     A lost member loses at least one colon. Colons in strings stay, unless the text had escaped one;

@@ -59,8 +59,8 @@ class Suite(Protocol):
         """The default settings with some replaced; raises ConfigError."""
         ...
 
-    def tasks(self, settings: ScoreSettings, names: DataNames) -> Mapping[str, Task[Any, Any]]:
-        """The tasks by name; `names` are those that `names_in` finds in the whole data set."""
+    def task(self, name: str, settings: ScoreSettings, names: DataNames) -> Task[Any, Any]:
+        """A task of `spec.tasks`; `names` are those that `names_in` finds in all case files."""
         ...
 
     def names_in(self, line: bytes) -> Iterable[str]:

@@ -217,6 +217,7 @@ def _own(config: ScoreConfig) -> list[str]:
 
 def _notes(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
     notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
+    notes += tallied.findings
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "

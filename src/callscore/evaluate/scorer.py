@@ -24,6 +24,7 @@ from callscore.evaluate.case_steps import (
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
+from callscore.evaluate.findings import Findings
 from callscore.evaluate.judging import NOTHING_FOUND, Examined, as_json
 from callscore.evaluate.results import error_of, result_of, verdict_record
 from callscore.report.source import CaseView
@@ -112,6 +113,7 @@ class Scorer:
         self._intervals = options.intervals
         self._of_task: dict[str, _TaskScoring] = {}
         self.tallies: Tallies = {model: {} for model in models}
+        self.findings = Findings()
 
     def _scoring(self, task: str) -> _TaskScoring:
         found = self._of_task.get(task)
@@ -283,6 +285,8 @@ class Scorer:
             if isinstance(run, MeasuredAnswer):
                 group.costs.append(run.read.reply.cost_usd)
                 self._on_result(result_of(case, model, run.read.run, run.answer, marks))
+                if run.answer.measured.flags:
+                    self.findings.add(model, case.id, run.answer.measured.flags)
                 if self._on_record is not None:
                     self._record(opened, run, self._on_record)
                 if self._on_verdict is not None:

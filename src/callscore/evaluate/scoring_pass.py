@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 CASES_A_CALL = 4
 """Cases that wait for a judge, per concurrent request: a slow one delays none."""
 
-CASES_TOGETHER = 64
+BATCH = 64
 """Cases scored together, step by step and task by task: the processor's cache saves a fifth."""
 
 SETTLED_TOGETHER = 16
@@ -81,6 +81,8 @@ class Tallied(msgspec.Struct, frozen=True):
     """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
     """What to say about references that contradict themselves (C-131)."""
+    findings: Sequence[str] = ()
+    """What answers hold that must not be written down."""
 
 
 OnTallied = Callable[[Tallied], None]
@@ -149,7 +151,7 @@ class ScoringPass:
     def advance(self, is_ready: Callable[[str], bool], most: int) -> int:
         """Score the next cases, no more than these, as long as the one of the id is ready.
 
-        Says how many were. With a judge there are none: that needs its own loop.
+        Returns how many were. With a judge there are none: that needs a loop of its own.
         """
         cases: list[IndexedCase] = []
         while len(cases) < most and self._examiner is None and (placed := self._next) is not None:
@@ -157,7 +159,7 @@ class ScoringPass:
                 break
             cases.append(placed)
             self._taken()
-        self._score_together(cases)
+        self.score(cases)
         return len(cases)
 
     def finish(self) -> Tallied:
@@ -166,8 +168,8 @@ class ScoringPass:
             import asyncio  # only a judge or an embedder needs a loop
 
             asyncio.run(self.examine_all(self._examiner))
-        while cases := list(islice(iter(self._taken, None), CASES_TOGETHER)):
-            self._score_together(cases)
+        while cases := list(islice(iter(self._taken, None), BATCH)):
+            self.score(cases)
         return Tallied(
             tallies=self._scorer.tallies,
             dataset=self._feed.digest,
@@ -177,6 +179,7 @@ class ScoringPass:
             by_code=self._index.by_code,
             floors=self._floors.found(),
             contradicted=self._feed.contradictions,
+            findings=self._scorer.findings.notes(),
         )
 
     def close(self) -> None:
@@ -215,15 +218,18 @@ class ScoringPass:
         examined = NOT_EXAMINED if examiner is None else await examine_case(read, examiner)
         return self._scorer.measure(read, examined)
 
-    def _score_together(self, cases: Sequence[IndexedCase]) -> None:
-        """Measure some cases, those of one task together; add them up in their own order."""
-        answers = [self._answers(placed) for placed in cases]
-        tasks = [placed.opened.case.task for placed in cases]
-        by_task = sorted(range(len(cases)), key=tasks.__getitem__)
-        read = [self._read(cases[at], answers[at]) for at in by_task]
+    def score(self, batch: Sequence[IndexedCase]) -> None:
+        """Score some cases, those of one task together; results and sums keep their order.
+
+        Every case without a judge is scored here, `BATCH` at a time.
+        """
+        answers = [self._answers(placed) for placed in batch]
+        tasks = [placed.opened.case.task for placed in batch]
+        by_task = sorted(range(len(batch)), key=tasks.__getitem__)
+        read = [self._read(batch[at], answers[at]) for at in by_task]
         measured = [self._scorer.measure(case, NOT_EXAMINED) for case in read]
         in_order = dict(zip(by_task, measured, strict=True))
-        self._add(cases, [in_order[at] for at in range(len(cases))])
+        self._add(batch, [in_order[at] for at in range(len(batch))])
 
     def _add(self, cases: Sequence[IndexedCase], measured: Sequence[MeasuredCase]) -> None:
         self._scorer.add(measured)
@@ -264,7 +270,7 @@ class ScoringPass:
 
 
 def _is_examined(waiting: Waiting) -> bool:
-    """Whether its verdicts are there; raises the error of a failed judge."""
+    """Whether its verdicts are there; the error of a failed judge is raised when it is awaited."""
     task = waiting[2]
     return task.done() and not task.cancelled() and task.exception() is None
 

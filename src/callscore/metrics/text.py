@@ -190,3 +190,14 @@ def _marks_ordered(form: Literal["NFC", "NFKC"], word: str) -> str:
     for _, run in groupby(parts, lambda part: unicodedata.combining(part) > 0):
         ordered += sorted(run, key=unicodedata.combining)
     return "".join(ordered)
+
+
+def item_id(value: object) -> str:
+    """An id as text after N1: 1 equals "1", "Q1" does not equal "q1"        C-19"""
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, str):
+        return value if value.isalnum() and value.isascii() else n1(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import msgspec
 
 from callscore.core.errors import MissingExtra
+from callscore.metrics.card_numbers import is_card_number
 
 Kind = Literal["email", "card", "cvv", "iban", "ssn", "aadhaar", "pan", "phone", "account", "name"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -102,21 +103,8 @@ def _cards(text: str) -> Iterator[Finding]:
     for found in _DIGITS.finditer(text):
         number = _digits(found[0])
         other = _near(_OTHER_LONG_NUMBERS, text, found.start())
-        if len(set(number)) > 1 and is_card(number) and not other:
+        if is_card_number(number) and not other:
             yield Finding("card", found.start(), found.end(), number)
-
-
-def is_card(number: str) -> bool:
-    """Whether digits are a card number: a network's prefix and a right Luhn sum."""
-    networks = ("3", "4", "5", "6", "220", "81")
-    if not 13 <= len(number) <= 19 or not number.startswith(networks):
-        return False
-    doubled = "0246813579"
-    total = sum(
-        int(doubled[int(digit)]) if place % 2 else int(digit)
-        for place, digit in enumerate(reversed(number))
-    )
-    return total % 10 == 0
 
 
 def _cvvs(text: str) -> Iterator[Finding]:
@@ -237,7 +225,7 @@ def _said_digits(words: str) -> str:
 
 def _spoken_kind(number: str, text: str, start: int) -> Kind | None:
     """What a spelt-out number is: a card by its sum, the others by the words before it."""
-    if is_card(number) and len(set(number)) > 1:
+    if is_card_number(number):
         return "card"
     if len(number) == 9 and _near(_SSN_WORDS, text, start):
         return "ssn"

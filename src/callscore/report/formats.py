@@ -21,6 +21,7 @@ BUILT_IN: Mapping[str, str] = {
     "json": "callscore.report.json",
     "junit": "callscore.report.junit",
     "dossier": "callscore.report.dossier",
+    "forms": "callscore.report.forms",
     "inspect": "callscore.report.inspect_log",
     "promptfoo": "callscore.report.promptfoo",
     "every-eval-ever": "callscore.report.every_eval_ever",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from html import escape
 from typing import TypeAlias
 
@@ -44,7 +45,9 @@ def text(value: str | int | float) -> Html:
 
 def join(*children: Child) -> Html:
     """Children one after the other; None is nothing."""
-    return Html("".join(_parts(children)))
+    parts: list[str] = []
+    _collect(children, parts)
+    return Html("".join(parts))
 
 
 def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
@@ -53,28 +56,36 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     An underscore in an attribute's name is a hyphen, and one at its end is dropped. An attribute
     that is None or False is left out.
     """
-    opening = "".join([f"<{name}", *(_attribute(*pair) for pair in attributes.items()), ">"])
-    if name in VOID:
-        return Html(opening)
-    return Html("".join([opening, *_parts(children), f"</{name}>"]))
+    parts = ["<", name]
+    for key, value in attributes.items():
+        if value is not None and value is not False:
+            parts.append(_attribute(_attribute_name(key), value))
+    parts.append(">")
+    if name not in VOID:
+        _collect(children, parts)
+        parts += ("</", name, ">")
+    return Html("".join(parts))
 
 
-def _attribute(name: str, value: Attribute) -> str:
-    if value is None or value is False:
-        return ""
-    name = name.rstrip("_").replace("_", "-")
+@cache
+def _attribute_name(key: str) -> str:
+    name = key.rstrip("_").replace("_", "-")
     if _REFUSED.match(name):
         raise ValueError(f"no element of a report has the attribute {name}")
+    return name
+
+
+def _attribute(name: str, value: str | int | float | bool) -> str:
     if name == "href" and not str(value).startswith("#"):
         raise ValueError("a report links to its own parts only")
     return f" {name}" if value is True else f' {name}="{text(value)}"'
 
 
-def _parts(children: Iterable[Child]) -> Iterable[str]:
+def _collect(children: Iterable[Child], parts: list[str]) -> None:
     for child in children:
-        if child is None:
-            continue
-        if isinstance(child, (str, int, float)):
-            yield text(child)
-        else:
-            yield from _parts(child)
+        if child.__class__ is Html:
+            parts.append(child)
+        elif isinstance(child, (str, int, float)):
+            parts.append(text(child))
+        elif child is not None:
+            _collect(child, parts)

@@ -179,7 +179,8 @@ def _asking(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
         return None, None
     settings = suite.settings({})
     layer = suite.benchmarks(settings)
-    task = suite.tasks(settings, no_data_names).get(name)
+    is_task = name in suite.spec.tasks
+    task = suite.task(name, settings, no_data_names) if is_task else None
     return task, layer if layer is not None and name in layer.tasks else None
 
 

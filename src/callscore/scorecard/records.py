@@ -16,7 +16,7 @@ from callscore.core.reply_json import Parsed, read_object
 from callscore.core.spec import Spec
 from callscore.core.suite import RecordPart, Suite
 from callscore.core.task import Faults
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.scorecard.explain import named
 
 LONGEST_SHOWN = 1000

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.core.errors import ConfigError
 from callscore.core.scorecard import ModelScore, TemplateRow
 from callscore.core.spec import DIGEST_BYTES, ScoreSettings, ScoreSpec, Spec, read_spec
 from callscore.core.suite import (
@@ -41,7 +40,7 @@ class SpecSuite:
     title: str
     spec_file: Path
     task_types: Sequence[Callable[[], Task[Any, Any]]] = ()
-    """What makes the tasks; override `tasks` where they need the settings or the data."""
+    """What makes the tasks; override `task` where they need the settings or the data."""
     settings_type: type[ScoreSettings] = ScoreSettings
 
     @cached_property
@@ -67,12 +66,12 @@ class SpecSuite:
         """Those of the specification with some replaced; raises ConfigError."""
         return checked_settings(self.settings_type, self.spec.settings, given)
 
-    def tasks(
-        self, settings: ScoreSettings, names: DataNames = no_data_names
-    ) -> Mapping[str, Task[Any, Any]]:
-        """One task of each type, by name."""
-        made = [make() for make in self.task_types]
-        return {task.name: task for task in made}
+    def task(
+        self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
+    ) -> Task[Any, Any]:
+        """The task of this name."""
+        made = (make() for make in self.task_types)
+        return next(task for task in made if task.name == name)
 
     def names_in(self, line: bytes) -> Iterable[str]:
         """No task depends on the whole data set."""
@@ -82,9 +81,7 @@ class SpecSuite:
         """The `degrade` of the task; raises NoNoise where it has none."""
         from callscore.core.noise import NoNoise
 
-        found = self.tasks(self.settings({})).get(task)
-        if found is None:
-            raise ConfigError(f"{task!r} is no task of the suite {self.name}")
+        found = self.task(task, self.settings({}))
         if type(found).degrade is Task.degrade:
             raise NoNoise(task)
         return found.degrade
@@ -135,8 +132,8 @@ class TaskSuite(SpecSuite):
             digest=hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest(),
         )
 
-    def tasks(
-        self, settings: ScoreSettings, names: DataNames = no_data_names
-    ) -> Mapping[str, Task[Any, Any]]:
+    def task(
+        self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
+    ) -> Task[Any, Any]:
         """The one."""
-        return {self.name: self._task}
+        return self._task

@@ -110,7 +110,7 @@ def read_case(line: Line) -> tuple[Case, bytes]:
     if case is not None:
         content = _SORTED.encode(case)
         # Keys outside the schema are not encoded again, so the strict parser checks them.
-        if strict_json.is_whole(line.raw, content) and not strict_json.may_be_deep(content):
+        if strict_json.keys_preserved(line.raw, content) and not strict_json.may_be_deep(content):
             return case, content
     case = converted(strict_value(line), Case, line)
     return case, canonical_case(case, line)
@@ -122,7 +122,7 @@ def canonical_case(case: Case, line: Line) -> bytes:
     Null equals absent. Keys outside the schema come last.
     """
     known = _SORTED.encode(case)
-    if strict_json.is_whole(line.raw, known):
+    if strict_json.keys_preserved(line.raw, known):
         return known
     unread = _unknown_keys(_loose_value(line) or strict_value(line))
     return known + _SORTED.encode(unread) if unread else known
@@ -174,7 +174,7 @@ def read_output(line: Line) -> OutputRecord:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         record = _typed(_OUTPUT, line)
     # The model's text is the same in both: its errors are the model's, not the file's.
-    if not strict_json.is_whole(line.raw, _ENCODE(record)):
+    if not strict_json.keys_preserved(line.raw, _ENCODE(record)):
         strict_value(msgspec.structs.replace(line, raw=_envelope(line.raw, record)))
     if record.run is not msgspec.UNSET and record.run < 1:
         raise at_line(line, DataError(f"{record.run} is no run; expected 1 or more", field="run"))

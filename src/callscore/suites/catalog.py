@@ -129,9 +129,8 @@ class _Tasks(Mapping[str, Task[Any, Any]]):
         task = self._tasks.get(name)
         if task is None:
             suite = self._catalog.suite_of(name)
-            names = partial(self._names, suite)
-            self._tasks.update(suite.tasks(self._catalog.settings_of(suite), names))
-            task = self._tasks[name]
+            settings, names = self._catalog.settings_of(suite), partial(self._names, suite)
+            task = self._tasks[name] = suite.task(name, settings, names)
         return task
 
     def __iter__(self) -> Iterator[str]:

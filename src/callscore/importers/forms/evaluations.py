@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from callscore.core.errors import DataError
-from callscore.importers.forms.form import (
+from callscore.importers.source import Source
+from callscore.importers.table_calls import CALL
+from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+from callscore.metrics.forms.form import (
     NOT_APPLICABLE,
     Evaluation,
     Form,
     FormAnswer,
     FormQuestion,
 )
-from callscore.importers.source import Source
-from callscore.importers.table_calls import CALL
-from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
 
 _QUESTION = ("question_id", "question", "ref_id", "criterion", "item")
 _ANSWER = ("answer", "score", "value", "mark", "result")

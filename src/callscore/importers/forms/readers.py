@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from callscore.core.errors import DataError
-from callscore.importers.forms.form import (
+from callscore.importers.forms.vendors import vendor_form
+from callscore.importers.source import Source
+from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
+from callscore.metrics.forms.form import (
     NO,
     NOT_APPLICABLE,
     YES,
@@ -17,9 +20,6 @@ from callscore.importers.forms.form import (
     Option,
     Section,
 )
-from callscore.importers.forms.vendors import vendor_form
-from callscore.importers.source import Source
-from callscore.importers.tables import Row, Table, cell_text, rows_by, tables_of
 
 QUESTION = ("question", "question_text", "criterion", "criteria", "title", "item")
 _ID = ("question_id", "id", "ref_id", "key", "number", "no")

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.importers.forms.form import (
+from callscore.importers.source import Source, typed
+from callscore.metrics.forms.form import (
     Condition,
     Form,
     FormQuestion,
@@ -17,7 +18,6 @@ from callscore.importers.forms.form import (
     Option,
     Section,
 )
-from callscore.importers.source import Source, typed
 
 
 def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:

@@ -32,6 +32,11 @@ class ReadCase(msgspec.Struct, frozen=True):
         return self.view.case.expected_outcome
 
     @property
+    def has_repeats(self) -> bool:
+        """Whether a model answered more than once."""
+        return any(read.answer.run > 1 for read in self.answers)
+
+    @property
     def tags(self) -> Sequence[str]:
         """The case's tags as texts, whatever form they have."""
         found = self.view.case.tags

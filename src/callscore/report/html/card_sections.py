@@ -24,8 +24,8 @@ def ranks_section(card: Scorecard) -> Html:
     drawn = None
     if bands:
         sentence = (
-            "Bar: the ranks by quality that at least 95 % of resamples of the calls give. Dot: the "
-            "official rank by quality."
+            "Bar: the ranks by quality that these calls cannot distinguish, all models at once at "
+            "95 %. Dot: the official rank by quality."
         )
         numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
         behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")

@@ -22,7 +22,8 @@ LONGEST_VALUE = 1_500
 LONGEST_REPLY = 4_000
 LONGEST_TURN = 5_000
 MOST_TURNS = 600
-MOST_VERDICTS = 60
+MOST_VERDICTS = 240
+"""Verdicts shown of a case, shared by its answers."""
 SCORES_SHOWN = 5
 
 
@@ -66,9 +67,14 @@ def _tone(status: str) -> str:
 
 
 def _who(read: ReadAnswer, case: ReadCase) -> str:
-    """The model, with the number of the run where it answered more than once."""
-    runs = sum(other.answer.model == read.answer.model for other in case.answers)
-    return f"{read.answer.model} · run {read.answer.run}" if runs > 1 else read.answer.model
+    """The model, with the number of the run where models answered more than once."""
+    answer = read.answer
+    return f"{answer.model} · run {answer.run}" if case.has_repeats else answer.model
+
+
+def _verdicts_of(read: ReadAnswer, case: ReadCase) -> Sequence[Verdict]:
+    """As many verdicts on an answer as are shown."""
+    return read.answer.verdicts[: max(12, MOST_VERDICTS // max(1, len(case.answers)))]
 
 
 def _scores_only(case: ReadCase) -> Html:
@@ -120,7 +126,7 @@ def _quotes(case: ReadCase) -> Iterator[Quote]:
         for words in quoted(str(expected.get("reason", ""))):
             yield Quote(words, GOLD, about)
     for read in case.answers:
-        for verdict in read.answer.verdicts[:MOST_VERDICTS]:
+        for verdict in _verdicts_of(read, case):
             if verdict.quote:
                 yield Quote(verdict.quote, read.answer.model, verdict.item, verdict.source)
 
@@ -267,11 +273,11 @@ def _verdicts(case: ReadCase, place: int) -> Html | None:
     rows = [
         _verdict_row(name(_who(read, case)), verdict, place, names)
         for read in case.answers
-        for verdict in read.answer.verdicts[:MOST_VERDICTS]
+        for verdict in _verdicts_of(read, case)
     ]
     if not rows:
         return None
-    more = sum(max(0, len(read.answer.verdicts) - MOST_VERDICTS) for read in case.answers)
+    more = sum(len(read.answer.verdicts) for read in case.answers) - len(rows)
     headings = ("Model", "Metric", "Item", "Verdict", "Quote", "By")
     label = f"Verdicts ({len(rows)})"
     note = tag("p", f"{more} more not shown.", class_="note") if more else None

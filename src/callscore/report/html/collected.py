@@ -16,13 +16,15 @@ from callscore.report.details.plans import plan_of
 from callscore.report.details.questions import Questions
 from callscore.report.details.slices import Slices, case_value
 from callscore.report.html.answers_sections import PlanExample
-from callscore.report.html.case import case_html
-from callscore.report.source import CaseView, ReportOptions, ReportSource
+from callscore.report.html.case import MOST_VERDICTS, case_html
+from callscore.report.source import ReportOptions, ReportSource
 
 MOST_PLANS = 4
 SCORE_MARGIN = "qa.score_margin_fraction"
 """The setting that says how near two marks of a SCORE question must be (C-30)."""
 LONGEST_ID, LONGEST_TAG, MOST_TAGS = 200, 60, 20
+MOST_SAID, MOST_GIVEN, VERDICT_BYTES = 200_000, 4_000, 100
+"""For an estimate: a case shows no more of what was said and answered, and a verdict takes more."""
 ELEMENT_BYTES = 80
 """The element around the text of a case."""
 NO_SCORE = 2.0
@@ -55,7 +57,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Collected:
-    """Reads the cases once, in bounded memory; keeps the worst that fit."""
+    """Reads the cases twice, in bounded memory: to count all of them, and to render the worst."""
 
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self.models = [model.model for model in source.card.models]
@@ -70,41 +72,51 @@ class Collected:
         self.verdicts: dict[str, int] = {}
         self.total = 0
         self._with_text = not options.without_text
-        self._room = options.max_bytes
-        self._heap: list[tuple[float, int, Kept]] = []
-        self._bytes = 0
-        for view in source.cases:
-            self._add(view)
+        wanted = self._worst(source, options.max_bytes)
+        self._kept = self._render(source, wanted)
+        self._kept.sort(key=lambda kept: (kept.entry.worst, kept.entry.place))
+        self._bytes = sum(map(_size, self._kept))
 
     def cases(self) -> Sequence[Kept]:
         """The kept cases, worst first."""
-        return [kept for _, _, kept in sorted(self._heap, key=lambda one: (-one[0], -one[1]))]
+        return self._kept
+
+    def keep_within(self, room: int) -> bool:
+        """Drop the best cases until the others fit; whether any was dropped."""
+        before = len(self._kept)
+        while self._bytes > room and len(self._kept) > 1:
+            self._bytes -= _size(self._kept.pop())
+        return len(self._kept) < before
+
+    def _worst(self, source: ReportSource, room: int) -> set[int]:
+        """Count every case; the places of the worst ones that fit by a low estimate."""
+        heap: list[tuple[float, int, int]] = []
+        used = 0
+        for view in source.cases:
+            case = read_case(view)
+            self.total += 1
+            self._count(case)
+            size = _estimate(case) if self._with_text else 0
+            heapq.heappush(heap, (-_worst_score(case), -self.total, size))
+            used += size
+            while used > room and len(heap) > 1:
+                used -= heapq.heappop(heap)[2]
+        return {-place for _, place, _ in heap}
+
+    def _render(self, source: ReportSource, wanted: set[int]) -> list[Kept]:
+        found = []
+        for place, view in enumerate(source.cases, start=1):
+            if place in wanted:
+                case = read_case(view)
+                markup = case_html(case, place, with_text=self._with_text)
+                entry = _entry(case, place, self.models)
+                found.append(Kept(entry, markup.encode("utf-8", "replace")))
+        return found
 
     @property
     def left_out(self) -> int:
         """How many cases did not fit."""
-        return self.total - len(self._heap)
-
-    def _add(self, view: CaseView) -> None:
-        case = read_case(view)
-        self.total += 1
-        self._count(case)
-        entry = _entry(case, self.total, self.models)
-        badness = -entry.worst
-        if self._bytes >= self._room and badness <= self._heap[0][0]:
-            return
-        markup = case_html(case, self.total, with_text=self._with_text).encode("utf-8", "replace")
-        heapq.heappush(self._heap, (badness, -self.total, Kept(entry, markup)))
-        self._bytes += _size(markup, entry)
-        self.keep_within(self._room)
-
-    def keep_within(self, room: int) -> bool:
-        """Drop the best cases until the others fit; whether any was dropped."""
-        before = len(self._heap)
-        while self._bytes > room and len(self._heap) > 1:
-            _, _, dropped = heapq.heappop(self._heap)
-            self._bytes -= _size(dropped.markup, dropped.entry)
-        return len(self._heap) < before
+        return self.total - len(self._kept)
 
     def _count(self, case: ReadCase) -> None:
         self.questions.add(case)
@@ -125,26 +137,46 @@ class Collected:
                 self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
 
 
-def _size(markup: bytes, entry: Entry) -> int:
+def _size(kept: Kept) -> int:
     """About how many bytes a case takes in the file, with its line of the index."""
-    return len(markup) + len(msgspec.json.encode(entry)) + ELEMENT_BYTES
+    return len(kept.markup) + len(msgspec.json.encode(kept.entry)) + ELEMENT_BYTES
+
+
+def _estimate(case: ReadCase) -> int:
+    """Fewer bytes than the markup of a case takes, found without making it."""
+    said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
+    given = sum(min(len(read.answer.text or ""), MOST_GIVEN) for read in case.answers)
+    judged = min(sum(len(read.answer.verdicts) for read in case.answers), MOST_VERDICTS)
+    return min(said, MOST_SAID) + given * 4 // 5 + judged * VERDICT_BYTES
+
+
+def _worst_score(case: ReadCase) -> float:
+    """The mean score of the models on a case; behind all others where there is none."""
+    scores = _scores(case).values()
+    return math.fsum(scores) / len(scores) if scores else NO_SCORE
+
+
+def _scores(case: ReadCase) -> dict[str, float]:
+    """The mean score of each model over its runs."""
+    by_model: dict[str, list[float]] = {}
+    for read in case.answers:
+        value = case_value(read.answer.result.status, read.answer.result.score)
+        if value is not None:
+            by_model.setdefault(read.answer.model, []).append(value)
+    return {model: math.fsum(values) / len(values) for model, values in by_model.items()}
 
 
 def _entry(case: ReadCase, place: int, models: Sequence[str]) -> Entry:
-    by_model: dict[str, list[float]] = {}
     marks: dict[str, None] = {}
     for read in case.answers:
         result = read.answer.result
-        value = case_value(result.status, result.score)
-        if value is not None:
-            by_model.setdefault(read.answer.model, []).append(value)
         if result.status == "invalid":
             marks["invalid"] = None
         elif result.status in ("error", "not_run"):
             marks["error"] = None
         elif result.status == "incomplete":
             marks["unjudged"] = None
-    scores = {model: math.fsum(values) / len(values) for model, values in by_model.items()}
+    scores = _scores(case)
     spread = max(scores.values()) - min(scores.values()) if scores else 0.0
     if _differ(case):
         marks["different"] = None
@@ -156,7 +188,7 @@ def _entry(case: ReadCase, place: int, models: Sequence[str]) -> Entry:
         (found.lang or "")[:LONGEST_TAG],
         [one[:LONGEST_TAG] for one in case.tags[:MOST_TAGS]],
         len(turns(found.transcript)),
-        math.fsum(scores.values()) / len(scores) if scores else NO_SCORE,
+        _worst_score(case),
         spread,
         tuple(marks),
         [_rounded(scores.get(model)) for model in models],

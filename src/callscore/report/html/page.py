@@ -40,8 +40,10 @@ from callscore.report.safe_text import escaped, plain
 from callscore.report.source import ReportOptions, ReportSource
 from callscore.report.svg.picture import style
 
-FIRST_CASES = 20
-"""Cases that are visible without a script, and printed."""
+FIRST_CASES, FIRST_BYTES = 20, 600_000
+"""So many cases at most are there without a script, and are printed; fewer where they are long."""
+BODY = b'<div class="body">'
+"""What a case begins with behind its summary; text has no such thing, as it is escaped."""
 NAV = {
     "decision": "Decision",
     "scorecard": "Scorecard",
@@ -190,14 +192,25 @@ def _cases(source: ReportSource, collected: Collected) -> Iterator[bytes]:
     if kept:
         yield _controls(kept, collected.models).encode()
         yield b'<div id="case-list">'
-        for one in kept[:FIRST_CASES]:
+        first = _first(kept)
+        for one in kept[:first]:
             yield one.markup
         yield b"</div>"
         yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
-        for one in kept[FIRST_CASES:]:
+        for one in kept[first:]:
             yield from _inert(one)
         yield _data(msgspec.json.encode(index_of(kept)))
     yield b"</section>"
+
+
+def _first(kept: Sequence[Kept]) -> int:
+    """How many cases are elements from the start: the page is to open at once."""
+    used = 0
+    for number, one in enumerate(kept[:FIRST_CASES]):
+        used += len(one.markup)
+        if used > FIRST_BYTES:
+            return max(1, number)
+    return min(len(kept), FIRST_CASES)
 
 
 def _said(source: ReportSource, collected: Collected, kept: int) -> str:
@@ -212,13 +225,15 @@ def _said(source: ReportSource, collected: Collected, kept: int) -> str:
 
 
 def _inert(one: Kept) -> Iterator[bytes]:
-    """A case as text: escaped text cannot end the element, and this makes sure of it."""
+    """A case as text, summary and body apart; escaped text cannot end an element: made sure of."""
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
         raise ValueError("the markup of a case holds what no text of it can hold")
-    yield f'<script type="text/plain" id="text-{one.entry.place}">'.encode()
-    yield one.markup
-    yield b"</script>"
+    summary, found, body = one.markup.partition(BODY)
+    place = one.entry.place
+    yield f'<script type="text/plain" id="head-{place}">'.encode() + summary
+    yield f'</details></script><script type="text/plain" id="body-{place}">'.encode()
+    yield found + body.removesuffix(b"</details>") + b"</script>"
 
 
 def _data(encoded: bytes) -> bytes:

@@ -22,13 +22,20 @@
   const nodes = new Map();
   for (const node of list.children) nodes.set(node.id, node);
 
-  const textOf = (place) => document.getElementById("text-" + place);
+  const textOf = (part, place) => document.getElementById(part + "-" + place);
+  const made = (part, place) => {
+    const parsed = new DOMParser().parseFromString(textOf(part, place).textContent, "text/html");
+    return document.importNode(parsed.body.firstElementChild, true);
+  };
+  const fill = (node, place) => {
+    if (node.children.length < 2) node.append(made("body", place));
+  };
   const nodeOf = (place) => {
     const id = "case-" + place;
     let node = nodes.get(id);
     if (!node) {
-      const parsed = new DOMParser().parseFromString(textOf(place).textContent, "text/html");
-      node = document.importNode(parsed.body.firstElementChild, true);
+      node = made("head", place);
+      node.addEventListener("toggle", () => fill(node, place));
       nodes.set(id, node);
     }
     return node;
@@ -38,7 +45,7 @@
   const searched = (i) => {
     if (!lower.has(i)) {
       const place = index.place[i];
-      const kept = textOf(place) || nodes.get("case-" + place);
+      const kept = textOf("body", place) || nodes.get("case-" + place);
       lower.set(i, kept.textContent.toLowerCase());
     }
     return lower.get(i);
@@ -90,6 +97,7 @@
     if (!match || !index.place.includes(Number(match[1]))) return;
     const node = nodeOf(match[1]);
     if (!node.isConnected) list.prepend(node);
+    fill(node, match[1]);
     node.open = true;
     const target = document.getElementById(hash.slice(1)) || node;
     target.scrollIntoView({ block: "start" });

@@ -14,7 +14,7 @@ import msgspec
 from callscore.core.case import Case, JsonObject
 from callscore.core.suite import DataNames
 from callscore.core.transcript import turns
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
 """Those of the framework's own sample, where neither config nor data set names any (C-25)."""

@@ -1,23 +1,24 @@
 """Answers in the documented form: one typed decoding reads them and checks their structure.
 
-Most expected outcomes have the keys that the framework documents and no others, and so have most
-answers to them. What departs from that in any way is left to the careful reader, which says how.
+The form is derived from the answer schema of a task. Most expected outcomes have the keys that the
+schema names and no others, and so have most answers to them. What departs from that in any way is
+left to the careful reader, which says how.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, TypedDict
 
 import msgspec
 
-from callscore.core.strict_json import MAX_BYTES, is_whole
+from callscore.core.strict_json import MAX_BYTES, keys_preserved
 
 Scalar = str | int | float | bool | None
 CONTAINERS = frozenset({dict, list})
 
 _ENCODE = msgspec.json.Encoder().encode
-
 
 Names = Mapping[str, Any]
 Allows = Callable[[str, Names, Names], bool]
@@ -25,8 +26,26 @@ Allows = Callable[[str, Names, Names], bool]
 
 
 def allows_nothing(path: str, expected: Names, given: Names) -> bool:
-    """Where only the names of the expected outcome will do."""
+    """Only the names of the expected outcome will do."""
     return False
+
+
+class Part(NamedTuple):
+    """A part of the answer: an object, a list or an open map, and how to get it."""
+
+    path: str
+    get: Callable[[Any], Any]
+    width: int = 0
+    """Keys of the object, or of every object in the list; 0 in a list of scalars."""
+
+
+class Layout(NamedTuple):
+    """The parts of an answer by kind, and the number of keys that every answer has."""
+
+    keys: int
+    objects: tuple[Part, ...]
+    lists: tuple[Part, ...]
+    maps: tuple[Part, ...]
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -34,18 +53,112 @@ class Form(msgspec.Struct, frozen=True):
 
     decode: Callable[[bytes], Any]
     """Refuses what lacks a documented key or has another kind of value; passes over other keys."""
-    members: Callable[[Mapping[str, Any], Any, Allows], int]
-    """How many members a decoded answer has, in all its objects, where it has the structure of
-    the expected outcome; 0 where that one is not in the documented form itself."""
+    layout: Layout
+
+    def fits(self, expected: Mapping[str, Any]) -> bool:
+        """Whether an expected outcome has the documented keys and no others."""
+        layout = self.layout
+        try:
+            return (
+                all(_is_flat(part.get(expected), part.width, layout) for part in layout.objects)
+                and all(_are_flat(part.get(expected), part.width) for part in layout.lists)
+                and all(_has_scalars(part.get(expected)) for part in layout.maps)
+            )
+        except (KeyError, TypeError, AttributeError):
+            return False
+
+    def count_keys(self, expected: Mapping[str, Any], answer: Any, allows: Allows) -> int:
+        """Keys of a decoded answer in all its objects; 0 where an open map has other names."""
+        keys, _, lists, maps = self.layout
+        for _, get, width in lists:
+            keys += width * len(get(answer))
+        for path, get, _ in maps:
+            given, wanted = get(answer), get(expected)
+            if given.keys() != wanted.keys() and not allows(path, wanted, given):
+                return 0
+            keys += len(given)
+        return keys
+
+
+def form_from_schema(schema: Mapping[str, Any]) -> Form:
+    """The form that an answer schema describes.
+
+    An object may hold scalars, lists of scalars or of flat objects, open maps, and other objects.
+    """
+    objects: list[Part] = []
+    lists: list[Part] = []
+    maps: list[Part] = []
+    make_type: Any = TypedDict  # with names that are known only now
+
+    def type_of(inner: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+        part = Part(".".join(path), _getter(path))
+        if inner.get("type") == "array":
+            items = inner["items"].get("properties")
+            lists.append(part._replace(width=len(items or ())))
+            if items is None:
+                return list[Scalar]
+            item: Any = make_type("Item", dict.fromkeys(items, Scalar))
+            return list[item]
+        if inner.get("type") != "object":
+            return Scalar
+        keys = inner.get("properties")
+        if keys is None:
+            maps.append(part)
+            return dict[str, Scalar]
+        objects.append(part._replace(width=len(keys)))
+        return make_type("Object", {key: type_of(keys[key], (*path, key)) for key in keys})
+
+    kind = type_of(schema, ())
+    fixed = sum(part.width for part in objects)
+    layout = Layout(fixed, tuple(objects), tuple(lists), tuple(maps))
+    return Form(msgspec.json.Decoder(kind).decode, layout)
+
+
+def _getter(path: tuple[str, ...]) -> Callable[[Any], Any]:
+    if len(path) == 1:
+        return itemgetter(path[0])
+
+    def get(value: Any) -> Any:
+        for key in path:
+            value = value[key]
+        return value
+
+    return get
+
+
+def _is_flat(value: Any, width: int, layout: Layout) -> bool:
+    return type(value) is dict and len(value) == width and _containers(value) <= _inside(layout)
+
+
+def _containers(value: Mapping[str, Any]) -> set[str]:
+    return {key for key, inner in value.items() if type(inner) in CONTAINERS}
+
+
+def _inside(layout: Layout) -> set[str]:
+    """The keys whose value is a part of its own."""
+    parts = (*layout.objects, *layout.lists, *layout.maps)
+    return {part.path.rpartition(".")[2] for part in parts}
+
+
+def _are_flat(value: Any, width: int) -> bool:
+    if type(value) is not list:
+        return False
+    if not width:
+        return CONTAINERS.isdisjoint(map(type, value))
+    return all(len(item) == width and _has_scalars(item) for item in value)
+
+
+def _has_scalars(value: Any) -> bool:
+    return type(value) is dict and CONTAINERS.isdisjoint(map(type, value.values()))
 
 
 def read_documented(
     text: str | bytes, expected: Mapping[str, Any], form: Form, allows: Allows = allows_nothing
 ) -> dict[str, Any] | None:
-    """The answer where it has the structure of the expected outcome; None proves nothing.
+    """The answer where it has the structure of an expected outcome that fits; None proves nothing.
 
-    Every member brings a colon: as many colons as members prove that no key appears twice and that
-    none was passed over.
+    Every key brings a colon: as many colons as keys prove that no key appears twice and that none
+    was passed over.
     """
     try:
         raw = text.encode() if isinstance(text, str) else text
@@ -54,11 +167,11 @@ def read_documented(
         answer: dict[str, Any] = form.decode(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    members = form.members(expected, answer, allows)
-    if members and (
-        raw.count(b":") == members
-        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), members)
-        or is_whole(raw, _ENCODE(answer))
+    keys = form.count_keys(expected, answer, allows)
+    if keys and (
+        raw.count(b":") == keys
+        or _is_every_key_closed(text if isinstance(text, str) else _readable(raw), keys)
+        or keys_preserved(raw, _ENCODE(answer))
     ):
         return answer
     return None
@@ -69,13 +182,13 @@ def _readable(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-def _is_every_key_closed(text: str, members: int) -> bool:
-    """Whether colons follow as many quotation marks as there are members, and white space never
+def _is_every_key_closed(text: str, keys: int) -> bool:
+    """Whether colons follow as many quotation marks as there are keys, and white space never
 
     So it is where texts hold colons, too. It takes half the time of encoding the answer again.
     """
     return (
-        text.count('":') == members
+        text.count('":') == keys
         and " :" not in text
         and ("\n" not in text or "\n:" not in text)
         and "\t" not in text

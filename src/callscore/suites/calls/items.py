@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 
 
 class Matched(msgspec.Struct, frozen=True, gc=False):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.lazy_regex import lazy_regex
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.suites.calls.answer_spec import asked_questions, asked_sentences, texts
 from callscore.suites.calls.contradictions import contradictions
 from callscore.suites.calls.entity.reference import ADHERENCE, EntityReference

@@ -14,8 +14,7 @@ def read_shaped(
     reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
 ) -> Parsed | Malformed:
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
-    sources = structure.sources
-    form = sources.form if not sources.absent and is_finished(reply) else None
+    form = structure.sources.form if structure.is_documented and is_finished(reply) else None
     if form is not None:
         documented = read_documented(reply.text, structure.expected, form, structure.allows)
         if documented is not None:

@@ -11,6 +11,7 @@ import msgspec
 from callscore.core.case import Case, JsonObject, Message, Prompt
 from callscore.core.transcript import turns
 from callscore.suites.calls.answer_schema import form_of, is_documented, schema_of
+from callscore.suites.calls.fast_parse import Form, form_from_schema
 from callscore.suites.calls.structure import Structure
 
 NEVER_SHOWN = frozenset({"critical_facts"})
@@ -34,6 +35,12 @@ def prompt_file(task: str) -> PromptFile:
         folder.joinpath("prompt.md").read_text(encoding="utf-8"),
         msgspec.json.decode(folder.joinpath("answer.schema.json").read_bytes()),
     )
+
+
+@cache
+def answer_form(task: str) -> Form:
+    """The documented form of a task's answers, as its schema has it."""
+    return form_from_schema(prompt_file(task).schema)
 
 
 def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.measure import ratio
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.suites.calls.fast_parse import CONTAINERS, Form
 
 
@@ -77,6 +77,12 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
         """What an answer may do differently from the expected outcome."""
         sources = msgspec.structs.replace(self.sources, asked=self.asked)
         return compile_shape(self.expected, sources)
+
+    @cached_property
+    def is_documented(self) -> bool:
+        """Whether answers may be read by the documented form: nothing is absent or added."""
+        form = self.sources.form
+        return form is not None and not self.sources.absent and form.fits(self.expected)
 
     @cached_property
     def asked(self) -> Mapping[str, Sequence[str]]:

@@ -14,10 +14,6 @@ from callscore.core.verdict_rules import VerdictRules
 from callscore.scorecard.suite import SpecSuite
 from callscore.suites.calls import spec
 from callscore.suites.calls.answer_spec import emotion_names
-from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.qa.task import QATask
-from callscore.suites.calls.text.task import TextTask
-from callscore.suites.calls.translation.task import TranslationTask
 
 
 class CallsSuite(SpecSuite):
@@ -40,17 +36,26 @@ class CallsSuite(SpecSuite):
 
         return RULES
 
-    def tasks(
-        self, settings: ScoreSettings, names: DataNames = no_data_names
-    ) -> Mapping[str, Task[Any, Any]]:
-        """The four tasks of document 003, by name."""
+    def task(
+        self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
+    ) -> Task[Any, Any]:
+        """One of the four tasks of document 003, imported when the first case names it."""
         assert isinstance(settings, spec.Settings)  # made by `settings`
-        return {
-            "qa": QATask(settings),
-            "entity": EntityTask(settings),
-            "text": TextTask(settings, names),
-            "translation": TranslationTask(settings),
-        }
+        if name == "qa":
+            from callscore.suites.calls.qa.task import QATask
+
+            return QATask(settings)
+        if name == "entity":
+            from callscore.suites.calls.entity.task import EntityTask
+
+            return EntityTask(settings)
+        if name == "text":
+            from callscore.suites.calls.text.task import TextTask
+
+            return TextTask(settings, names)
+        from callscore.suites.calls.translation.task import TranslationTask
+
+        return TranslationTask(settings)
 
     def names_in(self, line: bytes) -> Collection[str]:
         """The emotions that the reference on a line names        C-130"""

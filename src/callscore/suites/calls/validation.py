@@ -11,7 +11,7 @@ import msgspec
 from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.core.nearest import instead_of
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.suites.calls.structure import AskedNames, Sources, Structure, no_names_asked
 
 NO_PARTS: frozenset[str] = frozenset()

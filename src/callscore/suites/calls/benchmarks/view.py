@@ -10,7 +10,7 @@ import msgspec
 
 from callscore.core.case import Case, JsonObject
 from callscore.core.judging import Item, Verdicts
-from callscore.metrics.item_ids import item_id
+from callscore.metrics.text import item_id
 from callscore.suites.calls.benchmarks.measures import Findings
 from callscore.suites.calls.benchmarks.words import CANNOT_TELL
 

@@ -17,7 +17,6 @@ from callscore.suites.calls.answer_spec import texts
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.entity import measures as formulas
 from callscore.suites.calls.entity.configured import configured_list
-from callscore.suites.calls.entity.fast_parse import FORM
 from callscore.suites.calls.entity.identity import distinct
 from callscore.suites.calls.entity.reference import (
     ADHERENCE,
@@ -37,7 +36,7 @@ from callscore.suites.calls.entity.reference import (
     refuse_blocked,
 )
 from callscore.suites.calls.parse import read_shaped
-from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.prompting import answer_form, build_prompt
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.validation import structure_of
@@ -65,7 +64,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources({}, open_maps=settings.open_maps, form=FORM)
+        self._sources = Sources({}, open_maps=settings.open_maps, form=answer_form("entity"))
 
     def reference(self, case: Case) -> EntityReference:
         """The human's entities, checked (C-20)."""

@@ -12,7 +12,6 @@ from callscore.core.case import Case
 from callscore.core.errors import DataError
 from callscore.metrics.text import n1
 from callscore.suites.calls.items import number
-from callscore.suites.calls.qa.fast_parse import QUESTION_KEYS
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.validation import (
@@ -23,6 +22,7 @@ from callscore.suites.calls.validation import (
     structure_of,
 )
 
+QUESTION_KEYS = frozenset({"question_id", "score", "max_score", "type", "reason"})
 SAMPLE_ITEMS = {"questions": QUESTION_KEYS}
 _QUESTIONS = "expected_outcome.questions"
 _FIELDS = ItemFields("question_id", "score", "max_score", "type", "reason")

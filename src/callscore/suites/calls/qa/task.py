@@ -16,11 +16,10 @@ from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import read_shaped
-from callscore.suites.calls.prompting import build_prompt
+from callscore.suites.calls.prompting import answer_form, build_prompt
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
 from callscore.suites.calls.qa.evidence import EVIDENCE, OFFERED
-from callscore.suites.calls.qa.fast_parse import FORM
 from callscore.suites.calls.qa.measures import Mark
 from callscore.suites.calls.qa.reference import (
     SAMPLE_ITEMS,
@@ -49,7 +48,9 @@ class QATask(CallTask[QAReference, QAOutput]):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "question_id", settings.open_maps, form=FORM)
+        self._sources = Sources(
+            SAMPLE_ITEMS, "question_id", settings.open_maps, form=answer_form("qa")
+        )
 
     def reference(self, case: Case) -> QAReference:
         """The human's form, checked (C-20)."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from callscore.core.judging import Item, Verdict, Verdicts
+from callscore.metrics.card_numbers import card_leaks
 from callscore.metrics.text import n2
 from callscore.suites.calls.placeholders import is_empty
 from callscore.suites.calls.text.claims import Claim
@@ -22,6 +23,8 @@ OTHER_GOAL = "call_purpose:other_goal"
 INTENT_POINTS: Mapping[str, float] = {"same": 1.0, "same_domain_incomplete": 0.5, "different": 0.0}
 WITH_ANOTHER_GOAL = 0.5
 """A purpose that names the right intent and a wrong one cannot be worth more (C-54)."""
+FEWEST_DIGITS = 3
+"""A security code has no fewer."""
 COUNTING = frozenset({"stated", "supported_by_transcript", "supported_by_reference"})
 """The verdicts that speak for the model; all others, and abstaining, speak against it."""
 
@@ -127,3 +130,22 @@ def _words(given: Sequence[Verdict], flags: set[str]) -> list[str]:
     if "cannot_tell" in words:
         flags.add("abstained")
     return words
+
+
+def leaked_card_data(given: Mapping[str, Any]) -> Sequence[str]:
+    """Flags for card numbers and security codes that a summary repeats; no metric counts them."""
+    text = "\n".join(_texts(given))
+    if sum(map(text.count, "0123456789")) < FEWEST_DIGITS:
+        return ()
+    return card_leaks(text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

@@ -23,14 +23,13 @@ from callscore.suites.calls.answer_spec import (
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
 from callscore.suites.calls.parse import read_shaped
-from callscore.suites.calls.prompting import UNASKED, build_prompt
+from callscore.suites.calls.prompting import UNASKED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims
 from callscore.suites.calls.text.fabrication import FABRICATION_FREE, HALLUCINATION_RATE
-from callscore.suites.calls.text.fast_parse import EMOTION, FIELDS, FORM
 from callscore.suites.calls.text.reference import SAMPLE_ITEMS, TextReference, read_reference
 from callscore.suites.calls.text.summary import (
     CALL_INTENT,
@@ -40,6 +39,8 @@ from callscore.suites.calls.text.summary import (
 )
 from callscore.suites.calls.validation import structure_of
 
+EMOTION, FIELDS = "emotion", "summary.call_extracted_info"
+"""Where the names are content: those asked for and those of the reference will do (C-25)."""
 DOMINANT_EMOTION = "text.dominant_emotion"
 STRUCTURE = "text.structure"
 _SUPPORT = (
@@ -77,7 +78,9 @@ class TextTask(CallTask[TextReference, TextOutput]):
 
     def __init__(self, settings: Settings, emotions: DataNames = no_data_names) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=FORM)
+        self._sources = Sources(
+            SAMPLE_ITEMS, "sentence_id", settings.open_maps, form=answer_form("text")
+        )
         self._emotions = emotions
 
     def reference(self, case: Case) -> TextReference:
@@ -162,6 +165,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
         }
         if reference.absent:
             measures.update(dict.fromkeys(reference.absent, ABSENT))
+        flags.update(summary.leaked_card_data(output.summary))
         return Measured(measures, sorted(flags))
 
     def _sentiment(

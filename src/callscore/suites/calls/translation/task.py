@@ -16,12 +16,11 @@ from callscore.suites.calls.answer_spec import asked_sentences
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match
 from callscore.suites.calls.parse import read_shaped
-from callscore.suites.calls.prompting import UNASKED, build_prompt
+from callscore.suites.calls.prompting import UNASKED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
-from callscore.suites.calls.translation.fast_parse import FORM
 from callscore.suites.calls.translation.handling import (
     Handled,
     Wording,
@@ -73,7 +72,9 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._sources = Sources(SAMPLE_ITEMS, "source_id", settings.open_maps, form=FORM)
+        self._sources = Sources(
+            SAMPLE_ITEMS, "source_id", settings.open_maps, form=answer_form("translation")
+        )
 
     def reference(self, case: Case) -> TranslationReference:
         """The human translation, checked (C-20)."""

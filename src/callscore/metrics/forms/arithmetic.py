@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from callscore.importers.forms.form import Form, FormQuestion, Section
+from callscore.metrics.forms.form import Form, FormQuestion, Section
 
 
 class SectionTotal(msgspec.Struct, frozen=True):

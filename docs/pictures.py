@@ -1,0 +1,57 @@
+"""`make pictures`: the pictures of README and docs, from the bundled sample calls.
+
+They are SVG that Callscore draws itself, so that the same code gives the same bytes; a test
+compares the files with what the code draws today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from callscore.app import score_files
+from callscore.core.scorecard import Scorecard
+from callscore.demo import sample_calls
+
+HERE = Path(__file__).parent / "pictures"
+WIDTH, HEIGHT = 1200, 790
+SVG = "http://www.w3.org/2000/svg"
+
+
+def first_screen(card: Scorecard) -> str:
+    """The first screen of the report, as a picture that a browser draws."""
+    inside = card._repr_html_()
+    for html, xml in (
+        ("<style>", "<style><![CDATA["),
+        ("</style>", "]]></style>"),
+        ("<details", '<details hidden="hidden"'),
+        ('<svg class="picture"', f'<svg xmlns="{SVG}" class="picture"'),
+        ('class="callscore"', 'class="callscore" data-theme="light"'),
+    ):
+        inside = inside.replace(html, xml)
+    sheet = f"background:#fff;padding:24px;height:{HEIGHT}px"
+    return (
+        f'<svg xmlns="{SVG}" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
+        f'height="{HEIGHT}"><foreignObject width="100%" height="100%">'
+        f'<div xmlns="http://www.w3.org/1999/xhtml" style="{sheet}">{inside}</div>'
+        "</foreignObject></svg>\n"
+    )
+
+
+PICTURES: Mapping[str, Callable[[Scorecard], str]] = {
+    "report.svg": first_screen,
+    "cost-quality.svg": lambda card: card.plot("cost_quality"),
+    "metric.svg": lambda card: card.plot("metric", "qa.question_score_accuracy"),
+}
+
+
+def pictures() -> dict[str, str]:
+    """Every picture by its file name."""
+    with sample_calls() as config:
+        card = score_files(config)
+    return {name: str(draw(card)) for name, draw in PICTURES.items()}
+
+
+if __name__ == "__main__":
+    for name, drawn in pictures().items():
+        (HERE / name).write_text(drawn, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""QA forms: their shape, and the arithmetic of the systems they come from."""

@@ -1,0 +1,146 @@
+"""Whole forms: Yes, No and N/A of models beside people's, and totals by the vendor's arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
+from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
+from callscore.metrics.forms.form import Form
+from callscore.report.details.answers import ReadCase, mapping, objects
+
+
+class FormPair(msgspec.Struct, frozen=True):
+    """One filled-in form of a person, and of a model on the same call."""
+
+    expected: FormTotal
+    given: FormTotal
+
+
+class ModelForms(msgspec.Struct):
+    """What one model marked on all calls."""
+
+    pairs: list[tuple[Mark, Mark]] = []
+    totals: list[FormPair] = []
+    unreadable: int = 0
+    hidden_answered: int = 0
+    """Questions answered although their condition was not met."""
+
+    @property
+    def confusion(self) -> MarkConfusion:
+        """The 3 × 3 table of all marks."""
+        return confusion(self.pairs)
+
+
+class FormTotals:
+    """Counts the forms of every QA case."""
+
+    def __init__(self) -> None:
+        self.models: dict[str, ModelForms] = {}
+        self.forms: dict[str, Form] = {}
+
+    def add(self, case: ReadCase) -> None:
+        """Count the marks of one case; cases without questions count nothing."""
+        questions = list(objects(case.expected.get("questions")))
+        if not questions:
+            return
+        form = self._form(case)
+        expected = {str(one.get("question_id")): _number(one.get("score")) for one in questions}
+        limits = {str(one.get("question_id")): _number(one.get("max_score")) for one in questions}
+        for read in case.answers:
+            if read.answer.result.status in ("error", "not_run"):
+                continue
+            found = self.models.setdefault(read.answer.model, ModelForms())
+            if read.given is None:
+                found.unreadable += 1
+                continue
+            given = _marks(read.given)
+            found.pairs += [
+                (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
+                for key, score in expected.items()
+                if key in given
+            ]
+            if form is not None:
+                hidden = hidden_questions(form, expected)
+                found.hidden_answered += sum(given.get(key) is not None for key in hidden)
+                found.totals.append(FormPair(total(form, expected), total(form, given)))
+
+    def _form(self, case: ReadCase) -> Form | None:
+        """The form of a case that was imported with one; each is read once."""
+        raw = case.view.case.config.get("form")
+        if not isinstance(raw, Mapping):
+            return None
+        key = str(raw.get("id") or raw.get("title") or "")
+        if key not in self.forms:
+            try:
+                self.forms[key] = msgspec.convert(raw, Form)
+            except msgspec.ValidationError:
+                return None
+        return self.forms[key]
+
+
+def _marks(given: Mapping[str, Any]) -> dict[str, float | None]:
+    return {
+        str(one.get("question_id")): _number(one.get("score"))
+        for one in objects(mapping(given).get("questions"))
+    }
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+class SectionMean(msgspec.Struct, frozen=True):
+    """A section over all calls on which it applies to both."""
+
+    title: str
+    expected: float
+    given: float
+    calls: int
+
+    @property
+    def difference(self) -> float:
+        """given − expected, in percentage points"""
+        return self.given - self.expected
+
+
+def section_means(totals: Sequence[FormPair]) -> list[SectionMean]:
+    """Every section, then the whole form."""
+    columns: dict[str, list[tuple[float, float]]] = {}
+    for pair in totals:
+        for one, other in zip(pair.expected.sections, pair.given.sections, strict=True):
+            if one.percent is not None and other.percent is not None:
+                columns.setdefault(one.section or "(no section)", []).append(
+                    (one.percent, other.percent)
+                )
+        if pair.expected.percent is not None and pair.given.percent is not None:
+            columns.setdefault(WHOLE, []).append((pair.expected.percent, pair.given.percent))
+    whole = columns.pop(WHOLE, None)
+    rows = [_mean(title, pairs) for title, pairs in columns.items()]
+    return [*rows, _mean(WHOLE, whole)] if whole else rows
+
+
+WHOLE = "whole form"
+
+
+def _mean(title: str, pairs: Iterable[tuple[float, float]]) -> SectionMean:
+    both = list(pairs)
+    return SectionMean(
+        title,
+        math.fsum(one for one, _ in both) / len(both),
+        math.fsum(other for _, other in both) / len(both),
+        len(both),
+    )
+
+
+def failed_forms(totals: Sequence[FormPair]) -> tuple[int, int, int]:
+    """Forms with an automatic fail: by people, by the model, by both."""
+    expected = [bool(pair.expected.failed_by) for pair in totals]
+    given = [bool(pair.given.failed_by) for pair in totals]
+    both = sum(one and other for one, other in zip(expected, given, strict=True))
+    return sum(expected), sum(given), both

@@ -1,0 +1,84 @@
+"""QA forms as their users know them: Yes/No/N-A confusion, section totals, automatic fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from callscore.metrics.forms.confusion import MARKS, MarkConfusion
+from callscore.report.details.answers import read_case
+from callscore.report.details.form_totals import (
+    FormTotals,
+    ModelForms,
+    failed_forms,
+    section_means,
+)
+from callscore.report.markdown_text import code, table
+from callscore.report.source import ReportFormat, ReportOptions, ReportSource
+
+SHOWN = {"yes": "Yes", "no": "No", "na": "N/A"}
+ABOUT = (
+    "Marks of models and of people. Totals are those of the form's own system; no score of "
+    "the framework rests on them."
+)
+
+
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """The page in Markdown, model by model."""
+    del options
+    found = FormTotals()
+    for view in source.cases:
+        found.add(read_case(view))
+    lines = ["# QA forms", "", ABOUT, ""]
+    if not found.models:
+        lines += ["No case has a QA form.", ""]
+    for model in (one.model for one in source.card.models):
+        if model in found.models:
+            lines += _model_lines(model, found.models[model])
+    yield "\n".join(lines).encode()
+
+
+def _model_lines(model: str, forms: ModelForms) -> list[str]:
+    counted = forms.confusion
+    lines = [f"## {code(model, in_table=False)}", "", *_confusion_lines(counted), ""]
+    lines += [f"- Equal marks: {_percent(counted.agreement)}"]
+    said_na = sum(counted.counts["na"].values())
+    lines += [f"- N/A answered with No: {_percent(counted.na_to_no_rate)} of {said_na}"]
+    if forms.unreadable:
+        lines.append(f"- Answers that could not be read: {forms.unreadable}")
+    if forms.totals:
+        lines.append(f"- Questions answered though they do not apply: {forms.hidden_answered}")
+        people, given, both = failed_forms(forms.totals)
+        lines.append(f"- Automatic fails: people {people}, model {given}, both {both}")
+        lines += ["", *_total_lines(forms)]
+    return [*lines, ""]
+
+
+def _confusion_lines(counted: MarkConfusion) -> list[str]:
+    rows = [
+        [SHOWN[expected], *(str(counted.counts[expected][given]) for given in MARKS)]
+        for expected in MARKS
+    ]
+    return table(["people \\ model", *(SHOWN[mark] for mark in MARKS)], rows)
+
+
+def _total_lines(forms: ModelForms) -> list[str]:
+    rows = [
+        [
+            code(mean.title),
+            f"{mean.expected:.1f}",
+            f"{mean.given:.1f}",
+            f"{mean.difference:+.1f}",
+            str(mean.calls),
+        ]
+        for mean in section_means(forms.totals)
+    ]
+    return table(["section", "people, %", "model, %", "difference", "calls"], rows)
+
+
+def _percent(share: float | None) -> str:
+    return "not defined" if share is None else f"{100 * share:.1f} %"
+
+
+FORMAT = ReportFormat(
+    "forms", ".md", "QA forms: N/A confusion, section totals, fails", write, needs_cases=True
+)
