@@ -123,6 +123,8 @@ def _calibration_lines(entry: Calibrated) -> list[str]:
     if found.people is not None:
         people = found.people
         alpha = "n/a" if people.alpha is None else f"{people.alpha:.3f}"
+        if people.alpha_interval is not None:
+            alpha += f" [{people.alpha_interval.low:.3f}, {people.alpha_interval.high:.3f}]"
         lines.append(
             f"  people among themselves: alpha {alpha}"
             f" ({people.items} items, up to {people.raters} people each)"

@@ -76,7 +76,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
         rubrics[group] = rubric
         labelled.setdefault(group, {}).setdefault(place, {})[record.by] = record.verdict
         given = record.judge if record.judge is not None else words.get(place)
-        pairs.setdefault(group, []).append(Pair(record.verdict, given))
+        pairs.setdefault(group, []).append(Pair(record.verdict, given, place.case_id))
     if not pairs:
         raise UsageError(f"{', '.join(map(str, labels))}: holds no label")
     alone: dict[tuple[str, str], list[str]] = {}
@@ -95,6 +95,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
                 given,
                 alone.get(group, ()),
                 by_item=[list(words.values()) for words in labelled[group].values()],
+                calls=[place.case_id for place in labelled[group]],
             ),
         )
         for group, given in pairs.items()

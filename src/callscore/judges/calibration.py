@@ -15,12 +15,13 @@ from callscore.stats.agreement import (
     Distance,
     cohen_kappa,
     confusion,
+    interval_over_calls,
     krippendorff_alpha,
     observed_agreement,
     unlike,
     weighted_kappa,
 )
-from callscore.stats.intervals import Interval, bootstrap
+from callscore.stats.intervals import Interval
 from callscore.stats.prediction_powered import Corrected, prediction_powered_mean, rogan_gladen
 
 KAPPA_NEEDED = 0.70
@@ -36,6 +37,8 @@ class Pair(msgspec.Struct, frozen=True):
 
     human: str
     judge: str | None
+    call: str = ""
+    """The call that the item belongs to; an item without one is resampled by itself."""
 
 
 class People(msgspec.Struct, frozen=True):
@@ -45,6 +48,8 @@ class People(msgspec.Struct, frozen=True):
     items: int
     raters: int
     """The most people that labelled one item."""
+    alpha_interval: Interval | None = None
+    """95 %, over calls."""
 
     def allow(self, kappa: float) -> bool:
         """Whether a judge with this kappa is as reliable as these people."""
@@ -93,18 +98,17 @@ def calibrate(
     judge_alone: Sequence[str] = (),
     *,
     by_item: Sequence[Sequence[str]] = (),
+    calls: Sequence[str] = (),
     seed: int = 0,
 ) -> Calibration:
     """Agreement on the labelled pairs, and the corrected mean with the judge's other verdicts.
 
-    `by_item` holds the verdicts of all people on one item, for their own agreement.
+    `by_item` holds the verdicts of all people on one item, for their own agreement, and `calls`
+    the call of each of these items. Intervals are over calls (STATS §5).
     """
     labelled = [pair for pair in pairs if pair.human != CANNOT_TELL]
-    decided = [
-        (pair.human, pair.judge)
-        for pair in labelled
-        if pair.judge is not None and pair.judge != CANNOT_TELL
-    ]
+    compared = [pair for pair in labelled if pair.judge not in (None, CANNOT_TELL)]
+    decided = [(pair.human, pair.judge or "") for pair in compared]
     alike = [(rubric.counts_as(human), rubric.counts_as(judge)) for human, judge in decided]
     kappa = _kappa_of(rubric)
     sensitivity = _share(rubric, decided, passing=True)
@@ -125,22 +129,35 @@ def calibrate(
         sensitivity,
         specificity,
         kappa(alike),
-        bootstrap(kappa, alike, seed),
+        interval_over_calls(kappa, alike, _calls([pair.call for pair in compared]), seed),
         rubric.ordinal,
         judge_mean,
         prediction_powered_mean([rubric.worth(pair.human) for pair in labelled], worth, alone),
         cross_check,
-        _people(rubric, by_item),
+        _people(rubric, by_item, _calls(calls or [""] * len(by_item)), seed),
     )
 
 
-def _people(rubric: Rubric, by_item: Sequence[Sequence[str]]) -> People | None:
+def _calls(named: Sequence[str]) -> list[str]:
+    """The call of each item; one without is its own."""
+    return [call or f"item {place}" for place, call in enumerate(named)]
+
+
+def _people(
+    rubric: Rubric, by_item: Sequence[Sequence[str]], calls: Sequence[str], seed: int
+) -> People | None:
     decided = [[rubric.counts_as(w) for w in words if w != CANNOT_TELL] for words in by_item]
-    shared = [words for words in decided if len(words) > 1]
+    shared = [(words, call) for words, call in zip(decided, calls, strict=True) if len(words) > 1]
     if not shared:
         return None
-    alpha = krippendorff_alpha(shared, _distance_of(rubric))
-    return People(alpha, len(shared), max(map(len, shared)))
+    distance = _distance_of(rubric)
+
+    def alpha(units: Sequence[Sequence[str]]) -> float | None:
+        return krippendorff_alpha(units, distance)
+
+    units = [words for words, _ in shared]
+    interval = interval_over_calls(alpha, units, [call for _, call in shared], seed)
+    return People(alpha(units), len(units), max(map(len, units)), interval)
 
 
 def _distance_of(rubric: Rubric) -> Distance:

@@ -5,9 +5,33 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from callscore.stats.intervals import Interval, bootstrap
 
 Pairs = Sequence[tuple[str, str]]
 Distance = Callable[[str, str], float]
+Rated = TypeVar("Rated")
+
+
+def interval_over_calls(
+    statistic: Callable[[Sequence[Rated]], float | None],
+    rated: Sequence[Rated],
+    calls: Sequence[str],
+    seed: int,
+) -> Interval | None:
+    """Percentiles of an agreement over resampled calls, the items of a call together    STATS §5
+
+    `calls` names the call of each item; None of fewer than two calls.
+    """
+    by_call: dict[str, list[Rated]] = {}
+    for item, call in zip(rated, calls, strict=True):
+        by_call.setdefault(call, []).append(item)
+
+    def of_drawn(drawn: Sequence[Sequence[Rated]]) -> float | None:
+        return statistic([item for items in drawn for item in items])
+
+    return bootstrap(of_drawn, list(by_call.values()), seed)
 
 
 def confusion(pairs: Pairs) -> Mapping[tuple[str, str], int]:

@@ -27,6 +27,8 @@ BATCH_CELLS = 1 << 18
 MOST_AT_ONCE = 1_000
 """Resamples whose sums are held at a time."""
 
+SMALL_PRODUCT = 8_000_000
+
 Values = dict[tuple[str, ...], "Floats"]
 Statistic = Callable[[Sequence["Floats"]], Sequence[Values]]
 """From the sums of every model to its numbers, an entry each column of the sums."""
@@ -73,6 +75,18 @@ def summable(sums: Floats) -> Floats:
     return np.where(largest > 0, np.round(sums / grid) * grid, 0.0)
 
 
+def _product(sums: Floats, weights: Floats) -> Floats:
+    """sums @ weights; a small one without BLAS, whose threads cost more than they save
+
+    Either way gives the same digits, as the sums are exact.
+    """
+    import numpy as np
+
+    if sums.size * weights.shape[1] > SMALL_PRODUCT:
+        return sums @ weights
+    return np.asarray(np.einsum("cu,ub->cb", sums, weights), np.float64)
+
+
 def replicates(
     matrices: Sequence[CallMatrix],
     statistic: Statistic,
@@ -98,7 +112,7 @@ def replicates(
     done = 0
     for weights in resample_weights(stacked.shape[1], seed, resamples):
         size = weights.shape[1]
-        for mine, batch in zip(resampled, values(stacked @ weights), strict=True):
+        for mine, batch in zip(resampled, values(_product(stacked, weights)), strict=True):
             for key, numbers in batch.items():
                 mine[key][done : done + size] = numbers
         done += size
