@@ -21,6 +21,7 @@ BENCHES = (
         "race",
     ),
     *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
+    "export",
 )
 
 
