@@ -13,6 +13,7 @@ BENCHES = (
         "start",
         "score",
         "intervals",
+        "compare",
         "orchestration",
         "engine",
         "providers",
