@@ -13,6 +13,7 @@ BENCHES = (
         "start",
         "score",
         "intervals",
+        "compare",
         "orchestration",
         "engine",
         "providers",
@@ -20,7 +21,8 @@ BENCHES = (
         "judged",
         "race",
     ),
-    *("embeddings", "offline_judge", "judge_tokens", "report"),
+    *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
+    "export",
 )
 
 

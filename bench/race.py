@@ -1,13 +1,15 @@
 """The race on simulated models, beside the full run: wrong decisions, and what was paid.
 
-One model is best by a gap, all others are equal; 1,000 calls of four tasks. With gates the last
-model fabricates facts and the one before it breaks its answers. `python -m bench.race 500` repeats
+One model is best by a gap, all others are equal (and then: all are equal, but for the last); 1,000
+calls of four tasks. With gates the last model fabricates facts and the one before it breaks its
+answers. `python -m bench.race 500` repeats
 each case 500 times.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -23,11 +25,14 @@ ABOUT: tuple[About, ...] = ("pool", "future")
 GATING: tuple[Gating, ...] = ("none", "mixed")
 CLEAR = 0.05
 """From this gap on, the others are clearly worse."""
+WORST = 0.15
+"""By so much the last model is worse where all others are equal."""
 
 
-def measure(k: int, gap: float, about: About, gating: Gating, runs: int) -> list[Finished]:
+def measure(
+    means: Sequence[float], about: About, gating: Gating, runs: int = RUNS
+) -> list[Finished]:
     random = np.random.default_rng(20261116)
-    means = [BEST] + [BEST - gap] * (k - 1)
     return [
         race(simulate(random, means, CALLS, gating), about=about, seed=seed) for seed in range(runs)
     ]
@@ -57,17 +62,25 @@ def main(runs: int = RUNS) -> None:
     print("|---|---|---|---|---|---|---|---|")
     clear: dict[About, list[float]] = {about: [] for about in ABOUT}
     for about, gating, k, gap in product(ABOUT, GATING, (2, 4, 8), (0.15, 0.05, 0.02, 0.0)):
-        finished = measure(k, gap, about, gating, runs)
-        paid = float(np.mean([found.paid for found in finished]))
-        wrong = sum(found.lost_best for found in finished)
-        decided = sum(len(found.standing.racing) == 1 for found in finished)
+        finished = measure([BEST] + [BEST - gap] * (k - 1), about, gating, runs)
+        paid = row(finished, (about, "yes" if gating == "mixed" else "no", k, f"{gap:g}"))
         if gap >= CLEAR:
             clear[about].append(paid)
-        row = (about, "yes" if gating == "mixed" else "no", k, f"{gap:g}", f"{paid:.0%}")
-        shares = (f"{wrong} of {runs}", f"{decided / runs:.0%}", f"{1 - decided / runs:.0%}")
-        print("|", " | ".join(map(str, (*row, *shares))), "|", flush=True)
     for about, shares_paid in clear.items():
-        print(f"{about}: {np.mean(shares_paid):.0%} paid in the mean where the gap is clear")
+        print(f"{about}: {np.mean(shares_paid):.0%} paid in the mean where all others are behind")
+    for about, k in product(ABOUT, (2, 4, 8)):
+        finished = measure([BEST] * (k - 1) + [BEST - WORST], about, "none", runs)
+        row(finished, (about, "no", k, "last only"))
+
+
+def row(finished: Sequence[Finished], case: Sequence[object]) -> float:
+    """Print one line; the share of calls that was paid."""
+    runs, paid = len(finished), float(np.mean([found.paid for found in finished]))
+    wrong = sum(found.lost_best for found in finished)
+    decided = sum(len(found.standing.racing) == 1 for found in finished) / runs
+    shares = (f"{paid:.0%}", f"{wrong} of {runs}", f"{decided:.0%}", f"{1 - decided:.0%}")
+    print("|", " | ".join(map(str, (*case, *shares))), "|", flush=True)
+    return paid
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from callscore.cli.run_progress import LiveView
-from callscore.core.run import Progress
+from callscore.core.run import Progress, RaceRound
 
 PROGRESS = Progress("m", 3, 24, 0, 0, 0.0, 0, 0.05, 4)
 
@@ -24,3 +24,32 @@ def test_attempts_that_time_out_are_shown(
     assert line.startswith("m: 3 of 24, 0 failed")
     assert told in line
     assert ("timed out" in line) is bool(timeouts)
+
+
+RACE = RaceRound(30, 250, ["a", "b"], ["c is out after 30 blocks: worse than a"], 240, 2000, 440)
+
+
+def test_a_race_shows_who_is_in_and_what_is_saved_line_by_line_without_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    view = LiveView()
+    view(RACE)
+    view.close()
+    assert capsys.readouterr().err.splitlines() == [
+        "c is out after 30 blocks: worse than a",
+        "race: 30 of 250 blocks read, still in: a, b; 240 of 2,000 calls asked, 440 saved so far",
+    ]
+
+
+def test_on_a_terminal_the_race_stands_below_the_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    view = LiveView()
+    view(PROGRESS)
+    view(RACE)
+    view.close()
+    shown = capsys.readouterr().err
+    assert "c is out after 30 blocks: worse than a" in shown
+    assert "still in: a, b" in shown

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from bench.race_simulations import GATE, TASKS, Evaluation, Finished, permuted, race, simulate
+from bench.race_simulations import GATE, Evaluation, Finished, permuted, race, simulate
 
 from callscore.stats.blocks import About
 
@@ -103,7 +103,3 @@ def test_a_model_at_its_limit_is_not_called_invalid(about: About) -> None:
         dropped = race(found, about=about, seed=run).standing.dropped
         wrong.append(any(how.gate == GATE.slug and how.blocks < 200 for how in dropped.values()))
     assert float(np.mean(wrong)) <= 0.02 + 3 * math.sqrt(0.02 * 0.98 / RUNS)
-
-
-def test_there_are_four_tasks_in_a_block() -> None:
-    assert len(TASKS) == 4

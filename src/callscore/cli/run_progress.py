@@ -74,7 +74,7 @@ class LiveView:
             console = Console(stderr=True, highlight=False, markup=False, emoji=False)
             self._live = Live(console=console, transient=True, auto_refresh=False)
             self._live.start()
-        self._live.update(_table(self._newest, self._race), refresh=True)
+        self._live.update(_picture(self._newest, self._race), refresh=True)
 
 
 def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[str]:
@@ -99,10 +99,20 @@ def _race_line(race: RaceRound) -> str:
     )
 
 
-def _table(newest: Mapping[str, Progress], caption: str | None = None) -> Any:
+def _picture(newest: Mapping[str, Progress], race: str | None) -> Any:
+    """The table, and below it how a race stands, if there is one."""
+    if race is None:
+        return _table(newest)
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(_table(newest), Text(race))
+
+
+def _table(newest: Mapping[str, Progress]) -> Any:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, caption=caption, caption_justify="left")
+    table = Table(box=None, pad_edge=False)
     late = any(progress.timeouts for progress in newest.values())
     for heading in _HEADINGS + ("timed out",) * late:
         table.add_column(heading, justify="left" if heading == "model" else "right")

@@ -31,7 +31,7 @@ from callscore.runner.cases import Asked, work_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.race_card import Account, news, race_card
 from callscore.runner.race_outcomes import (
-    CaseOutcome,
+    Runs,
     call_outcome,
     case_outcome,
     gates_of,
@@ -181,8 +181,10 @@ class RaceRun:
         self._accounts = {
             model.spec.name: Account(prepared.total(model)) for model in prepared.models
         }
-        self._scored: dict[str, bool] = {}
-        """By task that was answered, whether any answer has a score."""
+        self._scored: set[str] = set()
+        """Tasks of which an answer has a score, or failed to get one."""
+        self._without: dict[str, Sequence[str]] = {}
+        """By task, the metrics without a value of an answer that has no score."""
 
     async def carry_out(
         self, models: Mapping[str, PlannedModel], ask: Ask, emit: OnEvent, stop: Shutdown
@@ -274,9 +276,8 @@ class RaceRun:
                 found = []
                 for asked in self._calls[call]:
                     runs = by_case[asked.case.id].answers.get(model, ())
-                    outcome = case_outcome(asked.case.task, runs, repeats, self._gates)
-                    found.append(outcome)
-                    self._note(model, runs, outcome)
+                    found.append(case_outcome(asked.case.task, runs, repeats, self._gates))
+                    self._note(model, runs, asked.case.task)
                 mean = self._draw.about == "future"
                 self._race.observe(model, call, call_outcome(found, mean=mean))
         self._refuse_unscored()
@@ -287,21 +288,24 @@ class RaceRun:
         answers = {model: runs for model, runs in stored.items() if runs}
         return await self._scoring.measured(asked.indexed, answers, self._examiner)
 
-    def _note(self, model: str, runs: Sequence[object], outcome: CaseOutcome) -> None:
+    def _note(self, model: str, runs: Runs, task: str) -> None:
         account = self._accounts[model]
         for run in runs:
             if isinstance(run, MeasuredAnswer):
                 account.add(run.read.reply)
-                known = outcome.least == outcome.most
-                self._scored[outcome.task] = known or self._scored.get(outcome.task, False)
+                score = run.answer.score
+                if score.status == "incomplete":
+                    self._without[task] = score.reasons
+                else:
+                    self._scored.add(task)
 
     def _refuse_unscored(self) -> None:
         """Without scores nothing can ever be decided: nothing more is spent on it."""
-        unscored = [task for task, scored in self._scored.items() if not scored]
-        if unscored:
+        for task in sorted(self._without.keys() - self._scored):
             raise UsageError(
-                f"race: no answer of {', '.join(sorted(unscored))} has a score after the first "
-                "round, so nothing can be decided; expected a judge, verdicts, or other tasks"
+                f"race: no answer of {task} has a score after the first round, so nothing can be "
+                f"decided: {', '.join(self._without[task])} without a value; expected a judge, "
+                "verdicts, or other tasks"
             )
 
     def on_card(self, card: Scorecard, status: str) -> Scorecard:

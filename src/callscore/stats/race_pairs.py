@@ -22,8 +22,8 @@ from callscore.stats.blocks import Schedule
 
 OPTIMISM = 2.0
 """Standard errors above the mean that an extrapolation grants."""
-PREDICTION = 2.5758293035489004
-"""Normal quantile of a 99 % prediction interval."""
+PREDICTION = 1.959963984540054
+"""Normal quantile of a 95 % prediction interval."""
 FUZZ = 1e-9
 
 
@@ -102,7 +102,7 @@ class Pairs:
         """An estimate: the full data would not show i to be better than j
 
         About future calls: growth as now, with a mean that is two standard errors better, does not
-        reach the threshold. About the pool, which the full data always decides: 99 % of what is
+        reach the threshold. About the pool, which the full data always decides: 95 % of what is
         to be expected lies within the margin.
         """
         row = i * self._models + j
