@@ -15,7 +15,7 @@ from callscore.config.scenarios import Departure, departures
 from callscore.core.errors import ConfigError, UsageError
 from callscore.core.provider import Provider
 from callscore.core.run import ModelSpec, Price
-from callscore.core.scenarios import Mode, ScenarioCases, Survey
+from callscore.core.scenarios import Mode, OnStep, ScenarioCases, Survey
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
@@ -62,6 +62,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """In a race, ask a model everything that is invalid for certain."""
     on_case: OnCase | None = None
     """Receives every case with all its answers, for a report."""
+    on_step: OnStep | None = None
+    """Receives every step of scenarios with the answers of one model, for a report."""
     on_tallied: OnTallied | None = None
     """Receives what the scoring of calls leaves behind, for a comparison."""
 

@@ -8,7 +8,14 @@ from contextlib import ExitStack
 import msgspec
 
 from callscore.core.run import RunSummary, Work
-from callscore.core.scenarios import Attempts, RunData, ScenarioScore, ScenarioSinks, StoredReplies
+from callscore.core.scenarios import (
+    Attempts,
+    RunData,
+    ScenarioScore,
+    ScenarioSinks,
+    StepView,
+    StoredReplies,
+)
 from callscore.core.scorecard import CaseResult
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.judging import JudgeRunner
@@ -95,8 +102,22 @@ class ScenarioScoring:
                 sinks.on_record,
                 None if self._exported is None else self._exported.write,
                 None if self._trajectories is None else self._trajectories.write,
+                None if self._prepared.options.on_step is None else self._labelled_step,
             ),
         )
+
+    def _labelled_step(self, view: StepView) -> None:
+        """Passes a step on, marked where its provider asks no model."""
+        on_step = self._prepared.options.on_step
+        assert on_step is not None  # asked for by the caller
+        label = self._replies.labels.get(view.model)
+        if label is not None:
+            answers = [
+                msgspec.structs.replace(answer, result=_labelled(answer.result, label))
+                for answer in view.answers
+            ]
+            view = msgspec.structs.replace(view, answers=answers)
+        on_step(view)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -131,8 +152,10 @@ def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
 
     def labelled(result: CaseResult) -> None:
         label = labels.get(result.model)
-        if label is not None:
-            result = msgspec.structs.replace(result, flags=sorted({*result.flags, label}))
-        on_result(result)
+        on_result(result if label is None else _labelled(result, label))
 
     return labelled
+
+
+def _labelled(result: CaseResult, label: str) -> CaseResult:
+    return msgspec.structs.replace(result, flags=sorted({*result.flags, label}))
