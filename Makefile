@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check slow bench docs pictures lock fix clean
+.PHONY: demo test check slow bench docs site pictures lock fix clean
 
 demo: $(VENV)/.ready            ## the main job, offline, on the bundled sample calls
 	$(BIN)/callscore demo
@@ -35,6 +35,9 @@ docs: $(VENV)/.ready                ## write the generated pages of the referenc
 
 pictures: $(VENV)/.ready            ## draw the pictures of README and docs anew
 	$(BIN)/python docs/pictures.py
+
+site: $(VENV)/.ready                ## the documentation as HTML, in site/
+	$(BIN)/python docs/site.py site
 
 lock:                             ## needs uv; pins with hashes and without index addresses
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

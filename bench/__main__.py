@@ -20,7 +20,7 @@ BENCHES = (
         "judged",
         "race",
     ),
-    *("embeddings", "offline_judge", "judge_tokens", "report"),
+    *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
 )
 
 

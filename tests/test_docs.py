@@ -15,6 +15,7 @@ from commands import run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+EXAMPLES = ("qa", "entity", "text", "translation")
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -42,6 +43,7 @@ def test_generated_pages_are_fresh(name: str) -> None:
         ("run.md", {"yaml", "console"}),
         ("race.md", {"yaml", "console", "python"}),
         ("decide.md", {"yaml", "console", "python"}),
+        *((f"examples/{task}.md", {"json", "console"}) for task in EXAMPLES),
         ("first-hour.md", {"vtt", "json", "csv", "text", "yaml", "console"}),
         ("export.md", {"yaml", "console"}),
         ("report.md", {"console", "python"}),

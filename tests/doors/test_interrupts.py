@@ -40,7 +40,7 @@ def test_r03_an_interrupt_says_at_once_what_is_kept_and_waits_for_what_is_under_
         process.send_signal(signal.SIGINT)
         asked = time.monotonic()
         assert "m: 6 of 20 answered and kept, $0.00015" in line_of(process, "kept")
-        assert "waiting for 2 calls under way" in line_of(process, "stopping")
+        assert "waiting for 2 calls in flight" in line_of(process, "stopping")
         assert time.monotonic() - asked < LATE_S / 2
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130

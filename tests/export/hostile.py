@@ -41,7 +41,7 @@ PAYLOADS = (
     "x" * 100_000,
 )
 KEPT = frozenset(
-    {"status", "kind", "task", "cost_status", "option", "unit", "rating", "provider", "style"}
+    {"status", "kind", "task", "cost_status", "option", "unit", "rating", "provider", "style", "of"}
 )
 """Keys whose values are words of ours: no text from outside gets there."""
 

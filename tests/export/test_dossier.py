@@ -150,6 +150,11 @@ CHANGES: Mapping[str, tuple[str, Callable[[bytes], bytes], str]] = {
         in_first(b"refund-en/qa", b'"sha256":"', b'"sha256":"0'),
         "prompts.jsonl: case 'refund-en/qa': is not the prompt",
     ),
+    "a prompt that is missing": (
+        "prompts.jsonl",
+        lambda raw: b"".join(raw.splitlines(keepends=True)[:-1]),
+        "prompts.jsonl: has 3 lines for 4 cases",
+    ),
     "the instructions": (
         "instructions.json",
         everywhere(b"JSON", b"YAML"),

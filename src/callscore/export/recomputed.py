@@ -10,7 +10,15 @@ from typing import Any
 import msgspec
 
 from callscore.core.scorecard import Scorecard
-from callscore.report.dossier import CASES, INSTRUCTIONS, OUTPUTS, PROMPTS, RESULTS, VERDICTS
+from callscore.report.dossier import (
+    CASES,
+    INSTRUCTIONS,
+    MOST_PROMPTS,
+    OUTPUTS,
+    PROMPTS,
+    RESULTS,
+    VERDICTS,
+)
 from callscore.report.dossier_lines import prompt_line, result_record
 from callscore.report.source import CaseView, Prompts
 from callscore.store.files import lines_of
@@ -21,7 +29,7 @@ HASHED = {
     "output_sha256": (OUTPUTS, "the reply is not the one that was scored"),
     "verdicts_sha256": (VERDICTS, "the verdicts are not those that were used"),
 }
-OF_CARDS = ("framework", "models", "ranking", "zeroed_ranking", "estimate")
+OF_CARDS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
 NOT_RECOMPUTED = frozenset({"why", "answered_by"})
 """Parts of a scorecard that only the judge or the provider can tell again."""
 OF_UNJUDGED = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
@@ -102,7 +110,9 @@ class CaseComparison:
                 self._add(INSTRUCTIONS, what)
 
     def end(self) -> None:
-        """What the dossier has beyond the cases that could be scored."""
+        """What the dossier has beyond the cases that could be scored, and what it lacks."""
+        if self._prompts.context() and self.prompts_checked < min(self.cases, MOST_PROMPTS):
+            self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
         for case_id, _ in self._results:
             self._add(RESULTS, f"case {case_id!r}: is not in {CASES}")
         for line in self._asked:

@@ -39,6 +39,8 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
+MOST_PROMPTS = 20_000
+"""Prompts follow from case, settings and instructions; those of the first cases are hashed, too."""
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
@@ -70,10 +72,10 @@ def _write_lines(
     """One pass over all cases; the instructions of every task that the cases ask for."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for view in source.cases:
+    for number, view in enumerate(source.cases):
         _refuse_unscored(view)
         files[CASES].write(case_line(view, without_text=without_text))
-        if source.prompts is not None:
+        if source.prompts is not None and number < MOST_PROMPTS:
             prompt = source.prompts(view.case)
             files[PROMPTS].write(prompt_line(view.case.id, prompt))
             for message in prompt.messages:

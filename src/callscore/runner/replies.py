@@ -42,7 +42,10 @@ class RunReplies:
         self._all_dropped = False
         self._found: dict[str, Answers] = {}
         """Every reply to the cases that are about to be scored."""
+        self._complete = 0
+        """Cases in memory that every model has answered."""
         self._awaited: str | None = None
+        self._together = 1
         self._arrived = asyncio.Event()
         self.all_in = asyncio.Event()
         """Set when no further reply will come."""
@@ -60,28 +63,41 @@ class RunReplies:
             self._count += 1
             of_case = self._in_memory.setdefault(work.case_id, {})
             of_case.setdefault(work.model, {})[work.run] = completed.answer
-        if self._awaited == work.case_id or self._awaited in self._dropped or self._all_dropped:
+            self._complete += _count(of_case) == self._wanted
+        if self._awaited is not None and self._is_due(self._awaited):
             self._arrived.set()
+
+    def _is_due(self, case_id: str) -> bool:
+        """Whether scoring may begin with a case: with it, there are enough to score together."""
+        if self._all_dropped or case_id in self._dropped or case_id in self._found:
+            return True
+        enough = self._complete >= self._together
+        return enough and _count(self._in_memory.get(case_id, {})) == self._wanted
 
     def end(self) -> None:
         """No further reply will come."""
         self.all_in.set()
         self._arrived.set()
 
-    async def complete(self, case_id: str) -> bool:
-        """Wait for every reply to a case; False where some never come."""
-        self._awaited = case_id
-        while not (found := self.is_complete(case_id)) and not self.all_in.is_set():
+    async def complete(self, case_id: str, together: int = 1) -> bool:
+        """Wait for every reply to a case, and to so many cases; False where some never come."""
+        self._awaited, self._together = case_id, together
+        while not self._is_due(case_id) or not self.is_complete(case_id):
+            if self.all_in.is_set():
+                self._awaited = None
+                return self.is_complete(case_id)
             self._arrived.clear()
             await self._arrived.wait()
         self._awaited = None
-        return found
+        return True
 
     def is_complete(self, case_id: str) -> bool:
         """Whether every reply to a case has come; if so, `answers` has them at once.
 
         A failure is an answer where it has just come; one in the journal may be asked again.
         """
+        if case_id in self._found:
+            return True
         found = self._taken_from_memory(case_id)
         if found is None and (self._all_dropped or case_id in self._dropped):
             found = self._stored(case_id)
@@ -123,6 +139,7 @@ class RunReplies:
         if _count(self._in_memory.get(case_id, {})) != self._wanted:
             return None
         self._count -= self._wanted
+        self._complete -= 1
         return self._in_memory.pop(case_id)
 
     def close(self) -> None:

@@ -24,8 +24,7 @@ from callscore.evaluate.scoring_pass import Sinks
 from callscore.runner.cases import Asked, call_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import RunReplies
-from callscore.runner.scenario_outputs import OutputFolder
-from callscore.runner.trajectories import Trajectories, trajectories_in
+from callscore.runner.scenario_files import OutputFolder, Trajectories, trajectories_in
 
 NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
 

@@ -108,7 +108,7 @@ class RunScoring:
     async def _score_complete_cases(self) -> None:
         together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
         while self._pass is not None and (case_id := self._pass.next_id) is not None:
-            if not await self.replies.complete(case_id) or self.replies.all_in.is_set():
+            if not await self.replies.complete(case_id, together) or self.replies.all_in.is_set():
                 return
             self._pass.advance(self.replies.is_complete, together)
             await asyncio.sleep(0)

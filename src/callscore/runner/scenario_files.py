@@ -1,14 +1,20 @@
-"""The answers of a run as the public runner's `*_out.json` files: either evaluator scores them."""
+"""The files that only scenarios have: answers in the public form, and every step described."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
 
 from callscore.core.errors import StoreError, UsageError
-from callscore.core.scenarios import Exported
+from callscore.core.scenarios import Exported, Json
+from callscore.report.safe_text import escaped
+from callscore.report.trajectory_markdown import heading, step_markdown
 from callscore.store.files import atomic_write
 
 _UNSAFE = re.compile(r"[^\w.-]")
@@ -62,3 +68,37 @@ def _folder_names(models: Iterable[str]) -> dict[str, str]:
 def _safe(name: str) -> str:
     """A name as a part of a path; none that is hidden, for the public evaluator skips those."""
     return _UNSAFE.sub("_", name).lstrip(".") or "_"
+
+
+class Trajectories:
+    """A file of trajectories: JSON lines, or Markdown where its name ends with `.md`."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._file = file
+        self._is_markdown = path.suffix.lower() == ".md"
+        if self._is_markdown:
+            self._file.write(b"# Trajectories\n\n")
+
+    def write(self, lines: Sequence[Json]) -> None:
+        """Every step of one scenario, run by run."""
+        seen: Sequence[Json] = ()
+        run = 0
+        for line in lines:
+            if not self._is_markdown:
+                self._file.write(escaped(msgspec.json.encode(line)) + b"\n")
+                continue
+            if line["run"] != run:
+                run, seen = line["run"], ()
+                self._write(heading(line))
+            self._write(step_markdown(line, seen))
+            seen = line["request"]["messages"]
+
+    def _write(self, text: str) -> None:
+        self._file.write((text + "\n").encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def trajectories_in(path: Path) -> Iterator[Trajectories]:
+    """The file, which appears when all of it is written."""
+    with atomic_write(path) as file:
+        yield Trajectories(path, file)
