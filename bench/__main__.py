@@ -13,6 +13,7 @@ BENCHES = (
         "start",
         "score",
         "intervals",
+        "compare",
         "orchestration",
         "engine",
         "providers",
@@ -21,6 +22,7 @@ BENCHES = (
         "race",
     ),
     *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
+    "export",
 )
 
 

@@ -93,8 +93,13 @@ def callscore() -> None:
     """
 
 
+ONE_THREAD = "OPENBLAS_NUM_THREADS"
+"""Matrix products are small here: a second thread of numpy waits longer than it helps."""
+
+
 def main() -> None:
     """Run the command line; every outcome has its own exit code."""
+    os.environ.setdefault(ONE_THREAD, "1")
     with ExitStack() as stack:
         stack.callback(freeze_gc)
         stack.push(report_crash)

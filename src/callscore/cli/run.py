@@ -254,10 +254,12 @@ def _ran(
     prepared: Prepared, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
 ) -> RunResult:
     """Call the models, or score a stored run again."""
+    from callscore.comparison.run_gates import baselines_of
     from callscore.runner.run import rescore
 
+    baselines_of(prepared.config)  # a broken file is an error before anything is spent
     if stored_run is not None and prepared.options.race:
-        raise click.UsageError("--rescore asks nobody; expected it without --race")
+        raise click.UsageError("--rescore sends nothing; expected it without --race")
     if stored_run is None:
         ran = _carried_out(_confirmed(prepared))
         purge.run_id = ran.run_id

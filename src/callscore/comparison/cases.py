@@ -13,6 +13,7 @@ from callscore.core.scorecard import CaseResult
 
 Results = Mapping[str, Sequence[CaseResult]]
 NO_ANSWER = ("error", "not_run")
+NO_GATES: frozenset[str] = frozenset()
 
 
 class _Case(NamedTuple):
@@ -50,6 +51,9 @@ def counts_of(changes: Sequence[CaseChange]) -> dict[str, int]:
 
 def _case(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _Case:
     """The mean of the runs, blocked ones counting 0; in breach where any run is        C-07"""
+    if len(runs) == 1 and runs[0].status == "valid":
+        run = runs[0]
+        return _Case(run.task, True, run.score, NO_GATES, run.metrics)
     answered = [run for run in runs if run.status not in NO_ANSWER]
     scores = [score for run in answered if (score := _score(run, call_gates)) is not None]
     slugs = dict.fromkeys(slug for run in answered for slug in run.metrics)
@@ -104,12 +108,13 @@ def _change(case_id: str, one: _Case, other: _Case, weight: float) -> CaseChange
 
 
 def _metrics(one: _Case, other: _Case) -> dict[str, tuple[float | None, float | None]]:
-    found = {}
-    for slug in dict.fromkeys([*one.metrics, *other.metrics]):
-        pair = (one.metrics.get(slug), other.metrics.get(slug))
-        if pair[0] != pair[1] and not _is_close(*pair):
-            found[slug] = pair
-    return found
+    before, after = one.metrics, other.metrics
+    slugs = before if before.keys() == after.keys() else dict.fromkeys([*before, *after])
+    return {
+        slug: (before.get(slug), after.get(slug))
+        for slug in slugs
+        if before.get(slug) != after.get(slug) and not _is_close(before.get(slug), after.get(slug))
+    }
 
 
 def _is_close(one: float | None, other: float | None) -> bool:

@@ -133,25 +133,31 @@ def row_differences(
 
 
 def _replicates(pair: Paired, resamples: int) -> Sequence[Mapping[Key, Replicates]]:
+    """Both models resampled by the same draws; lines that are alike are added up once."""
+    import numpy as np
+
+    stacked = np.concatenate([_grouped(m.sums) for m in (pair.first, pair.second)])
+    lines, where = np.unique(stacked, axis=0, return_inverse=True)
+    of_each = np.split(where.reshape(-1), 2)
+
     def statistic(sums: Sequence[Floats]) -> Sequence[Values]:
-        return [scores(pair.shape, pair.first.place, own) for own in sums]
+        return [scores(pair.shape, pair.first.place, sums[0][own]) for own in of_each]
 
-    matrices = [_grouped(matrix) for matrix in (pair.first, pair.second)]
-    return replicates(matrices, statistic, SEED, resamples)
+    return replicates([pair.first._replace(sums=lines)], statistic, SEED, resamples)
 
 
-def _grouped(matrix: CallMatrix) -> CallMatrix:
+def _grouped(sums: Floats) -> Floats:
     """The same sums in at most 2,000 random groups of calls, which are as exchangeable."""
     import numpy as np
 
-    calls = matrix.sums.shape[1]
+    calls = sums.shape[1]
     if calls <= MOST_UNITS:
-        return matrix
-    sums = np.zeros((len(matrix.sums), MOST_UNITS))
+        return sums
+    found = np.zeros((len(sums), MOST_UNITS))
     for begin in range(0, calls, MOST_UNITS):
-        part = matrix.sums[:, begin : begin + MOST_UNITS]
-        sums[:, : part.shape[1]] += part
-    return matrix._replace(sums=sums)
+        part = sums[:, begin : begin + MOST_UNITS]
+        found[:, : part.shape[1]] += part
+    return found
 
 
 def _lines(key: Key, pair: Paired) -> list[int]:

@@ -73,6 +73,8 @@ def run_and_check(path: Path) -> CheckedRun:
     config = load_eval(path)
     options = RunOptions(resume=True, accept_changed=True, on_tallied=tallies.append)
 
+    baselines_of(config)  # a broken file is an error before anything is spent
+
     def carry_out() -> RunResult:
         with closing(prepare(config, options)) as prepared:
             return run_prepared(prepared, ignore_event)

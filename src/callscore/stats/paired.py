@@ -106,12 +106,15 @@ def _sampled_p(
     if not observed:
         return {}
     random = np.random.default_rng(seed)
-    moving = gap[:, discordant(gap)].astype(np.float32)
+    lines = np.flatnonzero(np.any(np.abs(gap) > CLOSE, axis=1))
+    moving = gap[:, discordant(gap)][lines].astype(np.float32)
     drawn: dict[Key, list[Floats]] = {key: [] for key in observed}
     step = max(1, CELLS // moving.shape[1])
     for begin in range(0, FLIPS, step):
-        signs = _signs(random, moving.shape[1], min(step, FLIPS - begin))
-        found = _differences(score, total, (moving @ signs).astype(np.float64))
+        bits = _bits(random, moving.shape[1], min(step, FLIPS - begin))
+        sums = np.zeros((len(gap), bits.shape[1]))
+        sums[lines] = 2.0 * (moving @ bits) - moving.sum(axis=1, dtype=np.float64)[:, None]
+        found = _differences(score, total, sums)
         for key in observed:
             drawn[key].append(found[key])
     return {
@@ -120,14 +123,13 @@ def _sampled_p(
     }
 
 
-def _signs(random: np.random.Generator, lines: int, columns: int) -> npt.NDArray[np.float32]:
-    """±1, from one random bit each"""
+def _bits(random: np.random.Generator, lines: int, columns: int) -> npt.NDArray[np.float32]:
+    """0 or 1, at random: a sign is twice that, less 1"""
     import numpy as np
 
     width = -(-columns // 8)
     drawn = np.frombuffer(random.bytes(lines * width), np.uint8).reshape(lines, width)
-    bits = np.unpackbits(drawn, axis=1, count=columns)
-    return bits.astype(np.float32) * np.float32(2) - np.float32(1)
+    return np.unpackbits(drawn, axis=1, count=columns).astype(np.float32)
 
 
 def mcnemar_p(only_first: int, only_second: int) -> float:

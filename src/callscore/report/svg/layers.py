@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-Node = TypeVar("Node", bound=Hashable)
 ROUNDS = 4
 
 
@@ -16,36 +15,67 @@ class Place(NamedTuple):
     row: int
 
 
-def layers(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> Mapping[Node, Place]:
-    """Each node below all that point to it; rows ordered by the mean row of the neighbours."""
+class Drawing(NamedTuple):
+    """Where each node is, and through which places each edge leads."""
+
+    nodes: Mapping[str, Place]
+    ways: Mapping[tuple[str, str], Sequence[Place]]
+
+
+def layers(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Drawing:
+    """Each node below all that point to it, each row by the mean row of its neighbours.
+
+    An edge over several layers gets a place in each of them, so that it crosses no node.
+    """
     depth = _depths(nodes, edges)
-    rows: list[list[Node]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for node in nodes:
-        rows[depth[node]].append(node)
-    before = {node: [a for a, b in edges if b == node and a in depth] for node in nodes}
-    after = {node: [b for a, b in edges if a == node and b in depth] for node in nodes}
+    chains = {edge: _chain(edge, depth) for edge in edges}
+    for chain in chains.values():
+        for step, node in enumerate(chain[1:-1], start=1):
+            depth[node] = depth[chain[0]] + step
+    links = [link for chain in chains.values() for link in zip(chain, chain[1:], strict=False)]
+    rows: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for node, layer in depth.items():
+        rows[layer].append(node)
+    _order(rows, links)
+    placed = {node: Place(at, row) for at, line in enumerate(rows) for row, node in enumerate(line)}
+    ways = {edge: [placed[node] for node in chain] for edge, chain in chains.items()}
+    return Drawing({node: placed[node] for node in nodes}, ways)
+
+
+def _chain(edge: tuple[str, str], depth: Mapping[str, int]) -> list[str]:
+    """The edge as a chain with one placeholder per layer between its ends."""
+    start, end = edge
+    between = range(depth[start] + 1, depth[end])
+    return [start, *(f"{start}\x00{end}\x00{layer}" for layer in between), end]
+
+
+def _order(rows: Sequence[list[str]], links: Sequence[tuple[str, str]]) -> None:
+    before: dict[str, list[str]] = {}
+    after: dict[str, list[str]] = {}
+    for start, end in links:
+        before.setdefault(end, []).append(start)
+        after.setdefault(start, []).append(end)
     for turn in range(ROUNDS):
         near = before if turn % 2 == 0 else after
         for row in rows if turn % 2 == 0 else reversed(rows):
             place = {node: at for line in rows for at, node in enumerate(line)}
-            row.sort(key=lambda node: _mean_row(near[node], place, place[node]))
-    return {node: Place(at, row) for at, line in enumerate(rows) for row, node in enumerate(line)}
+            mean = {node: _mean_row(near.get(node, ()), place, place[node]) for node in row}
+            row.sort(key=mean.__getitem__)
 
 
-def _mean_row(near: Sequence[Node], place: Mapping[Node, int], own: int) -> float:
+def _mean_row(near: Sequence[str], place: Mapping[str, int], own: int) -> float:
     return sum(place[node] for node in near) / len(near) if near else float(own)
 
 
-def _depths(nodes: Sequence[Node], edges: Sequence[tuple[Node, Node]]) -> dict[Node, int]:
+def _depths(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
     """The longest way to each node; an edge that closes a circle counts for nothing."""
     depth = dict.fromkeys(nodes, 0)
     for _ in range(len(nodes)):
         changed = False
         for start, end in edges:
-            if start in depth and end in depth and start != end:
-                deeper = depth[start] + 1
-                if depth[end] < deeper < len(nodes):
-                    depth[end], changed = deeper, True
+            deeper = depth[start] + 1
+            if start != end and depth[end] < deeper < len(nodes):
+                depth[end], changed = deeper, True
         if not changed:
             break
     return depth

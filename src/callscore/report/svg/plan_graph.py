@@ -28,9 +28,10 @@ def plan_graph(title: str, graph: Graph, other: Graph | None = None, mark: str =
     """The picture; what `other` does not have is marked as `missing` or `extra`."""
     nodes = dict(list(graph.nodes.items())[:MOST_NODES])
     edges = [(a, b) for a, b in graph.edges if a in nodes and b in nodes]
-    placed = layers(list(nodes), edges)
-    widest = max((place.row for place in placed.values()), default=0) + 1
-    deepest = max((place.layer for place in placed.values()), default=0) + 1
+    drawing = layers(list(nodes), edges)
+    places = [*drawing.nodes.values(), *(place for way in drawing.ways.values() for place in way)]
+    widest = max((place.row for place in places), default=0) + 1
+    deepest = max((place.layer for place in places), default=0) + 1
     size = (
         2 * SIDE + widest * BOX_WIDTH + (widest - 1) * GAP_X,
         2 * SIDE + deepest * BOX_HEIGHT + (deepest - 1) * GAP_Y,
@@ -42,9 +43,9 @@ def plan_graph(title: str, graph: Graph, other: Graph | None = None, mark: str =
         size,
         title,
         _in_words(nodes, edges, left_out),
-        [_edge(placed[a], placed[b], mark if (a, b) in odd_edges else "") for a, b in edges],
+        [_edge(way, mark if edge in odd_edges else "") for edge, way in drawing.ways.items()],
         [
-            _node(placed[node], shown, mark if node in odd_nodes else "")
+            _node(drawing.nodes[node], shown, mark if node in odd_nodes else "")
             for node, shown in nodes.items()
         ],
     )
@@ -96,17 +97,23 @@ def _node(place: Place, shown: str, mark: str) -> Html:
     )
 
 
-def _edge(start: Place, end: Place, mark: str) -> Html:
-    (x1, y1), (x2, y2) = _at(start), _at(end)
-    x1, x2 = x1 + BOX_WIDTH / 2, x2 + BOX_WIDTH / 2
-    y1 += BOX_HEIGHT
-    bend = max(12.0, (y2 - y1) / 2)
-    way = (
-        f"M{number(x1)} {number(y1)}C{number(x1)} {number(y1 + bend)} "
-        f"{number(x2)} {number(y2 - bend)} {number(x2)} {number(y2)}"
-        f"m-4 -6l4 6l4 -6"
-    )
-    return tag("path", d=way, class_=f"edge {mark}".strip())
+def _edge(way: Sequence[Place], mark: str) -> Html:
+    """A line from node to node, straight through the layers between them."""
+    points = [(x + BOX_WIDTH / 2, y) for x, y in map(_at, way)]
+    (x, y), last = points[0], len(points) - 1
+    y += BOX_HEIGHT
+    drawn = f"M{number(x)} {number(y)}"
+    for place, (next_x, next_y) in enumerate(points[1:], start=1):
+        bend = max(12.0, (next_y - y) / 2)
+        drawn += (
+            f"C{number(x)} {number(y + bend)} {number(next_x)} {number(next_y - bend)} "
+            f"{number(next_x)} {number(next_y)}"
+        )
+        x, y = next_x, next_y
+        if place < last:
+            y += BOX_HEIGHT
+            drawn += f"V{number(y)}"
+    return tag("path", d=f"{drawn}m-4 -6l4 6l4 -6", class_=f"edge {mark}".strip())
 
 
 def _in_words(nodes: Mapping[str, str], edges: Sequence[tuple[str, str]], left_out: int) -> str:
