@@ -64,7 +64,7 @@ class Limits(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What there is of a model to hold against a gate."""
+    """The values of a model that gates check."""
 
     model: str
     value: float | None

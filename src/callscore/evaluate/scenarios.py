@@ -64,26 +64,26 @@ def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
     return found
 
 
-async def judge_attempts(attempts: Attempts, examiner: JudgeRunner) -> JudgedParts:
+async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> JudgedParts:
     """Put everything that is open to the judge, one request a step and run (C-115)."""
     try:
         return {
-            part: await _judge_steps(list(attempts.open_steps(part)), examiner, part.model)
+            part: await _judge_steps(list(attempts.open_steps(part)), judge_runner, part.model)
             for part in attempts.parts
         }
     finally:
-        await examiner.close()
+        await judge_runner.close()
 
 
 async def _judge_steps(
-    steps: Sequence[OpenStep], examiner: JudgeRunner, model: str
+    steps: Sequence[OpenStep], judge_runner: JudgeRunner, model: str
 ) -> StepVerdicts:
     """Verdicts on every open value of one model; what got none stays open."""
     import asyncio
 
     from callscore.evaluate.scorecards import judging_of
 
-    own = examiner.apart()
+    own = judge_runner.apart()
     found = await asyncio.gather(*(own.examine(step.case, step.questions) for step in steps))
     verdicts = {
         (step.case.id, step.run, item.item): given[-1]
@@ -169,9 +169,9 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
     config = ScoreConfig(
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
-    with open_judge_runner(config) as examiner:
-        assert examiner is not None  # only called with a judge
-        return asyncio.run(judge_attempts(attempts, examiner))
+    with open_judge_runner(config) as judge_runner:
+        assert judge_runner is not None  # only called with a judge
+        return asyncio.run(judge_attempts(attempts, judge_runner))
 
 
 def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()) -> Scorecard:

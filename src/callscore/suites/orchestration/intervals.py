@@ -172,7 +172,7 @@ def intervals(found: Found, statistics: Layout, scenarios: int) -> dict[str, Any
 
 
 def interval_of(numbers: Replicates, scenarios: int) -> tuple[float, float] | None:
-    """BCa over scenarios; where all agree, what so many allow to say"""
+    """BCa over scenarios; where all agree, what their number allows to say"""
     bounds = bca_interval(numbers, scenarios)
     if bounds is not None and bounds.method == "all_equal":
         bounds = equal_interval(bounds.low, scenarios, (0.0, 1.0))
