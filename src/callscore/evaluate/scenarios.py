@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
+from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Verdict
 from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
@@ -22,11 +23,19 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
 )
-from callscore.core.scorecard import BenchmarkScore, ModelScore, Scorecard
+from callscore.core.scorecard import (
+    BenchmarkScore,
+    FinalScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
 from callscore.core.task import SCENARIO
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import rank
+from callscore.stats.intervals import LEVEL
+from callscore.stats.resampling import RESAMPLES, SEED
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
 
 NO_SINKS = ScenarioSinks()
+ABOUT_SCENARIOS = "future scenarios"
 JudgedParts = Mapping[Part, StepVerdicts]
 
 
@@ -185,7 +195,9 @@ def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()
             model=model,
             tasks={SCENARIO: score.task},
             benchmarks=unscored,
-            final=final_score(spec, {SCENARIO: score.task}, unscored, settings),
+            final=_with_spread(
+                final_score(spec, {SCENARIO: score.task}, unscored, settings), score.task
+            ),
             cost=score.cost,
             blockers=[],
             blocked_calls=0,
@@ -203,4 +215,25 @@ def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()
         notes=[*notes, *dict.fromkeys(w for score in scores.values() for w in score.warnings)],
         estimate=any(not score.task.official for score in scores.values()),
         documents={model: score.document for model, score in scores.items()},
+        intervals=_method([score.task for score in scores.values()]),
     )
+
+
+def _with_spread(final: FinalScore, task: TaskScore) -> FinalScore:
+    """The Final Score of scenarios is their Average: it has the same interval."""
+    if final.score is None or task.ci95 is None:
+        return final
+    return msgspec.structs.replace(
+        final,
+        ci95=task.ci95,
+        ci95_method=task.ci95_method,
+        few_calls=task.few_calls,
+        calls=task.calls,
+    )
+
+
+def _method(tasks: Sequence[TaskScore]) -> IntervalMethod | None:
+    scenarios = max((task.calls for task in tasks), default=0)
+    if not scenarios:
+        return None
+    return IntervalMethod(LEVEL, ABOUT_SCENARIOS, scenarios, scenarios, RESAMPLES, SEED)
