@@ -22,6 +22,7 @@ BENCHES = (
         "race",
     ),
     *("embeddings", "offline_judge", "judge_tokens", "report", "hops"),
+    "export",
 )
 
 

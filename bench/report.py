@@ -98,6 +98,11 @@ def shown(path: Path) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sample_source() as source:
         target = Path(folder) / "report.html"
+        models = len(source.card.models)
+        took = written(many(source, models, LARGE), ReportOptions(), target)  # first: memory peaks
+        print(f"{models} models, {LARGE} cases")
+        print(f"  written in {took.cpu:.1f} s CPU, {took.seconds:.1f} s, {took.megabytes:.1f} MB")
+        print(f"  memory grown by {took.grown:.0f} MB (limit 200)")
         five_thousand = many(source, MODELS, CASES)
         for label, options in (
             ("the worst cases with text, below 20 MB", ReportOptions()),
@@ -107,7 +112,3 @@ def main() -> None:
             print(f"{MODELS} models, {CASES} cases: {label}")
             print(f"  written in {took.cpu:.1f} s CPU, {took.megabytes:.1f} MB")
             shown(target)
-        took = written(many(source, len(source.card.models), LARGE), ReportOptions(), target)
-        print(f"{len(source.card.models)} models, {LARGE} cases")
-        print(f"  written in {took.cpu:.1f} s CPU, {took.seconds:.1f} s, {took.megabytes:.1f} MB")
-        print(f"  memory grown by {took.grown:.0f} MB (limit 200)")

@@ -15,7 +15,7 @@ from callscore.config.gates import check_gates, entry_problem, gate_checks
 from callscore.config.regression import BlessedRuns, Now, regression_check
 from callscore.core.errors import GateFailed, Inconclusive
 from callscore.core.measure import Measure
-from callscore.core.scenarios import Headline
+from callscore.core.scenarios import Headline, Spread
 from callscore.core.scorecard import Scorecard
 
 RATE = "qa.false_pass_rate"
@@ -54,9 +54,16 @@ def test_a_metric_over_some_of_the_cases_can_miss_a_gate() -> None:
         check_gates(found, [GateEntry(of=RATE, at_most=3)])
 
 
-def headline(value: float | None, *, approximate: bool = False, evaluated: int = 9) -> Headline:
+def headline(
+    value: float | None,
+    *,
+    approximate: bool = False,
+    evaluated: int = 9,
+    spread: Spread | None = None,
+) -> Headline:
     number = Measure(value, approximate=approximate)
-    return Headline({PLAN: number}, 9, evaluated, evaluated == 9)
+    spreads = {} if spread is None else {PLAN: spread}
+    return Headline({PLAN: number}, 9, evaluated, evaluated == 9, spreads)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +93,27 @@ def test_a_lower_bound_that_is_enough_holds() -> None:
     gate = GateEntry(PLAN, at_least=0.8)
     check_gates(None, [gate], scenarios={"m": headline(0.8, approximate=True)})
     check_gates(None, [gate], scenarios={"m": headline(0.8)})
+
+
+@pytest.mark.parametrize(
+    ("gate", "is_lower_bound", "status"),
+    [
+        (GateEntry(PLAN, at_least=0.7, sure=True), False, "passed"),
+        (GateEntry(PLAN, at_least=0.75, sure=True), False, "failed"),
+        (GateEntry(PLAN, at_most=0.9, sure=True), False, "passed"),
+        (GateEntry(PLAN, at_most=0.85, sure=True), False, "failed"),
+        (GateEntry(PLAN, at_least=0.7, sure=True), True, "passed"),
+        (GateEntry(PLAN, at_least=0.75, sure=True), True, "undecided"),
+    ],
+)
+def test_a_sure_gate_on_scenarios_asks_for_the_limit_of_their_interval(
+    gate: GateEntry, is_lower_bound: bool, status: str
+) -> None:
+    found = headline(0.8, approximate=is_lower_bound, spread=Spread(0.72, 0.88, "bca"))
+    (check,) = gate_checks(None, [gate], scenarios={"m": found})
+    assert check.status == status
+    (without,) = gate_checks(None, [gate], scenarios={"m": headline(0.8)})
+    assert without.status == "undecided"
 
 
 def checks(found: Scorecard, *gates: GateEntry, **options: Any) -> dict[str, str]:

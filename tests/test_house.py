@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,6 +17,34 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 MAX_FILE, MAX_FUNCTION = 400, 50
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager", "misc"}
 MACHINE_PATHS = re.compile(r"(^|[^A-Za-z0-9_.])/(work|tmp|root|home)/")
+
+
+NOT_PLAIN = {
+    "whoever": "the caller, the reader, any model",
+    "nobody": "no one is involved: say `none`, `unknown`, `not judged`",
+    "somebody": "name the part: a person, a judge, the caller",
+    "anybody": "any, everyone",
+    "told": "the prompt says, is passed, is reported",
+    "stand": "is, occurs, appears",
+    "stands": "is, occurs, appears",
+    "at hand": "available, opened",
+    "so many": "this many, at most n",
+    "so much": "this much",
+    "beside": "next to, besides, in addition to, with",
+    "anew": "again",
+    "ought": "should, must",
+    "under way": "in flight, in progress",
+    "in our hands": "stored, loaded",
+    "of one's own": "its own",
+    "held against": "compared with",
+    "hold against": "compare with",
+}
+"""Words of a private language that this code once had, and what to write instead."""
+PROSE = re.compile(rf"\b({'|'.join(NOT_PLAIN)})\b", re.IGNORECASE)
+VERBATIM = {"judges/probes.py"}
+"""Texts that are data: a judge is tested with them."""
+NOT_YET = {"cli", "comparison", "export", "importers", "labelling", "report", "runner", "stats"}
+"""Packages that are still being written; the list only gets shorter."""
 
 
 @cache
@@ -61,6 +91,35 @@ def test_a_measure_opens_with_its_formula_and_section() -> None:
 def _has_section(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     first = (ast.get_docstring(node) or "").split("\n")[0]
     return bool(re.search(r"003|001|C-\d+", first))
+
+
+def test_docstrings_comments_and_messages_are_plain_english() -> None:
+    """As in the glossary of CONTRIBUTING: the field's nouns, no private language."""
+    found = [
+        f"{name}:{line}: {word!r}; write: {NOT_PLAIN[word]}"
+        for path in SOURCES
+        if (name := str(path.relative_to(ROOT / "src" / "callscore"))) not in VERBATIM
+        and name.split("/")[0] not in NOT_YET
+        for line, word in _private_words(path.read_text(encoding="utf-8"))
+    ]
+    assert found == [], "\n".join(found)
+
+
+def test_a_private_word_is_found_in_prose_and_not_in_code() -> None:
+    code = 'told = 1  # Nobody knows\n"""Where it\nstands."""\nx = f"{told} of so many"\n'
+    assert list(_private_words(code)) == [(1, "nobody"), (3, "stands"), (4, "so many")]
+
+
+def _private_words(source: str) -> Iterator[tuple[int, str]]:
+    """The line of every word in NOT_PLAIN, in comments and texts; code in f-strings is no text."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in (tokenize.COMMENT, tokenize.STRING):
+            continue
+        text = token.string
+        if text[0] in "fF":
+            text = re.sub(r"\{[^{}]*\}", lambda inner: " " * len(inner[0]), text)
+        for match in PROSE.finditer(text):
+            yield token.start[0] + text.count("\n", 0, match.start()), match[0].casefold()
 
 
 def test_there_is_one_broad_except_where_calls_are_made() -> None:

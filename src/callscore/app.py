@@ -210,10 +210,10 @@ def score_files(
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
     config.check()
-    with open_judge_runner(config) as examiner:
-        sinks = msgspec.structs.replace(sinks, examiner=examiner)
+    with open_judge_runner(config) as judge_runner:
+        sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
         with closing(ScoringPass(config, sinks)) as scoring:
-            return scorecard(config, scoring.finish(), examiner)
+            return scorecard(config, scoring.finish(), judge_runner)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):

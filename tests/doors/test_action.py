@@ -71,7 +71,7 @@ def act(folder: Path, gate: float, **inputs: str) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize(("gate", "code"), [(0.9, 0), (1.1, 1)])
+@pytest.mark.parametrize(("gate", "code"), [pytest.param(0.9, 0, marks=pytest.mark.slow), (1.1, 1)])
 def test_it_comments_the_comparison_and_blocks(tmp_path: Path, gate: float, code: int) -> None:
     done = act(tmp_path, gate)
     assert done.returncode == code, done.stderr

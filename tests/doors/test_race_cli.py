@@ -103,7 +103,7 @@ def test_equal_models_are_a_tie_and_an_estimate_is_called_one(tmp_path: Path) ->
     done, race = raced(eval_file(tmp_path, models))
     assert (race["status"], race["tie_band"]) == ("tie", ["one", "other"])
     assert race["estimate"]
-    assert "one and other cannot be told apart" in done.stdout
+    assert "one and other cannot be distinguished" in done.stdout
     assert "(an estimate)" in done.stdout
 
 

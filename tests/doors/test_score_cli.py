@@ -51,6 +51,10 @@ def test_the_card_goes_to_the_terminal_and_the_numbers_to_files(
         "notes",
         "estimate",
         "judging",
+        "suite",
+        "title",
+        "intervals",
+        "contrasts",
     ]
     (model,) = written["models"]
     assert model["tasks"]["qa"]["score"] == 1.0
@@ -72,7 +76,7 @@ def test_the_scorecard_has_the_documented_keys(cases: Path, outputs: Path) -> No
     metric = task["metrics"]["qa.question_score_accuracy"]
     assert set(metric) == {
         *("value", "why", "unit", "rating", "meets_threshold", "macro", "micro", "n"),
-        *("ci95", "approximate", "vacuous", "gate_value"),
+        *("ci95", "approximate", "vacuous", "gate_value", "ci95_method", "few_calls"),
     }
     assert {"option", "status", "score", "floor_score", "official", "a", "b"} <= set(model["final"])
     assert "zeroed_final" in model["final"]

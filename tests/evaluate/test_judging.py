@@ -63,11 +63,11 @@ def test_a_judge_that_breaks_costs_no_case_before_it(tmp_path: Path) -> None:
     told: list[str] = []
     sinks = Sinks(
         on_result=lambda result: told.append(result.case_id),
-        examiner=JudgeRunner(ScriptedJudge(word), None),
+        judge_runner=JudgeRunner(ScriptedJudge(word), None),
     )
-    tallying = ScoringPass(ScoreConfig(cases=[cases], outputs=[outputs]), sinks)
-    with closing(tallying), pytest.raises(AssertionError, match="this one breaks"):
-        tallying.finish()
+    scoring_pass = ScoringPass(ScoreConfig(cases=[cases], outputs=[outputs]), sinks)
+    with closing(scoring_pass), pytest.raises(AssertionError, match="this one breaks"):
+        scoring_pass.finish()
     assert told == ["c0", "c1", "c2"]
 
 

@@ -269,60 +269,60 @@ class TestWithoutText:
         assert "card.json: has another SHA-256" in told(verified(forged, tmp_path))
 
 
-class TestHostileZips:
-    @pytest.mark.parametrize(
-        "name", ["../card.json", "/etc/passwd", "C:\\x", "card.json ", "CON", "x/../card.json"]
-    )
-    def test_s05_a_name_that_no_dossier_has_is_refused(
-        self, files: Files, name: str, tmp_path: Path
-    ) -> None:
-        before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(DataError, match="which no dossier has|twice"):
-            verified({name: b"x", **files}, tmp_path)
-        assert sorted(tmp_path.rglob("*")) == [*before, tmp_path / "dossier.zip"]
+@pytest.mark.parametrize(
+    "name", ["../card.json", "/etc/passwd", "C:\\x", "card.json ", "CON", "x/../card.json"]
+)
+def test_s05_a_name_that_no_dossier_has_is_refused(files: Files, name: str, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DataError, match="which no dossier has|twice"):
+        verified({name: b"x", **files}, tmp_path)
+    assert sorted(tmp_path.rglob("*")) == [*before, tmp_path / "dossier.zip"]
 
-    def test_a_name_that_stands_twice_is_refused(self, files: Files, tmp_path: Path) -> None:
-        out = io.BytesIO()
-        with pytest.warns(UserWarning, match="Duplicate name"), ZipFile(out, "w") as archive:
-            for name, raw in [*files.items(), ("card.json", b"{}")]:
-                archive.writestr(name, raw)
-        path = tmp_path / "twice.zip"
-        path.write_bytes(out.getvalue())
-        with pytest.raises(DataError, match=r"holds card.json twice"):
-            verify(path)
 
-    def test_s09_a_bomb_is_refused(self, files: Files, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match="zip bomb"):
-            verified({**files, "cases.jsonl": b" " * 50_000_000}, tmp_path)
+def test_a_name_that_stands_twice_is_refused(files: Files, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with pytest.warns(UserWarning, match="Duplicate name"), ZipFile(out, "w") as archive:
+        for name, raw in [*files.items(), ("card.json", b"{}")]:
+            archive.writestr(name, raw)
+    path = tmp_path / "twice.zip"
+    path.write_bytes(out.getvalue())
+    with pytest.raises(DataError, match=r"holds card.json twice"):
+        verify(path)
 
-    def test_one_that_is_larger_than_allowed_is_refused(self, files: Files, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match="too large"):
-            verified(files, tmp_path, most_bytes=10_000)
 
-    @pytest.mark.parametrize("cut", [0, 10, 2_000, -30])
-    def test_what_is_no_zip_is_refused(self, files: Files, cut: int, tmp_path: Path) -> None:
-        path = tmp_path / "cut.zip"
-        path.write_bytes(zipped(files)[:cut])
-        with pytest.raises(DataError, match="expected a dossier"):
-            verify(path)
+def test_s09_a_bomb_is_refused(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="zip bomb"):
+        verified({**files, "cases.jsonl": b" " * 50_000_000}, tmp_path)
 
-    def test_one_with_a_file_missing_is_refused(self, files: Files, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r"has no prompts.jsonl"):
-            verified(
-                {name: raw for name, raw in files.items() if name != "prompts.jsonl"}, tmp_path
-            )
 
-    @pytest.mark.parametrize("name", ["settings.json", "models.json", "manifest.json", "card.json"])
-    def test_a_file_that_is_not_ours_is_a_clear_error(
-        self, files: Files, name: str, tmp_path: Path
-    ) -> None:
-        with pytest.raises(DataError, match=name):
-            verified({**files, name: b"[1]"}, tmp_path)
+def test_one_that_is_larger_than_allowed_is_refused(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="too large"):
+        verified(files, tmp_path, most_bytes=10_000)
 
-    def test_lines_that_are_not_ours_are_differences(self, files: Files, tmp_path: Path) -> None:
-        for name in ("cases.jsonl", "verdicts.jsonl", "results.jsonl", "prompts.jsonl"):
-            forged = {**files, name: b'"x"\n' + files[name]}
-            assert name.split(".")[0] in told(verified(resealed(forged), tmp_path))
+
+@pytest.mark.parametrize("cut", [0, 10, 2_000, -30])
+def test_what_is_no_zip_is_refused(files: Files, cut: int, tmp_path: Path) -> None:
+    path = tmp_path / "cut.zip"
+    path.write_bytes(zipped(files)[:cut])
+    with pytest.raises(DataError, match="expected a dossier"):
+        verify(path)
+
+
+def test_one_with_a_file_missing_is_refused(files: Files, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"has no prompts.jsonl"):
+        verified({name: raw for name, raw in files.items() if name != "prompts.jsonl"}, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["settings.json", "models.json", "manifest.json", "card.json"])
+def test_a_file_that_is_not_ours_is_a_clear_error(files: Files, name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=name):
+        verified({**files, name: b"[1]"}, tmp_path)
+
+
+def test_lines_that_are_not_ours_are_differences(files: Files, tmp_path: Path) -> None:
+    for name in ("cases.jsonl", "verdicts.jsonl", "results.jsonl", "prompts.jsonl"):
+        forged = {**files, name: b'"x"\n' + files[name]}
+        assert name.split(".")[0] in told(verified(resealed(forged), tmp_path))
 
 
 def test_the_command_ends_with_1_where_something_differs(project: Path, tmp_path: Path) -> None:

@@ -87,10 +87,10 @@ def test_an_error_while_scoring_ends_the_run_and_keeps_the_answers(
 def test_sentences_are_compared_here_when_all_models_have_answered() -> None:
     async def examined() -> list[bool]:
         judge, all_in = ScriptedJudge(lambda question: "vague"), asyncio.Event()
-        examiner = JudgeRunner(judge, DeferredEmbedder(Lexical(), all_in))
+        judge_runner = JudgeRunner(judge, DeferredEmbedder(Lexical(), all_in))
         case = msgspec.convert(qa_case([question()]), type=Case)
-        worded = asyncio.create_task(examiner.examine(case, [WORDED]))
-        compared = asyncio.create_task(examiner.examine(case, [COMPARED]))
+        worded = asyncio.create_task(judge_runner.examine(case, [WORDED]))
+        compared = asyncio.create_task(judge_runner.examine(case, [COMPARED]))
         await asyncio.sleep(0.01)
         before = [worded.done(), compared.done()]
         all_in.set()

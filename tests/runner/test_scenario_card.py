@@ -44,6 +44,21 @@ def test_the_document_of_a_card_is_the_file_of_the_command(tmp_path: Path) -> No
     assert round(card.models[0].tasks["scenario"].score or 0, 4) == numbers["Average"]
 
 
+def test_the_rows_have_the_intervals_of_the_document(tmp_path: Path) -> None:
+    card = callscore.run(eval_file(tmp_path, [RULES], data=SCENARIOS))
+    limits = card.document()["x_extension"]["intervals"]["ci95"]
+    model = card.models[0]
+    task = model.tasks["scenario"]
+    found = {slug: metric.ci95 for slug, metric in task.metrics.items()}
+    for slug, name in (("scenario.plan", "Plan"), ("scenario.fc", "FC")):
+        interval = found[slug]
+        assert interval is not None
+        assert [round(end, 4) for end in interval] == limits[f"key_metrics.{name}"]
+    assert task.ci95 == found["scenario.average"] == model.final.ci95
+    assert task.few_calls and task.calls == 6
+    assert card.intervals is not None and card.intervals.about == "future scenarios"
+
+
 def test_a_file_of_calls_and_scenarios_gives_the_card_of_calls_with_documents(
     tmp_path: Path,
 ) -> None:

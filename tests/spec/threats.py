@@ -36,6 +36,8 @@ _YAML = "store/test_strict_yaml.py"
 _SOURCES = "threats/test_sources.py"
 _INPUTS = "threats/test_inputs.py"
 _SAMENESS = "threats/test_sameness.py"
+_FORMATS = "export/test_report_formats.py"
+_DOSSIER = "export/test_dossier.py"
 
 PROOFS: Mapping[str, Proof] = {
     "S-01": Proof(
@@ -59,9 +61,10 @@ PROOFS: Mapping[str, Proof] = {
         }
     ),
     "S-03": Proof({}, "step 5: the HTML report; step 6: the web app"),
-    "S-04": Proof({}, "step 5: CSV and XLSX"),
+    "S-04": Proof({_FORMATS: ("test_s04_no_cell_is_a_formula",)}),
     "S-05": Proof(
         {
+            _DOSSIER: ("test_s05_a_name_that_no_dossier_has_is_refused",),
             _INPUTS: ("test_s05_ids_and_names_are_never_paths",),
             _FILES: ("test_s05_a_link_is_replaced_and_what_it_leads_to_stays",),
         },
@@ -100,7 +103,12 @@ PROOFS: Mapping[str, Proof] = {
             ),
         }
     ),
-    "S-09": Proof({_HTTP: ("test_a_huge_answer_is_not_read",)}, "step 7: archives"),
+    "S-09": Proof(
+        {
+            _HTTP: ("test_a_huge_answer_is_not_read",),
+            _DOSSIER: ("test_s09_a_bomb_is_refused",),
+        }
+    ),
     "S-10": Proof(
         {
             _INPUTS: (
@@ -187,6 +195,7 @@ PROOFS: Mapping[str, Proof] = {
     ),
     "S-19": Proof(
         {
+            _FORMATS: ("test_s19_no_format_emits_an_escape",),
             _SCORE: ("test_untrusted_names_cannot_write_to_the_terminal",),
             "doors/test_orchestration_cli.py": (
                 "test_escape_sequences_of_a_model_do_not_reach_the_terminal",

@@ -47,11 +47,11 @@ def test_a_difference_that_never_varies_needs_enough_calls() -> None:
 
 def test_the_factor_is_that_of_the_studentized_range() -> None:
     """Equal independent models: max |t| over pairs is the studentized range / √2        Tukey"""
-    scores = np.random.default_rng(5).normal(0.5, 0.1, (3000, 4))
-    pairs = contrasts(list(scores.mean(axis=0)), resampled(scores, 7, 8000), len(scores))
+    scores = np.random.default_rng(5).normal(0.5, 0.1, (500, 4))
+    pairs = contrasts(list(scores.mean(axis=0)), resampled(scores, 7, 6000), len(scores))
     factors = [(pair.high - pair.difference) / pair.standard_error for pair in pairs]
     expected = studentized_range.ppf(0.95, 4, 1e5) / 2**0.5
-    assert factors == pytest.approx([expected] * 6, rel=0.03)
+    assert factors == pytest.approx([expected] * 6, rel=0.04)
 
 
 @pytest.mark.slow

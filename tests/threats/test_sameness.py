@@ -109,12 +109,12 @@ def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
     at_once: int | None,
 ) -> None:
     judge = SlowJudge()
-    examiner = JudgeRunner(judge, None, at_once=at_once)
+    judge_runner = JudgeRunner(judge, None, at_once=at_once)
     case = Case("c1", "text", "Agent: hello", {}, {})
 
     async def examine_all() -> None:
         questions = [Question("text.call_intent", str(n), "a", "b", ("same",)) for n in range(500)]
-        await asyncio.gather(*(examiner.examine(case, [question]) for question in questions))
+        await asyncio.gather(*(judge_runner.examine(case, [question]) for question in questions))
 
     asyncio.run(examine_all())
     assert judge.most_waiting == (at_once or JUDGED_AT_ONCE)

@@ -85,7 +85,7 @@ class MyEmbedder:
         return [Similarity(float(one == other), self.name) for one, other in pairs]
 
 
-class MyTask:
+class MyTask(Task[str, str]):
     name = "greeting"
 
     def reference(self, case: Case) -> str:

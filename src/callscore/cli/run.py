@@ -259,7 +259,7 @@ def _ran(
 
     baselines_of(prepared.config)  # a broken file is an error before anything is spent
     if stored_run is not None and prepared.options.race:
-        raise click.UsageError("--rescore asks nobody; expected it without --race")
+        raise click.UsageError("--rescore sends nothing; expected it without --race")
     if stored_run is None:
         ran = _carried_out(_confirmed(prepared))
         purge.run_id = ran.run_id

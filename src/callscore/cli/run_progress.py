@@ -49,7 +49,7 @@ class LiveView:
             self._live = None
 
     def _show_round(self, race: RaceRound) -> None:
-        """Who left stays on the screen; who is still in stands below the table."""
+        """Print models that left the race; show those still in it below the table."""
         self._say(race.news)
         self._race = _race_line(race)
         if self._terminal:
@@ -92,7 +92,7 @@ def _stopping_lines(stopping: Stopping, newest: Mapping[str, Progress]) -> list[
 
 def _race_line(race: RaceRound) -> str:
     """Who is still in, and what was asked so far of everything."""
-    names = ", ".join(plain(name, 40) for name in race.racing) or "nobody"
+    names = ", ".join(plain(name, 40) for name in race.racing) or "none"
     return (
         f"race: {race.blocks} of {race.of_blocks} blocks read, still in: {names}; "
         f"{race.requests:,} of {race.of_requests:,} calls asked, {race.saved:,} saved so far"
@@ -100,7 +100,7 @@ def _race_line(race: RaceRound) -> str:
 
 
 def _picture(newest: Mapping[str, Progress], race: str | None) -> Any:
-    """The table, and below it how a race stands, if there is one."""
+    """The table, and below it the state of a race, if there is one."""
     if race is None:
         return _table(newest)
     from rich.console import Group

@@ -43,7 +43,7 @@ from callscore.store.strict_yaml import Document, in_memory, read_yaml
 from callscore.suites import registry
 
 REDACTED = "redacted"
-"""The folder beside the store with redacted copies of case files."""
+"""The folder with redacted copies of case files, next to the store."""
 ABOUT = ("pool", "future")
 """What a race decides about: this data set, or future calls."""
 

@@ -20,7 +20,7 @@ NOTES = {
     "repeats": "How often every case is asked.",
     "benchmarks": "The eleven optional benchmarks: all or none.",
     "budget_usd": "Stop before more than this is spent.",
-    "store": "Where replies are kept; .callscore/runs.db beside this file by default.",
+    "store": "Where replies are kept; .callscore/runs.db next to this file by default.",
     "gates": "What must hold for the command to end with 0.",
     "verdicts": "Verdicts of people or judges.",
     "settings": "Settings of the framework, such as call_gate_tolerance.",

@@ -64,7 +64,7 @@ class Limits(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What there is of a model to hold against a gate."""
+    """The values of a model that gates check."""
 
     model: str
     value: float | None
@@ -153,7 +153,7 @@ def _why_unsure(found: _Found, gate: GateEntry) -> str:
     limits = found.limits
     if not gate.sure or found.value is None or limits is None:
         return ""
-    if not _is_enough(limits.low, gate):
+    if not _is_enough(limits.low, gate) and not found.is_lower_bound:
         where = f"lower limit {_shown(limits.low, gate)}"
     elif not _is_little(limits.high, gate):
         where = f"upper limit {_shown(limits.high, gate)}"
@@ -170,8 +170,9 @@ def _why_undecided(found: _Found, gate: GateEntry) -> str:
     """Why a gate that is not missed does not hold either."""
     if found.value is None:
         return "has no value"
-    if found.is_lower_bound and (gate.at_most is not None or not _is_enough(found.value, gate)):
-        shown = _shown(found.value, gate)
+    least = found.limits.low if gate.sure and found.limits is not None else found.value
+    if found.is_lower_bound and (gate.at_most is not None or not _is_enough(least, gate)):
+        shown = _shown(least, gate)
         return f"is at least {shown}, the rest is not decided; {_wanted(gate)}"
     if gate.sure and found.limits is None:
         return "has no interval, so nothing about it is sure"
@@ -194,7 +195,9 @@ def _of_scenarios(scenarios: Mapping[str, Headline], of: str) -> Iterator[_Found
         number = headline.numbers[of]
         rests = f"rests on {headline.evaluated} of {headline.scenarios} scenarios"
         left_out = "" if headline.complete else rests
-        yield _Found(model, number.value, "", left_out, number.approximate)
+        spread = headline.spreads.get(of)
+        limits = None if spread is None else Limits(spread.low, spread.high)
+        yield _Found(model, number.value, "", left_out, number.approximate, limits)
 
 
 def _value(model: ModelScore, of: str) -> float | None:

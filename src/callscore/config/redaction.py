@@ -1,6 +1,6 @@
 """Files with personal data in, the same files with placeholders out, and a report.
 
-`redact` of an eval file: its cases are read from redacted copies beside the store, so that nothing
+`redact` of an eval file: its cases are read from redacted copies next to the store, so that nothing
 else is ever sent or stored.
 """
 
@@ -24,7 +24,7 @@ from callscore.store.files import Line, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import Document
 
 RULES = 1
-"""Raised whenever the rules find other things than before: copies are then made anew."""
+"""Raised whenever the rules find other things than before: copies are then made again."""
 
 
 class RedactOptions(msgspec.Struct, frozen=True):

@@ -137,6 +137,14 @@ class Identities(Protocol):
         ...
 
 
+class Spread(NamedTuple):
+    """A 95 % interval over scenarios, and how it was found (STATS §2)."""
+
+    low: float
+    high: float
+    method: str
+
+
 class Headline(msgspec.Struct, frozen=True):
     """The headline numbers of one model, not rounded; of several languages their mean.
 
@@ -149,6 +157,8 @@ class Headline(msgspec.Struct, frozen=True):
     evaluated: int
     complete: bool
     """Whether few enough scenarios failed to be evaluated, in every language (C-119)."""
+    spreads: Mapping[str, Spread] = {}
+    """By number, how far it can be trusted; none where it has no value."""
 
 
 class ScenarioCost(NamedTuple):

@@ -332,7 +332,7 @@ class Scorecard(msgspec.Struct, frozen=True):
     contrasts: Sequence[ModelContrast] = ()
     """Every pair of models that are ranked together: what rank bands rest on (STATS §3)."""
     race: RaceCard | msgspec.UnsetType = msgspec.UNSET
-    """How the models were told apart early; not in the JSON of a run that was no race."""
+    """How the race separated the models; not in the JSON of a run that was no race."""
     documents: Documents = msgspec.field(default=msgspec.UNSET, name="orchestration")
     """By model, the result file of its scenarios in their own format; unset without scenarios."""
 

@@ -28,7 +28,7 @@ KEYS: Mapping[Of, Key] = {
 
 
 def with_bands(card: Scorecard, found: Found, calls: int) -> Scorecard:
-    """The same card with bands beside its ranks and the pairs that they rest on.
+    """The same card with bands for its ranks, and the pairs behind them.
 
     Models are compared with those they are ranked with: official ones, and estimates (C-125).
     """

@@ -73,7 +73,7 @@ class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
     """What still awaits a verdict, if requested."""
 
 
-async def examine_case(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
+async def examine_case(read: ReadCase, judge_runner: JudgeRunner) -> ExaminedCase:
     """Put everything that is open about a case to judge and embedder, a request an answer.
 
     What is asked of an answer may rest on what was found about the case, which then comes first.
@@ -82,27 +82,29 @@ async def examine_case(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
 
     case, answers = read.opened.case, answers_of(read)
     language = read.opened.task.compared_language(case)
-    if examiner.judges_whole:
-        return await _examine_whole(read, examiner)
+    if judge_runner.judges_whole:
+        return await _examine_whole(read, judge_runner)
     asked = [answer.questions for answer in answers]
     if len(asked) == 1 and not read.frozen and not read.given:
         # Nothing to be done at the same time: a task for each would cost more than it does.
-        return ExaminedCase([await examiner.examine(case, asked[0], answers[0].reply, language)])
-    about_case = asyncio.ensure_future(examiner.examine(case, read.frozen, None, language))
+        return ExaminedCase(
+            [await judge_runner.examine(case, asked[0], answers[0].reply, language)]
+        )
+    about_case = asyncio.ensure_future(judge_runner.examine(case, read.frozen, None, language))
     if read.opened.task.presume(read.frozen) or read.given:
         known = {**(await about_case).verdicts, **read.given}
         asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
     frozen, *found = await asyncio.gather(
         about_case,
         *(
-            examiner.examine(case, questions, answer.reply, language)
+            judge_runner.examine(case, questions, answer.reply, language)
             for questions, answer in zip(asked, answers, strict=True)
         ),
     )
     return ExaminedCase(found, frozen)
 
 
-async def _examine_whole(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
+async def _examine_whole(read: ReadCase, judge_runner: JudgeRunner) -> ExaminedCase:
     """Put every answer to a judge of whole metrics; nothing is asked about the case alone."""
     import asyncio
 
@@ -111,7 +113,7 @@ async def _examine_whole(read: ReadCase, examiner: JudgeRunner) -> ExaminedCase:
     asked = [[*a.questions, *read.frozen] if a.questions else [] for a in answers]
     found = await asyncio.gather(
         *(
-            examiner.examine(case, questions, a.reply, language)
+            judge_runner.examine(case, questions, a.reply, language)
             for questions, a in zip(asked, answers, strict=True)
         )
     )

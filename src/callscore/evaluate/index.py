@@ -105,10 +105,10 @@ def _index_verdicts(config: ScoreConfig, index: Index) -> None:
         verdicts.add(position, line)
 
 
-def refuse_mixture(index: Index, examiner: JudgeRunner | None) -> None:
+def refuse_mixture(index: Index, judge_runner: JudgeRunner | None) -> None:
     """Scores of whole metrics and words on items never make one result        C-100"""
-    judged = examiner.judge if examiner is not None else None
-    judges_whole = examiner is not None and examiner.judges_whole
+    judged = judge_runner.judge if judge_runner is not None else None
+    judges_whole = judge_runner is not None and judge_runner.judges_whole
     whole = index.whole or judges_whole
     worded = index.worded or (judged is not None and not judges_whole)
     if whole and worded:

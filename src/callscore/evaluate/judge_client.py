@@ -53,14 +53,14 @@ class Billing(msgspec.Struct, frozen=True):
 class JudgeCalls:
     """Carries out the calls of all judges of a job; what was ever paid for is never asked again."""
 
-    def __init__(self, answers: ReplyCache | None, payer: Billing | None = None) -> None:
+    def __init__(self, answers: ReplyCache | None, billing: Billing | None = None) -> None:
         self.answers = answers
-        self.payer = payer or Billing()
+        self.billing = billing or Billing()
         self.seats: list[JudgeSeat] = []
         self.under_way: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
         self.answered_by = AnsweredBy()
-        self.shared_limits = SharedLimits.of(self.payer.options)
+        self.shared_limits = SharedLimits.of(self.billing.options)
         self._client: RetryingClient | None = None
 
     def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
@@ -75,13 +75,13 @@ class JudgeCalls:
 
     def check(self) -> None:
         """Refuse a budget that cannot be kept to, before the first call."""
-        Workload({s.planned.spec.name: s.planned for s in self.seats}, self.payer.options).check()
+        Workload({s.planned.spec.name: s.planned for s in self.seats}, self.billing.options).check()
 
     def begin(self, stop: Shutdown, shared_limits: SharedLimits | None = None) -> RetryingClient:
         """Begin in the running loop; budget and pauses may be shared with the models."""
-        self.shared_limits = shared_limits or SharedLimits.of(self.payer.options)
+        self.shared_limits = shared_limits or SharedLimits.of(self.billing.options)
         self._client = RetryingClient(
-            self.payer.options, self.shared_limits.budget, stop, self._heard
+            self.billing.options, self.shared_limits.budget, stop, self._on_event_of_request
         )
         return self._client
 
@@ -111,10 +111,10 @@ class JudgeCalls:
         """Whether a call was not made because the budget would not have held it."""
         return any(seat.queue is not None and seat.queue.out_of_budget for seat in self.seats)
 
-    def _heard(self, event: Event) -> None:
+    def _on_event_of_request(self, event: Event) -> None:
         if isinstance(event, Retry) and event.wait_s is None:
             self.given_up[event.work.request.key] = event.failure
-        self.payer.on_event(event)
+        self.billing.on_event(event)
 
 
 class JudgeSeat:
@@ -131,7 +131,7 @@ class JudgeSeat:
         """The kept answer to this request, else a new one, kept before it is used."""
         if self.queue is None:
             pause = self._calls.shared_limits.pause(self.planned.spec)
-            self.queue = ModelQueue(self.planned, pause, self._calls.payer.options.attempt_s)
+            self.queue = ModelQueue(self.planned, pause, self._calls.billing.options.attempt_s)
         queue, answers, under_way = self.queue, self._calls.answers, self._calls.under_way
         queue.total += 1
         stored = answers.stored(call.key) if answers is not None else None
@@ -172,7 +172,7 @@ class JudgeSeat:
                 return ProviderResponse(kept.reply)
             found = await calls.client.send(queue, work)
             if isinstance(found, CachedReply) and answers is not None:
-                found = await answers.keep_judged(found, calls.payer.run_id)
+                found = await answers.keep_judged(found, calls.billing.run_id)
         finally:
             if answers is not None:
                 answers.release(key)
@@ -188,13 +188,13 @@ class JudgeSeat:
     async def _claimed(self, queue: ModelQueue, work: Work) -> CachedReply | None:
         """Wait for another process that has the same request in flight; its reply, if any."""
         assert self._calls.answers is not None  # the caller has looked
-        options, call = self._calls.payer.options, work.request
+        options, call = self._calls.billing.options, work.request
         patience_s = options.attempt_s + options.case_s
         return await self._calls.answers.claim(call.key, patience_s, queue.most_usd(call))
 
     def _why_not(self, queue: ModelQueue) -> str:
         """Why nothing more is sent to this judge; empty where it may be asked."""
-        if not self._calls.payer.sends:
+        if not self._calls.billing.sends:
             return "a run that is scored again sends nothing"
         if queue.out_of_budget:
             return "the budget does not hold the next request"
@@ -202,19 +202,19 @@ class JudgeSeat:
 
     def _emit(self, outcome: Completed) -> None:
         assert self.queue is not None  # set by the first request
-        payer = self._calls.payer
+        billing = self._calls.billing
         if isinstance(outcome.answer, Reply):
             reply = outcome.answer
             self._calls.answered_by.count(self.planned.spec.name, reply.model, reply.asked_as)
-        self.queue.count(outcome, payer.options.give_up_after)
-        payer.on_event(outcome)
+        self.queue.count(outcome, billing.options.give_up_after)
+        billing.on_event(outcome)
         now = asyncio.get_running_loop().time()
         if now >= self._look_again:
             self.emit_progress(now)
 
     def emit_progress(self, now: float) -> None:
         """Emit the progress of this judge, if it was asked; not for every request."""
-        payer = self._calls.payer
-        self._look_again = now + payer.options.progress_s
+        billing = self._calls.billing
+        self._look_again = now + billing.options.progress_s
         if self.queue is not None:
-            payer.on_event(self.queue.progress(now))
+            billing.on_event(self.queue.progress(now))

@@ -37,7 +37,7 @@ def open_judge_runner(
         yield None
         return
     with ExitStack() as stack:
-        attempt_s = calls.payer.options.attempt_s if calls is not None else None
+        attempt_s = calls.billing.options.attempt_s if calls is not None else None
         online = ClientPool(environment, attempt_seconds=attempt_s)
         embedder = _embedder(config.embedder, online)
         judge: Judge | None
@@ -47,10 +47,10 @@ def open_judge_runner(
             judge, models = _models(config.judge, calls, online)
         else:
             judge, models = _built_in(config, embedder), ()
-        examiner = JudgeRunner(judge, embedder, [online.close], models, _at_once(config.judge))
+        judge_runner = JudgeRunner(judge, embedder, [online.close], models, _at_once(config.judge))
         if calls is not None:
-            examiner.answered_by = calls.answered_by
-        yield examiner
+            judge_runner.answered_by = calls.answered_by
+        yield judge_runner
 
 
 def _at_once(judge: object) -> int | None:
@@ -79,7 +79,7 @@ def _models(
     from callscore.judges.llm import LLMJudge
     from callscore.judges.panel import Panel, Seat
 
-    providers = [online.provider(spec, sending=calls.payer.sends) for spec in specs]
+    providers = [online.provider(spec, sending=calls.billing.sends) for spec in specs]
     carrying = [
         calls.seat(spec, provider).carry_out
         for spec, provider in zip(specs, providers, strict=True)

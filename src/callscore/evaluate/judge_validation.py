@@ -24,20 +24,20 @@ from callscore.suites.catalog import rules_for
 
 def check_judge(config: ScoreConfig) -> Reliability:
     """The reliability suite on the judge of a config."""
-    with open_judge_runner(config) as examiner:
-        if examiner is None or examiner.judge is None:
+    with open_judge_runner(config) as judge_runner:
+        if judge_runner is None or judge_runner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
-        if examiner.judges_whole:
+        if judge_runner.judges_whole:
             raise UsageError("the suite tries verdicts on items; expected a judge of style items")
-        return asyncio.run(_checked(examiner))
+        return asyncio.run(_checked(judge_runner))
 
 
-async def _checked(examiner: JudgeRunner) -> Reliability:
-    assert examiner.judge is not None  # the caller has looked
+async def _checked(judge_runner: JudgeRunner) -> Reliability:
+    assert judge_runner.judge is not None  # the caller has looked
     try:
-        return await check(examiner.judge)
+        return await check(judge_runner.judge)
     finally:
-        await examiner.close()
+        await judge_runner.close()
 
 
 class Calibrated(msgspec.Struct, frozen=True):

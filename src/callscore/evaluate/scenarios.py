@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from callscore.core.errors import DataError, UsageError
+from callscore.core.interval import IntervalMethod
 from callscore.core.judging import Verdict
 from callscore.core.ports import Judge
 from callscore.core.run import ModelSpec
@@ -22,11 +23,19 @@ from callscore.core.scenarios import (
     ScenarioSinks,
     StepVerdicts,
 )
-from callscore.core.scorecard import BenchmarkScore, ModelScore, Scorecard
+from callscore.core.scorecard import (
+    BenchmarkScore,
+    FinalScore,
+    ModelScore,
+    Scorecard,
+    TaskScore,
+)
 from callscore.core.task import SCENARIO
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import rank
+from callscore.stats.intervals import LEVEL
+from callscore.stats.resampling import RESAMPLES, SEED
 from callscore.store.orchestration_files import SCENARIO_FILES
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import OpenItem, verdict_lines
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
     from callscore.evaluate.judging import JudgeRunner
 
 NO_SINKS = ScenarioSinks()
+ABOUT_SCENARIOS = "future scenarios"
 JudgedParts = Mapping[Part, StepVerdicts]
 
 
@@ -64,26 +74,26 @@ def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
     return found
 
 
-async def judge_attempts(attempts: Attempts, examiner: JudgeRunner) -> JudgedParts:
+async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> JudgedParts:
     """Put everything that is open to the judge, one request a step and run (C-115)."""
     try:
         return {
-            part: await _judge_steps(list(attempts.open_steps(part)), examiner, part.model)
+            part: await _judge_steps(list(attempts.open_steps(part)), judge_runner, part.model)
             for part in attempts.parts
         }
     finally:
-        await examiner.close()
+        await judge_runner.close()
 
 
 async def _judge_steps(
-    steps: Sequence[OpenStep], examiner: JudgeRunner, model: str
+    steps: Sequence[OpenStep], judge_runner: JudgeRunner, model: str
 ) -> StepVerdicts:
     """Verdicts on every open value of one model; what got none stays open."""
     import asyncio
 
     from callscore.evaluate.scorecards import judging_of
 
-    own = examiner.apart()
+    own = judge_runner.apart()
     found = await asyncio.gather(*(own.examine(step.case, step.questions) for step in steps))
     verdicts = {
         (step.case.id, step.run, item.item): given[-1]
@@ -169,9 +179,9 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
     config = ScoreConfig(
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
-    with open_judge_runner(config) as examiner:
-        assert examiner is not None  # only called with a judge
-        return asyncio.run(judge_attempts(attempts, examiner))
+    with open_judge_runner(config) as judge_runner:
+        assert judge_runner is not None  # only called with a judge
+        return asyncio.run(judge_attempts(attempts, judge_runner))
 
 
 def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()) -> Scorecard:
@@ -185,7 +195,9 @@ def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()
             model=model,
             tasks={SCENARIO: score.task},
             benchmarks=unscored,
-            final=final_score(spec, {SCENARIO: score.task}, unscored, settings),
+            final=_with_spread(
+                final_score(spec, {SCENARIO: score.task}, unscored, settings), score.task
+            ),
             cost=score.cost,
             blockers=[],
             blocked_calls=0,
@@ -203,4 +215,25 @@ def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()
         notes=[*notes, *dict.fromkeys(w for score in scores.values() for w in score.warnings)],
         estimate=any(not score.task.official for score in scores.values()),
         documents={model: score.document for model, score in scores.items()},
+        intervals=_method([score.task for score in scores.values()]),
     )
+
+
+def _with_spread(final: FinalScore, task: TaskScore) -> FinalScore:
+    """The Final Score of scenarios is their Average: it has the same interval."""
+    if final.score is None or task.ci95 is None:
+        return final
+    return msgspec.structs.replace(
+        final,
+        ci95=task.ci95,
+        ci95_method=task.ci95_method,
+        few_calls=task.few_calls,
+        calls=task.calls,
+    )
+
+
+def _method(tasks: Sequence[TaskScore]) -> IntervalMethod | None:
+    scenarios = max((task.calls for task in tasks), default=0)
+    if not scenarios:
+        return None
+    return IntervalMethod(LEVEL, ABOUT_SCENARIOS, scenarios, scenarios, RESAMPLES, SEED)

@@ -24,7 +24,7 @@ from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
 
 
-def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | None) -> Scorecard:
+def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
     """All models side by side, with the signature that says what they may be compared with."""
     tasks = {task: None for tallies in tallied.tallies.values() for task in tallies}
     suites = config.catalog.suites_with(tasks)
@@ -37,19 +37,21 @@ def scorecard(config: ScoreConfig, tallied: Tallied, examiner: JudgeRunner | Non
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
-        signature=_signature(config, tallied, suites, examiner),
+        signature=_signature(config, tallied, suites, judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
         notes=[
             *_own(config),
-            *_notes(tallied, examiner),
-            *_overlaps(tallied, examiner),
+            *_notes(tallied, judge_runner),
+            *_overlaps(tallied, judge_runner),
             *no_better_notes(models, tallied.tallies, spec),
             *(note for suite in suites for note in suite.notes(models, tallied.tallies)),
         ],
         estimate=any(map(_is_estimate, models)),
-        judging=judging_of(examiner, _related(tallied, examiner)) if examiner is not None else None,
+        judging=judging_of(judge_runner, _related(tallied, judge_runner))
+        if judge_runner is not None
+        else None,
     )
     return _with_intervals(card, config, tallied, spec) if config.intervals else card
 
@@ -131,27 +133,27 @@ def _is_estimate(model: ModelScore) -> bool:
     return model.benchmarks.approximate or any(metric.approximate for metric in metrics)
 
 
-def _related(tallied: Tallied, examiner: JudgeRunner) -> list[str]:
+def _related(tallied: Tallied, judge_runner: JudgeRunner) -> list[str]:
     """The models that a judge of their own family has judged."""
-    return [model for model in tallied.tallies if examiner.is_related(model)]
+    return [model for model in tallied.tallies if judge_runner.is_related(model)]
 
 
-def _overlaps(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
-    if examiner is None:
+def _overlaps(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
+    if judge_runner is None:
         return []
-    judges = ", ".join(examiner.models)
+    judges = ", ".join(judge_runner.models)
     return [
         f"judge_overlap: {model} was judged by a model of its own family ({judges})"
-        for model in _related(tallied, examiner)
+        for model in _related(tallied, judge_runner)
     ]
 
 
-def judging_of(examiner: JudgeRunner, overlap: Sequence[str]) -> Judging:
+def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
     """Who judged, and what that took so far."""
-    spent = examiner.spent
+    spent = judge_runner.spent
     return Judging(
-        judge=examiner.judge.name if examiner.judge is not None else None,
-        embedder=examiner.embedder.name if examiner.embedder is not None else None,
+        judge=judge_runner.judge.name if judge_runner.judge is not None else None,
+        embedder=judge_runner.embedder.name if judge_runner.embedder is not None else None,
         items=spent.items,
         requests=spent.requests,
         input_tokens=spent.input_tokens,
@@ -164,16 +166,16 @@ def judging_of(examiner: JudgeRunner, overlap: Sequence[str]) -> Judging:
         similarities=spent.similarities,
         overlap=overlap,
         flags=dict(sorted(spent.flags.items())),
-        answered_by=examiner.answered_by.identities(),
+        answered_by=judge_runner.answered_by.identities(),
     )
 
 
 def _signature(
-    config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], examiner: JudgeRunner | None
+    config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], judge_runner: JudgeRunner | None
 ) -> str:
     """What must agree before two results may be compared (C-126)."""
-    judge = examiner.judge_signature if examiner is not None else None
-    embedder = examiner.embedder if examiner is not None else None
+    judge = judge_runner.judge_signature if judge_runner is not None else None
+    embedder = judge_runner.embedder if judge_runner is not None else None
     judges = [*tallied.judges, *([judge] if judge is not None else ())]
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
@@ -215,7 +217,7 @@ def _own(config: ScoreConfig) -> list[str]:
     return [f"own weights of the Final Score: {weights}"] if weights else []
 
 
-def _notes(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
+def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
     notes += tallied.findings
     if tallied.unused_verdicts:
@@ -234,8 +236,8 @@ def _notes(tallied: Tallied, examiner: JudgeRunner | None) -> list[str]:
         for task, tally in tallies.items()
         if tally.missing_runs > 0
     ]
-    if examiner is None:
+    if judge_runner is None:
         return notes
-    if examiner.why_failed is not None:
-        notes.append(f"items got no verdict, for example: {examiner.why_failed}")
-    return [*notes, *sorted(examiner.caveats), *examiner.answered_by.notes()]
+    if judge_runner.why_failed is not None:
+        notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
+    return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]

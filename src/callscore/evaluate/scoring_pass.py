@@ -96,7 +96,7 @@ class Sinks(msgspec.Struct, frozen=True):
     on_verdict: OnVerdict | None = None
     progress: Progress = ignore_progress
     on_open: OnOpen | None = None
-    examiner: JudgeRunner | None = None
+    judge_runner: JudgeRunner | None = None
     on_case: OnCase | None = None
 
 
@@ -116,8 +116,8 @@ class ScoringPass:
         """Answers come from `source`, cases from `feed`; else both from the files of the config."""
         self._feed = feed or CaseReader(config)
         self._index = index = build_index(config, source, self._feed.positions)
-        self._examiner = sinks.examiner
-        refuse_mixture(index, sinks.examiner)
+        self._examiner = sinks.judge_runner
+        refuse_mixture(index, sinks.judge_runner)
         self._progress = sinks.progress
         self._catalog = config.catalog
         self._catalog.check_settings()
@@ -128,18 +128,22 @@ class ScoringPass:
             raise DataError(f"no usable case is left, for example: {self._feed.skipped[0]}")
         self._scorer = Scorer(
             self._catalog,
-            {model: _marks(model, index.source, sinks.examiner) for model in index.source.models},
+            {
+                model: _marks(model, index.source, sinks.judge_runner)
+                for model in index.source.models
+            },
             ScoringOptions(
                 on_result=sinks.on_result,
                 on_record=sinks.on_record,
                 on_verdict=sinks.on_verdict,
                 estimates=index.estimates,
                 benchmarks=config.benchmarks or index.benchmarks_judged,
-                asks=sinks.examiner is not None,
+                asks=sinks.judge_runner is not None,
                 on_open=sinks.on_open,
                 intervals=config.intervals,
                 on_case=sinks.on_case,
-                whole=index.whole or (sinks.examiner is not None and sinks.examiner.judges_whole),
+                whole=index.whole
+                or (sinks.judge_runner is not None and sinks.judge_runner.judges_whole),
             ),
         )
 
@@ -209,13 +213,13 @@ class ScoringPass:
         return read
 
     async def measured(
-        self, placed: IndexedCase, answers: Answers, examiner: JudgeRunner | None
+        self, placed: IndexedCase, answers: Answers, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
         """One case by itself, whenever it is wanted: nothing is written or added up."""
         verdicts = self._index.verdicts
         given = given_on(verdicts.lines(placed.position)) if verdicts else NOTHING_GIVEN
         read = self._scorer.read(placed.opened, answers, given)
-        examined = NOT_EXAMINED if examiner is None else await examine_case(read, examiner)
+        examined = NOT_EXAMINED if judge_runner is None else await examine_case(read, judge_runner)
         return self._scorer.measure(read, examined)
 
     def score(self, batch: Sequence[IndexedCase]) -> None:
@@ -237,7 +241,7 @@ class ScoringPass:
             self._progress(cases[-1].position + 1, len(self._index.ids))
 
     async def examine_all(
-        self, examiner: JudgeRunner, until_ready: UntilReady | None = None
+        self, judge_runner: JudgeRunner, until_ready: UntilReady | None = None
     ) -> None:
         """All cases, some of them at once, begun and settled in the order of the files."""
         import asyncio
@@ -249,15 +253,17 @@ class ScoringPass:
                     await until_ready(placed.opened.case.id)
                 self._taken()
                 read = self._read(placed, self._answers(placed))
-                waiting.append((placed, read, asyncio.create_task(examine_case(read, examiner))))
-                if len(waiting) >= CASES_A_CALL * examiner.at_once:
+                waiting.append(
+                    (placed, read, asyncio.create_task(examine_case(read, judge_runner)))
+                )
+                if len(waiting) >= CASES_A_CALL * judge_runner.at_once:
                     await self._settle_some(waiting)
             while waiting:
                 await self._settle_some(waiting)
         finally:
             for _, _, task in waiting:
                 task.cancel()
-            await examiner.close()
+            await judge_runner.close()
 
     async def _settle_some(self, waiting: deque[Waiting]) -> None:
         """Wait for the first case; measure it, and those behind it that are examined as well."""
@@ -275,10 +281,10 @@ def _is_examined(waiting: Waiting) -> bool:
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-def _marks(model: str, source: AnswerSource, examiner: JudgeRunner | None) -> Sequence[str]:
+def _marks(model: str, source: AnswerSource, judge_runner: JudgeRunner | None) -> Sequence[str]:
     """What every result of a model says: that it is none, or that a relative has judged it."""
     label = source.labels.get(model)
-    related = examiner is not None and examiner.is_related(model)
+    related = judge_runner is not None and judge_runner.is_related(model)
     return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 

@@ -9,7 +9,7 @@ from callscore.core.scorecard import Scorecard
 
 
 def cannot_be_told_apart(calls: int, needed: int | None, by: str = "") -> str:
-    """Cannot be told apart with these 48 calls; about 310 would do        STATS §7"""
+    """Cannot be distinguished with these 48 calls; about 310 would do        STATS §7"""
     these = "this one call" if calls == 1 else f"these {calls:,} calls"
     text = f"cannot be distinguished{by} with {these}"
     if needed is None or needed <= calls:

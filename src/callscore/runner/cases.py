@@ -112,7 +112,7 @@ class CaseFiles:
         yield from map(_asked, islice(wanted, self._config.limit))
 
     def read(self, line: Line) -> Asked:
-        """The case of one line, wherever it stands; it was checked before."""
+        """The case of one line; it was checked before."""
         opened = open_case(line, self._tasks, checked=True)
         return _asked(IndexedCase(self.positions[opened.case.id], line, opened))
 

@@ -75,7 +75,7 @@ class RaceDraw:
             )
 
     def _index(self) -> dict[str, list[str]]:
-        """Where the cases of every call stand, and which tasks it has."""
+        """The lines of the cases of every call, and its tasks."""
         tasks: dict[str, list[str]] = {}
         for asked in self._files.stream():
             case = asked.case
@@ -152,7 +152,7 @@ class RaceRun:
         self,
         draw: RaceDraw,
         scoring: RunScoring,
-        examiner: JudgeRunner | None,
+        judge_runner: JudgeRunner | None,
         calls: JudgeCalls,
     ) -> None:
         prepared = draw.prepared
@@ -161,7 +161,7 @@ class RaceRun:
         self._plan = draw.plan
         self._prepared = prepared
         self._scoring = scoring
-        self._examiner = examiner
+        self._examiner = judge_runner
         self._rules = prepared.config.race
         settings = prepared.config.scoring.checked_settings()
         self._gates = gates_of(sorted(draw.plan.sizes), prepared.config.scoring.catalog)
@@ -177,7 +177,7 @@ class RaceRun:
             ),
         )
         self._calls: dict[str, list[Asked]] = {}
-        """The calls of the round under way."""
+        """The calls of the current round."""
         self._accounts = {
             model.spec.name: Account(prepared.total(model)) for model in prepared.models
         }
@@ -189,7 +189,7 @@ class RaceRun:
     async def carry_out(
         self, models: Mapping[str, PlannedModel], ask: Ask, emit: OnEvent, stop: Shutdown
     ) -> RunSummary:
-        """Round after round until the race stops, the budget is spent, or somebody interrupts."""
+        """Round after round until the race stops, the budget is spent, or an interrupt comes."""
         rounds = _Rounds(models, ask, emit)
         while wanted := self._race.wanted():
             before = self._race.standing()

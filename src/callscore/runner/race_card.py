@@ -102,7 +102,7 @@ def _status(standing: Standing) -> RaceStatus:
     if len(standing.racing) > 1:
         return "tie"
     if all(dropped.why == "withdrawn" for dropped in standing.dropped.values()):
-        return "open"  # nobody was compared with it
+        return "open"  # it was compared with no other model
     return "decided" if standing.racing else "none"
 
 

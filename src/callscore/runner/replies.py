@@ -80,7 +80,7 @@ class RunReplies:
         self._arrived.set()
 
     async def complete(self, case_id: str, together: int = 1) -> bool:
-        """Wait for every reply to a case, and to so many cases; False where some never come."""
+        """Wait for every reply to a case, and to a number of cases; False if some never arrive."""
         self._awaited, self._together = case_id, together
         while not self._is_due(case_id) or not self.is_complete(case_id):
             if self.all_in.is_set():

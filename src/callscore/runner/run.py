@@ -198,7 +198,7 @@ def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
     if not scoring.judges:
         return None
     spent = plan.options.already_spent_usd
-    options = msgspec.structs.replace(scoring.calls.payer.options, already_spent_usd=spent)
+    options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
     return SharedLimits.of(options)
 
 

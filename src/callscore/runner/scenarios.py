@@ -73,9 +73,9 @@ class ScenarioScoring:
         if options.trajectories is not None:
             self._trajectories = stack.enter_context(trajectories_in(options.trajectories))
 
-    async def judge(self, examiner: JudgeRunner) -> None:
+    async def judge(self, judge_runner: JudgeRunner) -> None:
         """Put everything that is open to the judge."""
-        self._judged = await judge_attempts(self._attempts(self._replies.of_model), examiner)
+        self._judged = await judge_attempts(self._attempts(self._replies.of_model), judge_runner)
 
     def scores(self) -> Mapping[str, ScenarioScore]:
         """The result of every model; writes results, records, verdicts and open items."""

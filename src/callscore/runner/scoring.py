@@ -62,7 +62,7 @@ class RunScoring:
         if files is not None:
             config.scoring.check()
             sinks = msgspec.structs.replace(
-                self._sinks, examiner=self._examiner, on_case=self._prepared.options.on_case
+                self._sinks, judge_runner=self._examiner, on_case=self._prepared.options.on_case
             )
             feed = CasesToScore(files, self._cases)
             self._pass = ScoringPass(config.scoring, sinks, self.replies, feed)
@@ -76,10 +76,14 @@ class RunScoring:
         return self
 
     def _defer_embedder(self) -> None:
-        examiner, config = self._examiner, self._prepared.config.scoring
-        if examiner is None or examiner.embedder is None or isinstance(config.embedder, ModelSpec):
+        judge_runner, config = self._examiner, self._prepared.config.scoring
+        if (
+            judge_runner is None
+            or judge_runner.embedder is None
+            or isinstance(config.embedder, ModelSpec)
+        ):
             return
-        examiner.embedder = DeferredEmbedder(examiner.embedder, self.replies.all_in)
+        judge_runner.embedder = DeferredEmbedder(judge_runner.embedder, self.replies.all_in)
 
     def __exit__(
         self,
@@ -113,13 +117,13 @@ class RunScoring:
             self._pass.advance(self.replies.is_complete, together)
             await asyncio.sleep(0)
 
-    async def _judge(self, examiner: JudgeRunner) -> None:
+    async def _judge(self, judge_runner: JudgeRunner) -> None:
         """Cases as soon as all models have answered them, scenarios when everything is in."""
         if self._pass is not None:
-            await self._pass.examine_all(examiner, self._until_judgeable)
-        if self._scenarios is not None and examiner.judge is not None:
+            await self._pass.examine_all(judge_runner, self._until_judgeable)
+        if self._scenarios is not None and judge_runner.judge is not None:
             await self.replies.all_in.wait()
-            await self._scenarios.judge(examiner)
+            await self._scenarios.judge(judge_runner)
 
     async def _until_judgeable(self, case_id: str) -> None:
         """A judge that computes in this process leaves it to the models until all is answered."""
@@ -130,11 +134,11 @@ class RunScoring:
             await self.replies.all_in.wait()
 
     async def measured(
-        self, indexed: IndexedCase, answers: Answers, examiner: JudgeRunner | None
+        self, indexed: IndexedCase, answers: Answers, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
         """One case by itself, for a race; `card` scores it once more with the others."""
         assert self._pass is not None  # a race has case files
-        return await self._pass.measured(indexed, answers, examiner)
+        return await self._pass.measured(indexed, answers, judge_runner)
 
     def card(self) -> Scorecard | None:
         """The scorecard of the calls suite, where the run has cases."""
@@ -177,9 +181,9 @@ async def unless_stopped(
         await asyncio.wait((work, *others), return_when=asyncio.FIRST_COMPLETED)
         ended = work.done()
         if not ended:
-            patience_s = stop.patience_s(calls.payer.options)
+            patience_s = stop.patience_s(calls.billing.options)
             calls.emit_progress()
-            calls.payer.on_event(Stopping(len(calls.client.sending), patience_s))
+            calls.billing.on_event(Stopping(len(calls.client.sending), patience_s))
             grace = stop.grace(patience_s)
             others += [asyncio.create_task(calls.idle()), asyncio.create_task(grace)]
             await asyncio.wait((work, *others[1:]), return_when=asyncio.FIRST_COMPLETED)

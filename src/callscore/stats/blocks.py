@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 About = Literal["pool", "future"]
 Kind = tuple[str, ...]
-"""The tasks that a call has, in alphabetical order; one stands twice where the call has two cases
+"""The tasks that a call has, in alphabetical order; one appears twice if the call has two cases
 of it.
 """
 

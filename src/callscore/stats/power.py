@@ -26,7 +26,7 @@ def calls_for_difference(
     """n = ((z(1 − α/2) + z(power)) · sd / difference)² + z(1 − α/2)² / 2        Guenther 1981
 
     The fewest calls in which a paired t-test shows a true mean difference with this power. None
-    where there is no difference or no spread, or so many calls are out of reach.
+    where there is no difference or no spread, or the number of calls is out of reach.
     """
     if not difference or not deviation > 0:
         return None

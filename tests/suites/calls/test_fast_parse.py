@@ -59,12 +59,12 @@ def _altered(draw: st.DrawFn, value: Any) -> Any:
 def _written(draw: st.DrawFn, value: Any) -> str:
     """The value as JSON, where keys may be spelt oddly or stand twice."""
     if isinstance(value, dict):
-        members = []
+        count_keys = []
         for key, item in value.items():
             spelt = f'"\\u{ord(key[0]):04x}{key[1:]}"' if draw(seldom) else json.dumps(key)
             colon = draw(st.sampled_from([":", ": "])) if not draw(seldom) else "\t:"
-            members += [f"{spelt}{colon}{_written(draw, item)}"] * (1 + draw(seldom))
-        return "{" + ", ".join(members) + "}"
+            count_keys += [f"{spelt}{colon}{_written(draw, item)}"] * (1 + draw(seldom))
+        return "{" + ", ".join(count_keys) + "}"
     if isinstance(value, list):
         return "[" + ",".join(_written(draw, item) for item in value) + "]"
     text = json.dumps(value, ensure_ascii=draw(st.booleans()))

@@ -1,4 +1,4 @@
-"""Whole forms: Yes, No and N/A of models beside people's, and totals by the vendor's arithmetic."""
+"""Whole forms: Yes, No and N/A of models and of people, and totals by the vendor's arithmetic."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def layers(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Drawing:
 
 
 def _chain(edge: tuple[str, str], depth: Mapping[str, int]) -> list[str]:
-    """The edge by way of one stand-in a layer between its ends."""
+    """The edge as a chain with one placeholder per layer between its ends."""
     start, end = edge
     between = range(depth[start] + 1, depth[end])
     return [start, *(f"{start}\x00{end}\x00{layer}" for layer in between), end]

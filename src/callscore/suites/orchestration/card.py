@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from callscore.core.interval import Interval
 from callscore.core.measure import Measure
-from callscore.core.scenarios import Headline, ScenarioCost
+from callscore.core.scenarios import Headline, ScenarioCost, Spread
 from callscore.core.scorecard import Cost, CostStatus, MetricScore, TaskScore
 from callscore.core.spec import DIGEST_BYTES, MetricSpec, ScoreSpec, Spec
 from callscore.core.task import SCENARIO
+from callscore.suites.orchestration.intervals import FEW_SCENARIOS
 
 AVERAGE = f"{SCENARIO}.average"
 LABELS = {
@@ -49,6 +51,7 @@ def task_score(headline: Headline) -> TaskScore:
     """The headline numbers as rows; the Average is official where nothing is left open."""
     average = headline.numbers["orchestration.average"]
     official = headline.complete and average.value is not None and not average.approximate
+    spread = headline.spreads.get("orchestration.average")
     share = headline.evaluated / headline.scenarios if headline.scenarios else None
     failed = headline.scenarios - headline.evaluated
     return TaskScore(
@@ -63,13 +66,22 @@ def task_score(headline: Headline) -> TaskScore:
         blocked_calls=0,
         subscores={},
         metrics={
-            slug: _metric(headline.numbers[name], headline.evaluated)
+            slug: _metric(headline.numbers[name], headline.spreads.get(name), headline.evaluated)
             for name, (slug, _, _) in LABELS.items()
         },
+        ci95=_ends(spread) if headline.complete else None,
+        ci95_method=spread.method if spread is not None and headline.complete else None,
+        few_calls=spread is not None and headline.evaluated < FEW_SCENARIOS,
+        ungated_ci95=_ends(spread),
+        calls=headline.evaluated if spread is not None else 0,
     )
 
 
-def _metric(number: Measure, scenarios: int) -> MetricScore:
+def _ends(spread: Spread | None) -> Interval | None:
+    return None if spread is None else (spread.low, spread.high)
+
+
+def _metric(number: Measure, spread: Spread | None, scenarios: int) -> MetricScore:
     return MetricScore(
         value=number.value,
         why=number.why or None,
@@ -79,10 +91,12 @@ def _metric(number: Measure, scenarios: int) -> MetricScore:
         macro=number.value,
         micro=None,
         n=scenarios,
-        ci95=None,
+        ci95=_ends(spread),
         approximate=number.approximate,
         vacuous=False,
         gate_value=None,
+        ci95_method=None if spread is None else spread.method,
+        few_calls=spread is not None and scenarios < FEW_SCENARIOS,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from callscore.core.measure import Measure
-from callscore.stats.bca import bca_interval
+from callscore.stats.bca import Bounds, bca_interval
 from callscore.stats.intervals import LEVEL
 from callscore.stats.matrix import CallMatrix, Units
 from callscore.stats.rates import equal_interval
@@ -167,16 +167,16 @@ def intervals(found: Found, statistics: Layout, scenarios: int) -> dict[str, Any
         "few_scenarios": scenarios < FEW_SCENARIOS,
         "resamples": RESAMPLES,
         "seed": SEED,
-        "ci95": {path: list(ends) for path, ends in limits.items() if ends is not None},
+        "ci95": {path: [found.low, found.high] for path, found in limits.items() if found},
     }
 
 
-def interval_of(numbers: Replicates, scenarios: int) -> tuple[float, float] | None:
-    """BCa over scenarios; where all agree, what so many allow to say"""
+def interval_of(numbers: Replicates, scenarios: int) -> Bounds | None:
+    """BCa over scenarios; where all agree, what their number allows to say"""
     bounds = bca_interval(numbers, scenarios)
     if bounds is not None and bounds.method == "all_equal":
         bounds = equal_interval(bounds.low, scenarios, (0.0, 1.0))
-    return (bounds.low, bounds.high) if bounds is not None else None
+    return bounds
 
 
 def _has_value(statistics: Layout, path: str) -> bool:
@@ -188,11 +188,11 @@ def _has_value(statistics: Layout, path: str) -> bool:
 
 def mean_intervals(
     languages: Sequence[Found], scenarios: Sequence[int], paths: Sequence[str]
-) -> dict[str, list[float]]:
-    """The intervals of the mean of several languages."""
+) -> dict[str, Bounds]:
+    """The intervals of the mean of one or more languages."""
     import numpy as np
 
-    shown: dict[str, list[float]] = {}
+    shown: dict[str, Bounds] = {}
     for path in paths:
         of_languages = [found[path,] for found in languages]
         together = Replicates(
@@ -200,9 +200,9 @@ def mean_intervals(
             np.mean([one.resampled for one in of_languages], axis=0),
             _jackknife_of_mean([one.jackknife for one in of_languages]),
         )
-        ends = interval_of(together, min(scenarios))
-        if ends is not None:
-            shown[path] = list(ends)
+        bounds = interval_of(together, min(scenarios))
+        if bounds is not None:
+            shown[path] = bounds
     return shown
 
 

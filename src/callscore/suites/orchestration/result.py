@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from callscore.core.scenarios import Finding, Headline, Mode, ScenarioCost, ScenarioScore
+from callscore.core.scenarios import Finding, Headline, Mode, ScenarioCost, ScenarioScore, Spread
+from callscore.stats.bca import Bounds
 from callscore.suites.orchestration import card, compat, extension, final, intervals, result_format
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
@@ -44,7 +46,7 @@ class About(msgspec.Struct, frozen=True):
     """The pass in which the model saw its own history; never part of the scores above it."""
 
 
-class LanguageResult(msgspec.Struct, frozen=True):
+class LanguageResult(msgspec.Struct, frozen=True, dict=True):
     """One language of one model, scored."""
 
     about: About
@@ -130,6 +132,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
             return shown | {"plan": self._exact_plan()}
         return shown | self._standard_extension()
 
+    @cached_property
     def resampled(self) -> intervals.Found:
         """Every number, resampled over the scenarios that could be evaluated."""
         rows = [row for row in self.rows if isinstance(row, Row)]
@@ -140,7 +143,7 @@ class LanguageResult(msgspec.Struct, frozen=True):
         if not self.overall.evaluated_files:
             return None
         statistics = result_format.statistics(self.overall)
-        return intervals.intervals(self.resampled(), statistics, self.overall.evaluated_files)
+        return intervals.intervals(self.resampled, statistics, self.overall.evaluated_files)
 
     def _exact_plan(self) -> Json:
         """The plan scores of `compat` with the exact edit cost, and the rows that differ  C-128"""
@@ -273,7 +276,15 @@ def headline(outcomes: Sequence[LanguageResult]) -> Headline:
         scenarios=sum(outcome.overall.total_files for outcome in outcomes),
         evaluated=sum(outcome.overall.evaluated_files for outcome in outcomes),
         complete=all(outcome.overall.complete for outcome in outcomes),
+        spreads=_spreads(outcomes, mean),
     )
+
+
+def _spreads(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Mapping[str, Spread]:
+    """The intervals of the four numbers, not rounded        STATS §2"""
+    names = dict(zip(result_format.key_metrics(mean), HEADLINES, strict=True))
+    limits = _mean_intervals(outcomes, mean)
+    return {names[path.removeprefix(intervals.KEY)]: Spread(*of) for path, of in limits.items()}
 
 
 def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
@@ -302,7 +313,8 @@ def together(outcomes: Sequence[LanguageResult]) -> Json:
         return outcomes[0].document()
     rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated
     mean = final.mean_of_languages([outcome.overall.key_metrics for outcome in outcomes])
-    limits = _rounded(_mean_intervals(outcomes, mean))
+    found = _mean_intervals(outcomes, mean)
+    limits = _rounded({path: [limits.low, limits.high] for path, limits in found.items()})
     return {
         "languages": {outcome.about.language: outcome.document() for outcome in outcomes},
         "mean": result_format.written(result_format.key_metrics(mean), rounding),
@@ -313,11 +325,10 @@ def together(outcomes: Sequence[LanguageResult]) -> Json:
     }
 
 
-def _mean_intervals(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Json:
+def _mean_intervals(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Mapping[str, Bounds]:
     scenarios = [outcome.overall.evaluated_files for outcome in outcomes]
     named = result_format.key_metrics(mean).items()
     paths = [f"{intervals.KEY}{name}" for name, measure in named if measure.value is not None]
     if not all(scenarios) or not paths:
         return {}
-    found = [outcome.resampled() for outcome in outcomes]
-    return dict(intervals.mean_intervals(found, scenarios, paths))
+    return intervals.mean_intervals([each.resampled for each in outcomes], scenarios, paths)

@@ -23,12 +23,14 @@ def faults(reference: EntityReference, output: EntityOutput, verdicts: Verdicts)
     """Entities missed, reported but not expected, not configured, or made up."""
     keywords, topics = output.keywords, output.topics
     made_up = fabricated_entities(keywords, topics, reference)
-    missed_in = (reference.keywords - keywords) | (reference.topics - topics)
+    missed = (reference.keywords - keywords, reference.topics - topics)  # in both counts twice
     return {
         **_detection(OF_KEYWORDS, reference.keywords, keywords),
         **_detection(OF_TOPICS, reference.topics, topics),
         ADHERENCE: _named("not configured", (keywords | topics) - reference.configured),
-        CROSS_LANGUAGE: _named("missing", missed_in & reference.foreign),
+        CROSS_LANGUAGE: [
+            name for of in missed for name in _named("missing", of & reference.foreign)
+        ],
         FABRICATED: _named("made up", made_up),
     }
 

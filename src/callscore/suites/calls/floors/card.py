@@ -58,7 +58,7 @@ def _shows_failures(failed: float, asked: float) -> bool:
     """Whether a model that passes every question would breach the gate        C-35
 
     Nor is anything said where a single false pass would: so few questions have their resolution
-    beside the rate.
+    next to the rate.
     """
     gate = load().metrics[FALSE_PASS].gate
     return gate is not None and gate.breached(100 * max(failed, 1) / asked)

@@ -44,7 +44,7 @@ VALUES: Mapping[str, tuple[float, ...]] = {FLUENCY: tuple(ANCHORS.values())}
 
 
 def similarity(rendering: Rendering, verdicts: Verdicts) -> float | None:
-    """1 for the human's own words, 0 for none of one's own, else the cosine given        C-67"""
+    """1 for the human's own words, 0 for no translation, else the cosine given        C-67"""
     if rendering.state is State.SAME:
         return IDENTICAL
     if rendering.state is not State.OTHER:
