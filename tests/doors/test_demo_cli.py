@@ -33,7 +33,9 @@ def test_the_large_model_leads_in_quality_and_the_medium_one_in_value(
     assert ranking["sample-large"]["rank"] == ranking["sample-large-b"]["rank"] == 2
 
 
-def test_final_scores_equal_those_worked_out_by_hand(demo: tuple[str, dict[str, Any]]) -> None:
+def test_the_final_scores_stay_what_they_are(
+    demo: tuple[str, dict[str, Any]],
+) -> None:
     finals = {model["model"]: model["final"] for model in demo[1]["models"]}
     assert finals["sample-large"]["score"] == pytest.approx(0.980, abs=5e-4)
     assert finals["sample-medium"]["score"] == pytest.approx(0.868, abs=5e-4)
@@ -45,7 +47,11 @@ def test_blockers_name_their_calls(demo: tuple[str, dict[str, Any]]) -> None:
     assert blockers["sample-large"] == blockers["sample-medium"] == []
     by_metric = {blocker["metric"]: blocker for blocker in blockers["sample-small"]}
     assert by_metric["text.structure"]["cases"] == ["hotel-es/text"]
-    assert by_metric["text.call_intent"]["cases"] == ["loan-hi/text", "clinic-ko/text", "returns-en/text"]
+    assert by_metric["text.call_intent"]["cases"] == [
+        "loan-hi/text",
+        "clinic-ko/text",
+        "returns-en/text",
+    ]
     assert by_metric["entity.fabricated_count"]["value"] == 3
 
 
