@@ -50,9 +50,9 @@ class CallTask(Task[Reference, Output]):
     ) -> Faults:
         """What counted against an answer, by metric."""
         if isinstance(output, Malformed):
-            from callscore.scorecard.explain import of_shape
+            from callscore.scorecard.explain import malformed_reason
 
-            return of_shape(self.name, output)
+            return malformed_reason(self.name, output)
         module: Any = import_module(f"callscore.suites.calls.{self.name}.explain")
         found: Faults = module.faults(reference, output, verdicts)
         return found

@@ -63,7 +63,7 @@ def _wrapped(step: int, answer: RecordedReply) -> Any:
 
 
 def public_output(replies: ScenarioReplies) -> dict[str, Any]:
-    """One output file; `usage` is of this scenario alone, `generated_at` holds no clock   §3"""
+    """One output file; `usage` is of this scenario alone, `generated_at` contains no clock   §3"""
     used = replies.usage()
     return {
         "scenario_id": replies.scenario.id,
