@@ -168,17 +168,17 @@ def _talks() -> Iterator[Case]:
 def _said(case: Case, speaker: str) -> list[str]:
     """The first sentence that says something of every turn of a speaker."""
     spoken = [turn for turn in turns(case.transcript) if turn.speaker == speaker]
-    first = [_telling(turn)[:1] for turn in spoken]
+    first = [_most_informative(turn)[:1] for turn in spoken]
     return list(dict.fromkeys(text for found in first for text in found))
 
 
 def _all_said(case: Case, speaker: str) -> list[str]:
     """Every sentence of a speaker that says something."""
     spoken = [turn for turn in turns(case.transcript) if turn.speaker == speaker]
-    return list(dict.fromkeys(text for turn in spoken for text in _telling(turn)))
+    return list(dict.fromkeys(text for turn in spoken for text in _most_informative(turn)))
 
 
-def _telling(turn: Turn) -> list[str]:
+def _most_informative(turn: Turn) -> list[str]:
     return [text for text in sentences(turn.text) if len(text) >= SHORTEST_SENTENCE]
 
 

@@ -56,7 +56,7 @@ def label_job(
     settings = label_config(task, config, form)
     calls = [_call(line) for line in lines_of(transcripts)]
     if not calls:
-        raise UsageError(f"{', '.join(map(str, transcripts))}: holds no call")
+        raise UsageError(f"{', '.join(map(str, transcripts))}: contains no call")
     names = [call.name for call in calls]
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)
@@ -197,7 +197,7 @@ def draw_sample(job: SampleJob) -> tuple[int, int]:
     call_of = {str(record.get("id")): _name(record) for _, record in records}
     calls = list(dict.fromkeys(call_of.values()))
     if not calls:
-        raise UsageError(f"{', '.join(map(str, job.files))}: holds no call")
+        raise UsageError(f"{', '.join(map(str, job.files))}: contains no call")
     if job.results:
         spread = disagreement(_record(line) for line in lines_of(job.results))
         chosen = draw_disputed(call_of, spread, job.number)

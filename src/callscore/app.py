@@ -18,7 +18,7 @@ from callscore.core.ports import Embedder, Judge
 from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
-from callscore.evaluate.cases import duplicate_id, open_case, tasks_for
+from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
@@ -245,8 +245,8 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
     statistics = DataStatistics()
     for line in lines_of(paths):
         try:
-            opened = open_case(line, tasks)
-            case = opened.case
+            loaded = load_case(line, tasks)
+            case = loaded.case
             if read_case_id(line) in seen:
                 raise duplicate_id(case.id, line)
         except DataError as error:
@@ -254,9 +254,9 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
             continue
         seen.add(case.id)
         counts[case.task] = counts.get(case.task, 0) + 1
-        floors.add(opened.suite, case.task, opened.reference)
+        floors.add(loaded.suite, case.task, loaded.reference)
         statistics.add(case)
-        found_in = opened.task.warnings(case, opened.reference)
+        found_in = loaded.task.warnings(case, loaded.reference)
         warnings += [warning.located(line.place, case.id) for warning in found_in]
         warnings += [warning.located(line.place, case.id) for warning in near_misses(line)]
     return CaseCheck(counts, found, warnings, floors.data_notes(), list(statistics.lines()))

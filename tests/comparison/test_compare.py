@@ -160,7 +160,7 @@ def test_cards_alone_are_compared_as_far_as_they_go(files: Files) -> None:
     assert found.row("final").ci95 is None
     assert found.told_apart is None
     assert "cannot be said without the results of single calls" in found.verdict
-    assert any("holds no results of single calls" in note for note in found.notes)
+    assert any("contains no results of single calls" in note for note in found.notes)
 
 
 def simulated(name: str, wrong: float) -> Json:

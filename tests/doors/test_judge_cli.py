@@ -353,7 +353,7 @@ def test_nothing_is_calibrated_without_labels(tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.touch()
     done = run("judge", "calibrate", labels)
-    assert (done.returncode, "labels.jsonl: holds no label" in done.stderr) == (2, True)
+    assert (done.returncode, "labels.jsonl: contains no label" in done.stderr) == (2, True)
 
 
 def answering_in_five_keys(request: Request) -> Behaviour:

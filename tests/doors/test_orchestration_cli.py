@@ -273,7 +273,7 @@ def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
     [
         (["nowhere", "--cards", CARDS], "nowhere: no such folder"),
         ([LARGE, "--cards", "nowhere"], "nowhere: no such folder"),
-        ([CARDS, "--cards", CARDS], "holds no recorded outputs"),
+        ([CARDS, "--cards", CARDS], "contains no recorded outputs"),
         ([LARGE, SMALL, "--cards", CARDS], "two folders of the language EN"),
         ([LARGE.parents[1], "--cards", CARDS], "expected one folder a model and language"),
         ([LARGE, "--cards", CARDS, CARDS], "2 card folders for 1 output folders"),

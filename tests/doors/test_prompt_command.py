@@ -88,7 +88,7 @@ def test_variants_are_columns_of_the_card(folder: Path) -> None:
     [
         ("entity.md", "Use {{call}}.", "entity.md:1: unknown variable 'call'"),
         ("b.md", "Be brief.\n=== user ===\nNo call.", "never shows the call"),
-        ("b.md", "=== user ===\n{{data}}", "holds no instructions"),
+        ("b.md", "=== user ===\n{{data}}", "contains no instructions"),
     ],
 )
 def test_a_bad_prompt_file_is_refused_before_anything_is_sent(

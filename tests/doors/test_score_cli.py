@@ -295,8 +295,8 @@ def test_bad_verdicts_are_named_with_their_line(
             ["{cases}", "--set", "call_gate_tolerance=2"],
             "error: setting call_gate_tolerance must lie between 0 and 1, not 2.0\n",
         ),
-        (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' appears twice"),
-        (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' appears twice"),
+        (["{cases}", "--weights", "qa=0.5,qa=0.5"], "--weights: 'qa' is given twice"),
+        (["{cases}", "--cost", "m=1", "--cost", "m=2"], "--cost: 'm' is given twice"),
         (["{cases}", "--weights", "qa=half"], "'half'; expected NAME=NUMBER"),
         (["{cases}", "--set", "consistency.ddof=5"], "consistency.ddof: expected one of 0, 1"),
         (["{cases}", "--set", "qa.timestamp_tolerance_s=nan"], "a number of seconds, at least 0"),
@@ -306,8 +306,8 @@ def test_bad_verdicts_are_named_with_their_line(
         (["{cases}", "--cost", "m=-1"], "expected a finite number"),
         (["{cases}", "--json", "{cases}/no/card.json"], "cannot be written"),
         (["{cases}"], "no outputs file is given, no case has model_output"),
-        (["{empty}"], "empty.jsonl: holds no case"),
-        (["{cases}", "--outputs", "{empty}"], "empty.jsonl: holds no output"),
+        (["{empty}"], "empty.jsonl: contains no case"),
+        (["{cases}", "--outputs", "{empty}"], "empty.jsonl: contains no output"),
         (["{cases}", "--outputs", "{pipe}"], "pipe: is a pipe; expected a file"),
     ],
 )
@@ -408,7 +408,9 @@ def test_validate_warns_where_other_questions_are_asked_than_scored(
     assert done.returncode == 0
     assert done.stdout.startswith("1 case can be scored: qa 1\n")
     assert done.stderr.startswith(f"warning: {path}:1: case 'c1': {words}" if words else "")
-    unworded = sum("is not told what is asked" in line for line in done.stderr.splitlines())
+    unworded = sum(
+        "the prompt does not contain the question" in line for line in done.stderr.splitlines()
+    )
     assert unworded == ("lacks" in words or "has no question" in words)
     assert len(done.stderr.splitlines()) == bool(words) + unworded
 
@@ -420,13 +422,14 @@ def test_validate_warns_where_a_translation_has_no_target_language(
     case = {**translation_case("Hello.", "Hola."), "config": config}
     done = run("validate", write(tmp_path / "c.jsonl", case))
     assert done.returncode == 0
-    assert done.stderr.count("field config.target_language: missing; a model") == warnings
+    assert done.stderr.count("field config.target_language: missing; the prompt") == warnings
     assert len(done.stderr.splitlines()) == warnings
 
 
 def test_validate_does_not_praise_a_file_without_cases(tmp_path: Path) -> None:
     done = run("validate", write(tmp_path / "c.jsonl", ""))
-    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path / 'c.jsonl'}: holds no case\n")
+    message = f"error: {tmp_path / 'c.jsonl'}: contains no case\n"
+    assert (done.returncode, done.stderr) == (2, message)
 
 
 @pytest.mark.parametrize(

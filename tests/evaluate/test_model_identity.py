@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from callscore.evaluate.model_identity import MOST_NAMES, AnsweredBy, match_model
+from callscore.evaluate.model_identity import MOST_NAMES, ModelIdentities, match_model
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_dated_name_is_a_version_and_anything_else_is_another_model(
 
 
 def notes(asked: str, *answered: str | None) -> list[str]:
-    counted = AnsweredBy({"m": asked})
+    counted = ModelIdentities({"m": asked})
     for name in answered:
         counted.count("m", name)
     return counted.notes()
@@ -72,7 +72,7 @@ def test_a_provider_that_invents_names_fills_neither_the_note_nor_the_memory() -
 
 
 def test_every_other_name_is_part_of_what_the_model_is() -> None:
-    counted = AnsweredBy({"m": "gpt-4o", "n": "gpt-4o"})
+    counted = ModelIdentities({"m": "gpt-4o", "n": "gpt-4o"})
     for name in ("GPT-4o", "gpt-4o-mini", "gpt-4o-2024-08-06", "x|data:other,\u202e", None):
         counted.count("m", name)
     assert counted.identity("m") == ("gpt-4o-2024-08-06", "gpt-4o-mini", "x_data:other__")
@@ -86,17 +86,17 @@ def test_the_order_of_answers_does_not_matter() -> None:
 
 
 def test_models_that_are_none_are_not_counted() -> None:
-    counted = AnsweredBy({})
+    counted = ModelIdentities({})
     counted.count("careful", "simulated")
     assert counted.notes() == []
 
 
 def test_answers_that_could_not_be_held_to_their_schema_are_counted() -> None:
-    answered_by = AnsweredBy({"m": "claude", "other": "gpt"})
+    answered_by = ModelIdentities({"m": "claude", "other": "gpt"})
     for asked_as in (None, "auto", "auto", "none", "invented"):
         answered_by.count("m", "claude", asked_as)
     answered_by.count("other", None)
     assert answered_by.notes() == [
         "m: its API refused the schema of the answer; asked for 2 answers through a tool that the "
-        "model may call, 1 answer by the words of the prompt alone"
+        "model may call, 1 answer by the prompt alone"
     ]

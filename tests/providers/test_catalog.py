@@ -56,7 +56,7 @@ def test_a_named_variable_that_is_empty_is_told() -> None:
 
 @pytest.mark.parametrize("key", ["two words", "with\nnewline\r\nx: y", "schlüssel"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(ConfigError, match="holds no usable key") as refused:
+    with pytest.raises(ConfigError, match="contains no usable key") as refused:
         make_provider(spec("openai", None), Secrets({"STUB_KEY": key}), Http())
     assert key not in str(refused.value)
 

@@ -17,7 +17,7 @@ from calls_suite import tasks
 from callscore.core.case import Case, Failed, Message, Prompt, Reply, Tool, ToolCall
 from callscore.core.errors import ConfigError
 from callscore.core.provider import AttemptFailed, Provider, ProviderResponse
-from callscore.evaluate.cases import open_case
+from callscore.evaluate.cases import load_case
 from callscore.providers.baseline.provider import BaselineProvider
 from callscore.providers.replay import Recorded, ReplayProvider
 from callscore.store.files import lines_of
@@ -89,19 +89,19 @@ def test_a_recording_cannot_answer_a_prompt_alone() -> None:
 def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
     provider, outputs = BaselineProvider("b"), []
     for line in lines_of([CASES]):
-        opened = open_case(line, tasks(spec.settings()))
+        opened = load_case(line, tasks(spec.settings()))
         reply = answer(provider, opened.task.prompt(opened.case))
         outputs.append({"case_id": opened.case.id, "model": "b", "output": reply.text})
     (model,) = callscore.score(CASES, outputs).models
     values = {s: m.value for task in model.tasks.values() for s, m in task.metrics.items()}
     for task in ("qa", "entity", "text", "translation"):
         assert values[f"{task}.structure"] == 1.0
-    assert values["entity.keyword_f1"] == 1.0
     assert values["entity.fabricated_count"] == 0
     for slug, low, high in (
         ("text.sentiment_accuracy", 0.4, 0.8),
         ("qa.question_score_accuracy", 0.3, 0.7),
         ("entity.topic_f1", 0.2, 0.7),
+        ("entity.keyword_f1", 0.9, 0.99),  # Korean particles hide some of the words
     ):
         value = values[slug]
         assert value is not None
@@ -111,7 +111,7 @@ def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
 def test_the_rules_never_see_the_expected_outcome() -> None:
     """They are given the prompt alone, and the prompt holds no expected outcome."""
     for line in lines_of([CASES]):
-        opened = open_case(line, tasks(spec.settings()))
+        opened = load_case(line, tasks(spec.settings()))
         call = BaselineProvider("b").request(opened.task.prompt(opened.case), 1)
         assert b"expected_outcome" not in call.body
 

@@ -10,7 +10,7 @@ from callscore.core.case import Failed, Reply
 from callscore.core.measure import Measure, failed, ratio, undefined
 from callscore.core.scorecard import Status
 from callscore.core.task import Measured
-from callscore.evaluate.case_steps import MeasuredAnswer, ParsedReply
+from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
 from callscore.runner.race_outcomes import Runs, call_outcome, case_outcome, gates_of
 from callscore.scorecard.case_score import CaseScore
 from callscore.scorecard.tally import ScoredReply
@@ -25,21 +25,21 @@ def answer(
     adherence: Measure | None = None,
     breaches: tuple[str, ...] = (),
     reasons: tuple[str, ...] = (),
-) -> MeasuredAnswer:
+) -> MeasuredReply:
     measures: Mapping[str, Measure] = {ADHERENCE: adherence or ratio(4, 4)}
     status: Status = "invalid" if breaches or reasons else "valid"
     scored = ScoredReply(
         Measured(measures), CaseScore(status, None, score, (*breaches, *reasons), breaches)
     )
-    return MeasuredAnswer(ParsedReply("m", 1, Reply(""), None, None, {}, ()), scored, {}, {})
+    return MeasuredReply(ParsedReply("m", 1, Reply(""), None, None, {}, ()), scored, {}, {})
 
 
-def outcome(*runs: MeasuredAnswer | tuple[int, Failed], repeats: int = 1) -> tuple[float, float]:
+def outcome(*runs: MeasuredReply | tuple[int, Failed], repeats: int = 1) -> tuple[float, float]:
     found = case_outcome("entity", runs, repeats, GATES)
     return found.least, found.most
 
 
-def counts(*runs: MeasuredAnswer | tuple[int, Failed]) -> tuple[float, float] | None:
+def counts(*runs: MeasuredReply | tuple[int, Failed]) -> tuple[float, float] | None:
     return case_outcome("entity", runs, 1, GATES).counts[ADHERENCE]
 
 

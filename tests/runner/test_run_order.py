@@ -89,8 +89,8 @@ def test_sentences_are_compared_here_when_all_models_have_answered() -> None:
         judge, all_in = ScriptedJudge(lambda question: "vague"), asyncio.Event()
         judge_runner = JudgeRunner(judge, DeferredEmbedder(Lexical(), all_in))
         case = msgspec.convert(qa_case([question()]), type=Case)
-        worded = asyncio.create_task(judge_runner.examine(case, [WORDED]))
-        compared = asyncio.create_task(judge_runner.examine(case, [COMPARED]))
+        worded = asyncio.create_task(judge_runner.ask(case, [WORDED]))
+        compared = asyncio.create_task(judge_runner.ask(case, [COMPARED]))
         await asyncio.sleep(0.01)
         before = [worded.done(), compared.done()]
         all_in.set()

@@ -112,10 +112,10 @@ def test_r20_a_slow_judge_is_never_asked_more_than_it_may_and_nobody_starves(
     judge_runner = JudgeRunner(judge, None, at_once=at_once)
     case = Case("c1", "text", "Agent: hello", {}, {})
 
-    async def examine_all() -> None:
+    async def judge_all() -> None:
         questions = [Question("text.call_intent", str(n), "a", "b", ("same",)) for n in range(500)]
-        await asyncio.gather(*(judge_runner.examine(case, [question]) for question in questions))
+        await asyncio.gather(*(judge_runner.ask(case, [question]) for question in questions))
 
-    asyncio.run(examine_all())
+    asyncio.run(judge_all())
     assert judge.most_waiting == (at_once or JUDGED_AT_ONCE)
     assert judge.order == [str(n) for n in range(500)]

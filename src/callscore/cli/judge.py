@@ -14,7 +14,7 @@ from callscore.cli.variadic import GreedyCommand
 from callscore.config.choices import default_embedder, judge_choice
 
 if TYPE_CHECKING:
-    from callscore.evaluate.judge_validation import Calibrated
+    from callscore.evaluate.judge_validation import MetricCalibration
     from callscore.judges.reliability import Check
 
 FILE = click.Path(path_type=Path)
@@ -107,7 +107,7 @@ def calibrate(labels: tuple[Path, ...], verdicts: tuple[Path, ...], json_file: P
     _write(json_file, [_plain(entry) for entry in found])
 
 
-def _calibration_lines(entry: Calibrated) -> list[str]:
+def _calibration_lines(entry: MetricCalibration) -> list[str]:
     found = entry.calibration
     word = "calibrated" if found.is_calibrated else "uncalibrated"
     kappa = "n/a" if found.kappa is None else f"{found.kappa:.3f}"
@@ -142,7 +142,7 @@ def _calibration_lines(entry: Calibrated) -> list[str]:
     return lines
 
 
-def _plain(entry: Calibrated) -> Mapping[str, Any]:
+def _plain(entry: MetricCalibration) -> Mapping[str, Any]:
     """As JSON: a confusion matrix becomes a list, because its keys are pairs."""
     import msgspec
 

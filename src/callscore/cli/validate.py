@@ -35,7 +35,7 @@ def validate(cases: tuple[Path, ...], most: int) -> None:
     if report.problems:
         raise DataError(show_count(len(report.problems), "unusable case"))
     if not report.tasks:
-        raise DataError(f"{', '.join(map(str, cases))}: holds no case")
+        raise DataError(f"{', '.join(map(str, cases))}: contains no case")
     counts = ", ".join(f"{task} {number}" for task, number in report.tasks.items())
     total = show_count(sum(report.tasks.values()), "case")
     say(f"{total} can be scored: {counts}")

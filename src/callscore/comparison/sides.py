@@ -27,7 +27,7 @@ Results = Mapping[str, Sequence[CaseResult]]
 """Of one model, by case."""
 EVAL_FILES = (".yaml", ".yml")
 CARD_ONLY = (
-    "{}: a scorecard holds no results of single calls, so there is no interval, no test and no "
+    "{}: a scorecard contains no results of single calls, so there is no interval, no test and no "
     "list of cases; give its results files (--results), or name the run"
 )
 
@@ -116,7 +116,7 @@ def load_card(card: Scorecard, label: str, results: Path | None = None) -> Loade
         model: contributions_of(of_model, catalog.formula) for model, of_model in found.items()
     }
     notes = [
-        f"{results.name}: holds no ids of calls and no counts; every case counts as a call of its "
+        f"{results.name}: has no ids of calls and no counts; every case counts as a call of its "
         "own, and pooled rows are means over cases"
     ]
     return Loaded(label, card, catalog, contributions, found, notes, has_counts=False)

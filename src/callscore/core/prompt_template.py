@@ -66,7 +66,7 @@ def parse_template(text: str, place: str) -> PromptTemplate:
     system = "\n".join(lines[: marks[0]] if marks else lines).strip()
     user = "\n".join(lines[marks[0] + 1 :]).strip() if marks else None
     if not system:
-        raise ConfigError(f"{place}: holds no instructions; expected some before {USER_PART!r}")
+        raise ConfigError(f"{place}: contains no instructions; expected some before {USER_PART!r}")
     if user is not None and not SHOWING_THE_CALL & set(_VARIABLE.findall(user)):
         wanted = ", ".join(f"{{{{{name}}}}}" for name in sorted(SHOWING_THE_CALL))
         raise ConfigError(f"{place}: the user message never shows the call; expected {wanted}")

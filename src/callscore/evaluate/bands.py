@@ -1,4 +1,4 @@
-"""Rank bands of a card: which ranks the data allow, and who cannot be distinguished
+"""Rank bands of a card: the ranks that the data allow, and models that cannot be distinguished
 STATS §3
 """
 
@@ -18,7 +18,7 @@ from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
 
 Found = Mapping[str, Mapping[Key, Replicates]]
-"""By model, every number resampled by the same draws of calls."""
+"""By model: every number, resampled with the same draws of calls."""
 Of = Literal["final", "zeroed_final", "efficiency"]
 KEYS: Mapping[Of, Key] = {
     "final": ("final",),
@@ -67,7 +67,7 @@ def _compare(
     bands: dict[Of, dict[str, Band]],
     pairs: list[ModelContrast],
 ) -> None:
-    """Add the bands and pairs of models that have the number, where there are two at least."""
+    """Add bands and pairs, if at least two models have the number."""
     import numpy as np
 
     key = KEYS[of]

@@ -1,4 +1,4 @@
-"""A case on its way: read, examined by judge and embedder, measured."""
+"""The steps of a case: parsed, judged, measured."""
 
 from __future__ import annotations
 
@@ -10,124 +10,122 @@ import msgspec
 from callscore.core.case import Failed, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Question, Verdicts
 from callscore.evaluate.cases import LoadedCase
-from callscore.evaluate.judging import NOTHING_FOUND, Examined, JudgeRunner
+from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, JudgeRunner
 from callscore.scorecard.tally import ScoredReply
 from callscore.store.worklists import OpenItem
 
 
 class ParsedReply(msgspec.Struct, frozen=True, gc=False):
-    """One answer as its task reads it, what files say about it, and what is still open."""
+    """One reply as its task parsed it, verdicts from files, and the questions still open."""
 
     model: str
     run: int
     reply: Reply
     output: Any
     view: Any
-    """The answer as the benchmarks see it; None where they are not run, or it is malformed."""
+    """The reply as the benchmarks see it; None if they do not run or it is malformed."""
     given: Verdicts
     questions: Sequence[Question]
     has_excess: bool = False
-    """Whether it states more than is judged."""
+    """Whether it has more statements than are judged."""
 
 
-class ReadCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with all its answers, ready to be examined and measured."""
+class ParsedCase(msgspec.Struct, frozen=True, gc=False):
+    """A case with all its replies, ready to be judged and measured."""
 
-    opened: LoadedCase
-    answers: Mapping[str, Sequence[ParsedReply | tuple[int, Failed]]]
-    """By model; a failed run is listed with its number."""
+    loaded: LoadedCase
+    replies: Mapping[str, Sequence[ParsedReply | tuple[int, Failed]]]
+    """By model; a failed run has its run number."""
     frozen: Sequence[Question] = ()
-    """What is asked once a case, before any answer is looked at."""
+    """Questions about the case itself, asked before those about its replies."""
     given: Verdicts = NO_VERDICTS
-    """What files say to that."""
+    """Verdicts from files on these questions."""
 
 
-class ExaminedCase(msgspec.Struct, frozen=True):
-    """What came back on one case: on its answers, in their order, and on itself."""
+class JudgedCase(msgspec.Struct, frozen=True):
+    """The verdicts on the replies of a case, in their order, and on the case itself."""
 
-    answers: Sequence[Examined]
-    frozen: Examined = NOTHING_FOUND
-
-
-NOT_EXAMINED = ExaminedCase(())
+    replies: Sequence[Judgement]
+    frozen: Judgement = NO_JUDGEMENT
 
 
-class MeasuredAnswer(msgspec.Struct, frozen=True, gc=False):
-    """One answer with its measures and score, and every verdict that they rest on."""
+NOT_JUDGED = JudgedCase(())
+
+
+class MeasuredReply(msgspec.Struct, frozen=True, gc=False):
+    """One reply with its measures and score, and the verdicts behind them."""
 
     read: ParsedReply
-    answer: ScoredReply
+    scored: ScoredReply
     verdicts: Verdicts
     found: Verdicts
-    """Those that judge and embedder gave just now."""
+    """The verdicts that judge and embedder gave in this pass."""
 
 
 class MeasuredCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with all its answers measured, ready to be added up."""
+    """A case with all its replies measured, ready to be added to the tallies."""
 
-    opened: LoadedCase
-    answers: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]]
+    loaded: LoadedCase
+    replies: Mapping[str, Sequence[MeasuredReply | tuple[int, Failed]]]
     frozen: Verdicts
-    """What judge and embedder said of the case itself."""
+    """The verdicts of judge and embedder on the case itself."""
     open_items: Sequence[OpenItem] = ()
-    """What still awaits a verdict, if requested."""
+    """Items without a verdict, if requested."""
 
 
-async def examine_case(read: ReadCase, judge_runner: JudgeRunner) -> ExaminedCase:
-    """Put everything that is open about a case to judge and embedder, a request an answer.
+async def judge_case(read: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
+    """Ask judge and embedder all open questions about a case, one request per reply.
 
-    What is asked of an answer may rest on what was found about the case, which then comes first.
+    Questions about a reply may depend on verdicts on the case; then those come first.
     """
     import asyncio
 
-    case, answers = read.opened.case, answers_of(read)
-    language = read.opened.task.compared_language(case)
+    case, replies = read.loaded.case, parsed_replies(read)
+    language = read.loaded.task.compared_language(case)
     if judge_runner.judges_whole:
-        return await _examine_whole(read, judge_runner)
-    asked = [answer.questions for answer in answers]
+        return await _judge_whole_metrics(read, judge_runner)
+    asked = [parsed.questions for parsed in replies]
     if len(asked) == 1 and not read.frozen and not read.given:
-        # Nothing to be done at the same time: a task for each would cost more than it does.
-        return ExaminedCase(
-            [await judge_runner.examine(case, asked[0], answers[0].reply, language)]
-        )
-    about_case = asyncio.ensure_future(judge_runner.examine(case, read.frozen, None, language))
-    if read.opened.task.presume(read.frozen) or read.given:
+        # Nothing to run concurrently: asyncio tasks would cost more than they save.
+        return JudgedCase([await judge_runner.ask(case, asked[0], replies[0].reply, language)])
+    about_case = asyncio.ensure_future(judge_runner.ask(case, read.frozen, None, language))
+    if read.loaded.task.presume(read.frozen) or read.given:
         known = {**(await about_case).verdicts, **read.given}
-        asked = [[*answer.questions, *ask_after(read, answer, known)] for answer in answers]
+        asked = [[*parsed.questions, *ask_after(read, parsed, known)] for parsed in replies]
     frozen, *found = await asyncio.gather(
         about_case,
         *(
-            judge_runner.examine(case, questions, answer.reply, language)
-            for questions, answer in zip(asked, answers, strict=True)
+            judge_runner.ask(case, questions, parsed.reply, language)
+            for questions, parsed in zip(asked, replies, strict=True)
         ),
     )
-    return ExaminedCase(found, frozen)
+    return JudgedCase(found, frozen)
 
 
-async def _examine_whole(read: ReadCase, judge_runner: JudgeRunner) -> ExaminedCase:
-    """Put every answer to a judge of whole metrics; nothing is asked about the case alone."""
+async def _judge_whole_metrics(read: ParsedCase, judge_runner: JudgeRunner) -> JudgedCase:
+    """Ask a judge of whole metrics about every reply; it has no questions about the case."""
     import asyncio
 
-    case, answers = read.opened.case, answers_of(read)
-    language = read.opened.task.compared_language(case)
-    asked = [[*a.questions, *read.frozen] if a.questions else [] for a in answers]
+    case, replies = read.loaded.case, parsed_replies(read)
+    language = read.loaded.task.compared_language(case)
+    asked = [[*a.questions, *read.frozen] if a.questions else [] for a in replies]
     found = await asyncio.gather(
         *(
-            judge_runner.examine(case, questions, a.reply, language)
-            for questions, a in zip(asked, answers, strict=True)
+            judge_runner.ask(case, questions, a.reply, language)
+            for questions, a in zip(asked, replies, strict=True)
         )
     )
-    return ExaminedCase(found)
+    return JudgedCase(found)
 
 
-def ask_after(read: ReadCase, answer: ParsedReply, known: Verdicts) -> Sequence[Question]:
-    """What is open about an answer once the verdicts on its case are known        C-74"""
-    if isinstance(answer.output, Malformed):
+def ask_after(read: ParsedCase, parsed: ParsedReply, known: Verdicts) -> Sequence[Question]:
+    """The open questions about a reply once the verdicts on its case are known        C-74"""
+    if isinstance(parsed.output, Malformed):
         return ()
-    asked = read.opened.task.ask_after(read.opened.reference, answer.output, known)
-    return read.opened.rules.left_open(asked, answer.given) if asked else ()
+    asked = read.loaded.task.ask_after(read.loaded.reference, parsed.output, known)
+    return read.loaded.rules.left_open(asked, parsed.given) if asked else ()
 
 
-def answers_of(read: ReadCase) -> list[ParsedReply]:
-    """The answers of a case that are answers, in the order of models and runs."""
-    return [a for runs in read.answers.values() for a in runs if isinstance(a, ParsedReply)]
+def parsed_replies(read: ParsedCase) -> list[ParsedReply]:
+    """The replies of a case that did not fail, in the order of models and runs."""
+    return [a for runs in read.replies.values() for a in runs if isinstance(a, ParsedReply)]

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Failed, Reply
 from callscore.core.measure import Measure
 from callscore.core.scorecard import CaseResult
-from callscore.evaluate.case_steps import MeasuredAnswer, MeasuredCase
+from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.results import error_of, result_of
 from callscore.report.source import Answer, CaseView
 
@@ -18,26 +18,26 @@ _CANONICAL = msgspec.json.Encoder(order="sorted")
 
 
 def case_view(measured: MeasuredCase, models: Mapping[str, Sequence[str]]) -> CaseView:
-    """The case with the answers of all models; `models` has the flags that all results carry."""
-    case = measured.opened.case
+    """The case with the replies of all models; `models` has the flags common to all results."""
+    case = measured.loaded.case
     answers: list[Answer] = []
     for model, flags in models.items():
-        runs = measured.answers.get(model)
+        runs = measured.replies.get(model)
         if not runs:
             answers.append(Answer(CaseResult(case.id, model, 1, case.task, "not_run")))
             continue
         answers += [_answer(case, model, run, flags) for run in runs]
-    return CaseView(case, answers, _other_keys(case, measured.opened.content))
+    return CaseView(case, answers, _other_keys(case, measured.loaded.content))
 
 
 def _answer(
-    case: Case, model: str, run: MeasuredAnswer | tuple[int, Failed], flags: Sequence[str]
+    case: Case, model: str, run: MeasuredReply | tuple[int, Failed], flags: Sequence[str]
 ) -> Answer:
-    if not isinstance(run, MeasuredAnswer):
+    if not isinstance(run, MeasuredReply):
         number, failure = run
         result = error_of(case, model, number, failure)
         return Answer(result, cost_usd=failure.cost_usd, error=failure.why)
-    reply, scored = run.read.reply, run.answer
+    reply, scored = run.read.reply, run.scored
     return Answer(
         result_of(case, model, run.read.run, scored, flags),
         {
@@ -59,14 +59,14 @@ def _answer(
 
 
 def _plain(measure: Measure) -> Measure:
-    """The measure with numbers in it: a count of one thing may be a truth value."""
+    """The measure with numbers only: a count of one item may be a boolean."""
     if not isinstance(measure.numerator, bool):
         return measure
     return msgspec.structs.replace(measure, numerator=float(measure.numerator))
 
 
 def _text(reply: Reply) -> str:
-    """The reply as text that can be written: half a surrogate pair has no bytes."""
+    """The reply as encodable text: a lone surrogate has no UTF-8 bytes."""
     text = reply.text
     if isinstance(text, bytes):
         return text.decode("utf-8", "replace")
@@ -74,7 +74,7 @@ def _text(reply: Reply) -> str:
 
 
 def _other_keys(case: Case, content: bytes) -> Sequence[tuple[int, str, Any]]:
-    """The undocumented keys, which follow the others in the canonical form (C-132)."""
+    """The undocumented keys, which come last in the canonical form (C-132)."""
     documented = len(_CANONICAL.encode(case))
     if not content or len(content) == documented:
         return ()

@@ -1,4 +1,4 @@
-"""The cases of a job, loaded one after the other: read, checked, ready for answers."""
+"""The cases of a job, loaded one at a time: read, checked, ready to be scored."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from callscore.suites.registry import suite_of
 
 
 class LoadedCase(msgspec.Struct, frozen=True, gc=False):
-    """A case with its task, checked and ready for answers (where `reference` is not None)."""
+    """A case with its task, checked and ready to be scored (if `reference` is not None)."""
 
     case: Case
     task: Task[Any, Any]
     reference: Any
     suite: Suite
     content: bytes = b""
-    """The case as canonical JSON; empty where it was checked before (C-132)."""
+    """The case as canonical JSON; empty if it was checked before (C-132)."""
 
     @property
     def rules(self) -> VerdictRules:
-        """How verdicts on its answers are used."""
+        """How verdicts on its replies are used."""
         return self.suite.verdict_rules
 
 
@@ -48,27 +48,27 @@ class IndexedCase(msgspec.Struct, frozen=True, gc=False):
 
     position: int
     line: Line
-    opened: LoadedCase
+    loaded: LoadedCase
 
     def add_to(self, digest: Digest) -> None:
-        """Take the case into the hash of its data set: its content, not its bytes        C-132"""
-        opened = self.opened
-        digest.update((opened.content or canonical_case(opened.case, self.line)) + b"\n")
+        """Add the case to the hash of its data set: its content, not its bytes        C-132"""
+        loaded = self.loaded
+        digest.update((loaded.content or canonical_case(loaded.case, self.line)) + b"\n")
 
 
 class Digest(Protocol):
-    """A hash that is being made."""
+    """A hash object, as of hashlib."""
 
     def update(self, data: bytes, /) -> None:
-        """Take these bytes in."""
+        """Add these bytes."""
 
 
-def open_case(
+def load_case(
     line: Line, tasks: Mapping[str, Task[Any, Any]], *, checked: bool = False
 ) -> LoadedCase:
-    """The case on a line, ready; raises DataError with file, line, case and field.
+    """Load the case on a line; raises DataError with file, line, case and field.
 
-    A line that was `checked` before is read faster, and not hashed again.
+    A line that was `checked` before is read faster and not hashed again.
     """
     case, content = (read_checked_case(line), b"") if checked else read_case(line)
     try:
@@ -76,7 +76,7 @@ def open_case(
         reference = task.reference(case)
         task.check_reference(reference)
         suite = suite_of(case.task)
-        assert suite is not None  # its task was found
+        assert suite is not None  # the task is known
         return LoadedCase(case, task, reference, suite, content)
     except KeyError:
         near, expected = nearest(case.task, tasks, likeness=0.5), ", ".join(tasks)
@@ -92,14 +92,14 @@ def open_case(
 
 
 def tasks_for(config: ScoreConfig) -> Mapping[str, Task[Any, Any]]:
-    """The tasks under the settings of a config."""
+    """The tasks, with the settings of a config."""
     return config.catalog.tasks(NamesInData(config.cases))
 
 
 class NamesInData:
-    """The names that the references of some files use; the files are read when it is called.
+    """The names that the references in some files use; calling it reads the files.
 
-    All lines are read, however few of their cases are wanted: prompts stay the same.
+    All lines are read, even if few cases are selected, so that prompts stay the same.
     """
 
     def __init__(self, cases: Sequence[Path]) -> None:
@@ -107,7 +107,7 @@ class NamesInData:
         self._found: dict[str, Sequence[str]] = {}
 
     def __call__(self, suite: Suite) -> Sequence[str]:
-        """Those that a suite finds, each once."""
+        """The names that a suite finds, each once."""
         names = self._found.get(suite.name)
         if names is None:
             lines = (line for block in blocks_of(self._cases) for line in block.lines)
@@ -124,7 +124,7 @@ def duplicate_id(case_id: str, line: Line) -> DataError:
 
 
 def case_positions(config: ScoreConfig) -> dict[str, int]:
-    """The id of every case and its position, wanted or not."""
+    """The id of every case in the files and its position, selected or not."""
     ids: dict[str, int] = {}
     for block in blocks_of(config.cases):
         at_once = read_case_ids(block.lines)
@@ -132,11 +132,11 @@ def case_positions(config: ScoreConfig) -> dict[str, int]:
             for case_id in at_once:
                 ids[case_id] = len(ids)
         else:
-            _place_one_by_one(block, ids, allow_bad_cases=config.allow_bad_cases)
+            _index_one_by_one(block, ids, allow_bad_cases=config.allow_bad_cases)
     return ids
 
 
-def _place_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: bool) -> None:
+def _index_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: bool) -> None:
     for line in lines_in(block):
         try:
             case_id = read_case_id(line)
@@ -149,23 +149,23 @@ def _place_one_by_one(block: Block, ids: dict[str, int], *, allow_bad_cases: boo
         ids[case_id] = len(ids)
 
 
-class Contradicted:
-    """How many references contradict themselves, and the first that does        C-131"""
+class Contradictions:
+    """Counts references that contradict themselves, and keeps the first        C-131"""
 
     def __init__(self) -> None:
         self._cases = 0
         self._first: DataError | None = None
 
-    def look(self, opened: LoadedCase, line: Line) -> None:
+    def look(self, loaded: LoadedCase, line: Line) -> None:
         """Check the reference of one case."""
-        found = next(iter(opened.task.contradictions(opened.case, opened.reference)), None)
+        found = next(iter(loaded.task.contradictions(loaded.case, loaded.reference)), None)
         if found is not None:
             self._cases += 1
-            self._first = self._first or found.located(line.place, opened.case.id)
+            self._first = self._first or found.located(line.place, loaded.case.id)
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the scores must know."""
+        """The notes for the scorecard."""
         if self._first is None:
             return []
         return [
@@ -175,37 +175,37 @@ class Contradicted:
 
 
 class CaseFeed(Protocol):
-    """The cases of a job, one after the other; what it says about them is complete at the end."""
+    """The cases of a job, one at a time; its properties are complete after the last one."""
 
     @property
     def positions(self) -> Mapping[str, int]:
-        """The position of every case of the files, wanted or not, by its id."""
+        """The position of every case in the files, selected or not, by id."""
 
     @property
     def digest(self) -> str:
-        """Hash of the content of the wanted cases        C-132"""
+        """Hash of the content of the selected cases        C-132"""
 
     @property
     def skipped(self) -> Sequence[str]:
-        """Cases that are left out, and why."""
+        """Cases that were skipped, and why."""
 
     @property
     def contradictions(self) -> Sequence[str]:
         """Notes on references that contradict themselves        C-131"""
 
     def __iter__(self) -> Iterator[IndexedCase]:
-        """Every wanted case, in the order of the files."""
+        """Every selected case, in the order of the files."""
 
 
 class CaseReader:
-    """The wanted cases of a job, read and checked one at a time."""
+    """The selected cases of a job, read and checked one at a time."""
 
     def __init__(self, config: ScoreConfig) -> None:
         self._config = config
         self.positions: Mapping[str, int] = case_positions(config)
         self._tasks = tasks_for(config)
         self._hash = hashlib.blake2b(digest_size=16)
-        self._contradicted = Contradicted()
+        self._contradicted = Contradictions()
         self.skipped: list[str] = []
 
     @property
@@ -225,20 +225,20 @@ class CaseReader:
             if config.limit is not None and given >= config.limit:
                 return
             try:
-                opened = open_case(line, self._tasks)
+                loaded = load_case(line, self._tasks)
             except DataError as error:
                 if not config.allow_bad_cases:
                     raise
                 self.skipped.append(str(error))
                 continue
-            position = self.positions[opened.case.id]
+            position = self.positions[loaded.case.id]
             if position < next_position:
-                self.skipped.append(str(duplicate_id(opened.case.id, line)))
+                self.skipped.append(str(duplicate_id(loaded.case.id, line)))
                 continue
             next_position = position + 1
-            if not config.tasks or opened.case.task in config.tasks:
+            if not config.tasks or loaded.case.task in config.tasks:
                 given += 1
-                self._contradicted.look(opened, line)
-                indexed = IndexedCase(position, line, opened)
+                self._contradicted.look(loaded, line)
+                indexed = IndexedCase(position, line, loaded)
                 indexed.add_to(self._hash)
                 yield indexed

@@ -1,4 +1,4 @@
-"""Whether the scores of five-key records in files cite what is there        C-100"""
+"""Whether the scores of five-key records cite values that exist        C-100"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_CITED = "citation_not_found"
 
 
 def uncited_scores(case: Case, answer: ParsedReply) -> Iterable[str]:
-    """A flag for every metric whose record cites no value of the reference or of the answer."""
+    """A flag for every metric whose record cites no value of the reference or the reply."""
     from callscore.judges.document import is_cited  # imported only for scores of whole metrics
 
     output = as_json(answer.reply)

@@ -1,4 +1,4 @@
-"""What a data set is like: calls, languages, lengths, labels, doubles, and what it can show."""
+"""Statistics of a data set: calls, languages, lengths, labels, duplicates, statistical power."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from callscore.core.transcript import spoken_text
 from callscore.stats.power import detectable_difference
 
 MOST_LABELS = 8
-"""A field with more values than this is no label."""
+"""A field with more distinct values is not a label."""
 USUAL_DEVIATION = 0.2
-"""Of the difference between two models' scores from call to call, where no run has measured it."""
+"""Standard deviation per call of a difference between two models, if no run has measured it."""
 SHOWN = 5
 NO_LABELS = ("max_score", "type", "text")
-"""Keys of an outcome that describe an item and do not mark it."""
+"""Keys of an outcome that describe an item and do not label it."""
 
 
 class DataStatistics:
-    """Counts cases one at a time; keeps numbers, names and hashes, no text."""
+    """Counts cases one at a time; keeps numbers, names and hashes, not texts."""
 
     def __init__(self) -> None:
         self._calls: set[str] = set()
@@ -33,7 +33,7 @@ class DataStatistics:
         self._questions: dict[str, Counter[str]] = {}
 
     def add(self, case: Case) -> None:
-        """Count one case; its call is counted once, whatever the number of its tasks."""
+        """Count one case; a call with several tasks is counted once."""
         self._count_labels(case)
         call = str(case.call_id if case.call_id is not None else case.id)
         if call in self._calls:
@@ -55,7 +55,7 @@ class DataStatistics:
                 self._questions.setdefault(f"{case.task} {owner}", Counter())[_shown(value)] += 1
 
     def lines(self) -> Iterator[str]:
-        """The statistics in words."""
+        """The statistics as lines of text."""
         if not self._words:
             return
         languages = ", ".join(f"{name} {count}" for name, count in self._languages.most_common())
@@ -97,7 +97,7 @@ class DataStatistics:
 
 
 def _leaves(value: Any, path: str = "", owner: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Every short value inside lists of an outcome: its path, the id it belongs to, the value."""
+    """Every short value inside lists of an outcome: its path, the id of its item, the value."""
     if isinstance(value, Mapping):
         own = next((str(value[key]) for key in value if key.endswith("_id")), owner)
         for key, inner in value.items():

@@ -1,11 +1,11 @@
-"""What answers must never hold, whatever they score: shown on the card, counted in no metric."""
+"""Data that replies must never contain: noted on the scorecard, counted in no metric."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 LEAK = "leak:"
-"""What a flag begins with that reports data which must not be written down."""
+"""Prefix of the flags that report data which must not be written down."""
 SHOWN = 5
 
 
@@ -16,7 +16,7 @@ class Findings:
         self._cases: dict[tuple[str, str], list[str]] = {}
 
     def add(self, model: str, case_id: str, flags: Iterable[str]) -> None:
-        """Note the leaks among the flags of one answer."""
+        """Add the leaks among the flags of one reply."""
         for flag in flags:
             if flag.startswith(LEAK):
                 found = self._cases.setdefault((model, flag), [])

@@ -1,4 +1,4 @@
-"""What verdict files say about the answers to one case, checked."""
+"""Verdicts from files on the replies to one case, checked."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from callscore.suites.catalog import rules_for
 
 
 def checked_metric(record: VerdictRecord) -> str | None:
-    """The slug of a verdict's metric; None where code computes it, whatever a record says."""
+    """The slug of a verdict's metric; None if code computes the metric."""
     if record.item == WHOLE:
         return rules_for(record.metric).checked_whole(record.metric, record.value)
     return rules_for(record.metric).checked(record.metric, record.verdict, record.value)
 
 
-def given_on(lines: Iterable[Line]) -> GivenVerdicts:
-    """What the lines of verdict files say about the answers to one case."""
+def verdicts_on(lines: Iterable[Line]) -> GivenVerdicts:
+    """The verdicts in these lines, by model and run, then by item."""
     found: dict[tuple[str | None, int], dict[Item, list[Verdict]]] = {}
     for line in lines:
         record = read_verdict(line)
         metric = checked_metric(record)
-        assert metric is not None  # only such lines were noted
+        assert metric is not None  # only such lines are in the index
         verdict = Verdict(
             metric=metric,
             item=str(record.item),

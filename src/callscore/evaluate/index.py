@@ -1,4 +1,4 @@
-"""Where the cases, outputs and verdicts of a job are: ids and positions, read once."""
+"""The index of a job: ids and file positions of its cases, outputs and verdicts, read once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.core.errors import DataError, UsageError
 from callscore.core.framework import WHOLE
 from callscore.evaluate.given_verdicts import checked_metric
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import AnswerSource, EmbeddedAnswers, RecordedAnswers
+from callscore.evaluate.reply_source import EmbeddedReplies, RecordedReplies, ReplySource
 from callscore.store.files import Line, LinesByKey, blocks_of, lines_in, lines_of
 from callscore.store.input_records import read_output_head, read_output_heads
 from callscore.store.verdict_records import read_verdict
@@ -19,29 +19,29 @@ from callscore.store.worklists import VerdictLines
 
 
 class Index(msgspec.Struct):
-    """Where to find everything: case ids by position, answers and verdicts by case."""
+    """Case ids with positions, and where the replies and verdicts of each case are."""
 
     ids: Mapping[str, int]
-    source: AnswerSource
+    source: ReplySource
     verdicts: VerdictLines | None = None
     judges: set[str] = set()
     unused_verdicts: int = 0
     estimates: bool = False
-    """Whether a verdict is the word of a built-in substitute."""
+    """Whether a verdict comes from a built-in substitute."""
     benchmarks_judged: bool = False
-    """Whether a verdict is about a benchmark: then they are run."""
+    """Whether a verdict is about a benchmark; if so, benchmarks run."""
     whole: bool = False
     """Whether a verdict scores a metric as a whole (C-100)."""
     worded: bool = False
-    """Whether a verdict is a word on an item."""
+    """Whether a verdict is about a single item."""
     by_code: int = 0
-    """Scores of metrics that code computes; they are not used."""
+    """Number of verdicts on metrics that code computes; they are not used."""
 
 
-def build_index(config: ScoreConfig, source: AnswerSource | None, ids: Mapping[str, int]) -> Index:
-    """Where outputs and verdicts are; answers come from `source`, else from the files."""
+def build_index(config: ScoreConfig, source: ReplySource | None, ids: Mapping[str, int]) -> Index:
+    """Index outputs and verdicts; replies come from `source`, or else from the files."""
     if not ids:
-        raise UsageError(f"{', '.join(map(str, config.cases))}: holds no case")
+        raise UsageError(f"{', '.join(map(str, config.cases))}: contains no case")
     if source is None:
         source = _recorded(config, ids) if config.outputs else _embedded(config)
     for model in config.cost_per_1000:
@@ -54,7 +54,7 @@ def build_index(config: ScoreConfig, source: AnswerSource | None, ids: Mapping[s
     return index
 
 
-def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
+def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedReplies:
     lines = LinesByKey(config.outputs)
     models: set[str] = set()
     for block in blocks_of(config.outputs):
@@ -69,14 +69,14 @@ def _recorded(config: ScoreConfig, ids: Mapping[str, int]) -> RecordedAnswers:
             models.add(head.model)
             lines.add(_position(ids, head.case_id, line), line)
     if not models:
-        raise UsageError(f"{', '.join(map(str, config.outputs))}: holds no output")
-    return RecordedAnswers(lines, sorted(models))
+        raise UsageError(f"{', '.join(map(str, config.outputs))}: contains no output")
+    return RecordedReplies(lines, sorted(models))
 
 
-def _embedded(config: ScoreConfig) -> EmbeddedAnswers:
+def _embedded(config: ScoreConfig) -> EmbeddedReplies:
     if not any(b'"model_output"' in line.raw for line in lines_of(config.cases)):
         raise UsageError("no outputs to score: no outputs file is given, no case has model_output")
-    return EmbeddedAnswers()
+    return EmbeddedReplies()
 
 
 def _index_verdicts(config: ScoreConfig, index: Index) -> None:
@@ -106,7 +106,7 @@ def _index_verdicts(config: ScoreConfig, index: Index) -> None:
 
 
 def refuse_mixture(index: Index, judge_runner: JudgeRunner | None) -> None:
-    """Scores of whole metrics and words on items never make one result        C-100"""
+    """Refuse to mix scores of whole metrics with verdicts on items        C-100"""
     judged = judge_runner.judge if judge_runner is not None else None
     judges_whole = judge_runner is not None and judge_runner.judges_whole
     whole = index.whole or judges_whole

@@ -25,15 +25,15 @@ from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
 
 FEW_CALLS = 15
-"""An interval from fewer calls is given, and marked."""
+"""An interval from fewer calls is marked."""
 
 SHARE = (0.0, 1.0)
 Cell = Mapping[str, Any]
-"""The fields that an interval fills in."""
+"""The fields of an interval."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """All that is known about the spread of one model's numbers."""
+    """The data behind the intervals of one model."""
 
     model: ModelScore
     shape: ModelShape
@@ -55,7 +55,7 @@ def _cell(bounds: Bounds | None, calls: int) -> Cell:
 def _interval(
     evidence: Evidence, key: Key, calls: int, reach: tuple[float, float] | None = SHARE
 ) -> Bounds | None:
-    """BCa over calls; what equal calls allow to say, where the number has a reach."""
+    """BCa over calls; if all calls are equal and the range is known, the limits that allows."""
     found = evidence.found.get(key)
     bounds = bca_interval(found, calls) if found is not None and calls else None
     if bounds is None or bounds.method != "all_equal" or reach is None:
@@ -125,7 +125,7 @@ def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Met
         return _rate(task, row, metric, evidence)
     reach = (0.0, 100.0) if row.percent else SHARE
     if row.kind == "count":
-        reach = (0.0, metric.value + calls)  # one more in every call that is otherwise
+        reach = (0.0, metric.value + calls)  # one more call that differs from all others
     bounds = _interval(evidence, ("row", row.slug), calls, reach)
     return msgspec.structs.replace(metric, **{"ci95": None, **_cell(bounds, calls)})
 
@@ -133,7 +133,7 @@ def _metric(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> Met
 def _rate(task: str, row: Row, metric: MetricScore, evidence: Evidence) -> MetricScore:
     """The interval of a pooled rate, and whether its gate may be claimed."""
     counts = rate_counts(evidence.contributions[task], row.slug)
-    if counts is None:  # nothing to count in any call: the value is an agreement
+    if counts is None:  # nothing to count in any call: the value is by definition
         return msgspec.structs.replace(metric, ci95=None)
     scale = 100.0 if row.percent else 1.0
     spread = bca_interval(evidence.found["row", row.slug], counts.calls)
@@ -203,7 +203,7 @@ def filled_rank(line: Ranked, evidence: Evidence, final: FinalScore) -> Ranked:
 def _efficiency(
     efficiency: float, evidence: Evidence, final: FinalScore
 ) -> tuple[float, float] | None:
-    """BCa over calls; where nothing varies, the limits of the Final Score at the same cost"""
+    """BCa over calls; if nothing varies, the limits of the Final Score at the same cost."""
     bounds = bca_interval(evidence.found["efficiency",], final.calls)
     if bounds is None or bounds.method != "all_equal":
         return _limits(bounds)

@@ -1,4 +1,4 @@
-"""Intervals for every number of a card, from what its calls contributed        STATS §1, §2"""
+"""Intervals for every number of a card, from the contributions of its calls        STATS §1, §2"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_intervals(
 ) -> Scorecard:
     """The same card with an interval for every number that has a value.
 
-    All models are resampled by the same draws, so that ranks and efficiencies are resampled, too.
+    All models are resampled with the same draws, so that ranks and efficiencies are resampled too.
     """
     kept = [model for model in card.models if contributions.get(model.model)]
     if not kept:

@@ -1,4 +1,4 @@
-"""The calls of judging models: kept answers first, the rest within limits, deadlines and budget."""
+"""Requests to judging models: from the cache if possible, else within limits and budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from callscore.engine.retry import RetryingClient, stopped
 from callscore.engine.shared_limits import SharedLimits
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
-from callscore.evaluate.model_identity import AnsweredBy
+from callscore.evaluate.model_identity import ModelIdentities
 from callscore.providers.local_server import is_local_server
 from callscore.providers.prices import price_for
 from callscore.store.journal import ReplyCache
@@ -41,44 +41,46 @@ def ignore_event(event: Event) -> None:
 
 
 class Billing(msgspec.Struct, frozen=True):
-    """The run that pays for judging, its budget, and its events."""
+    """The run that judging is charged to, its budget and its events."""
 
     options: EngineOptions = EngineOptions()
     run_id: int | None = None
     on_event: OnEvent = ignore_event
     sends: bool = True
-    """False: only what is kept is used."""
+    """False: only cached replies are used."""
 
 
 class JudgeCalls:
-    """Carries out the calls of all judges of a job; what was ever paid for is never asked again."""
+    """Sends the requests of all judges of a job; a cached reply is never requested again."""
 
-    def __init__(self, answers: ReplyCache | None, billing: Billing | None = None) -> None:
-        self.answers = answers
+    def __init__(self, cache: ReplyCache | None, billing: Billing | None = None) -> None:
+        self.cache = cache
         self.billing = billing or Billing()
-        self.seats: list[JudgeSeat] = []
-        self.under_way: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
+        self.clients: list[JudgeClient] = []
+        self.in_flight: dict[bytes, tuple[ModelQueue, asyncio.Future[Settled]]] = {}
         self.given_up: dict[bytes, AttemptFailed] = {}
-        self.answered_by = AnsweredBy()
+        self.answered_by = ModelIdentities()
         self.shared_limits = SharedLimits.of(self.billing.options)
         self._client: RetryingClient | None = None
 
-    def seat(self, spec: ModelSpec, provider: Provider) -> JudgeSeat:
-        """A place for one more judge."""
+    def add_judge(self, spec: ModelSpec, provider: Provider) -> JudgeClient:
+        """Add a judge; returns its client."""
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)
-        self.seats.append(
-            JudgeSeat(self, PlannedModel(named, provider, (), 0, is_local=is_local_server(spec)))
+        self.clients.append(
+            JudgeClient(self, PlannedModel(named, provider, (), 0, is_local=is_local_server(spec)))
         )
-        return self.seats[-1]
+        return self.clients[-1]
 
     def check(self) -> None:
-        """Refuse a budget that cannot be kept to, before the first call."""
-        Workload({s.planned.spec.name: s.planned for s in self.seats}, self.billing.options).check()
+        """Refuse a budget that cannot be enforced, before the first request."""
+        Workload(
+            {s.planned.spec.name: s.planned for s in self.clients}, self.billing.options
+        ).check()
 
     def begin(self, stop: Shutdown, shared_limits: SharedLimits | None = None) -> RetryingClient:
-        """Begin in the running loop; budget and pauses may be shared with the models."""
+        """Start in the running loop; budget and pauses may be shared with the models."""
         self.shared_limits = shared_limits or SharedLimits.of(self.billing.options)
         self._client = RetryingClient(
             self.billing.options, self.shared_limits.budget, stop, self._on_event_of_request
@@ -91,25 +93,27 @@ class JudgeCalls:
         return self._client or self.begin(Shutdown())
 
     async def idle(self) -> None:
-        """Returns when no call is in the air and every answer is durable."""
+        """Return when no request is in flight and every reply is durable."""
         while self._client is not None and self._client.sending:
             await asyncio.sleep(POLL_S)
 
     def emit_progress(self) -> None:
-        """How far every judge is that was asked at all."""
+        """Emit the progress of every judge that was asked."""
         now = asyncio.get_running_loop().time()
-        for seat in self.seats:
-            seat.emit_progress(now)
+        for client in self.clients:
+            client.emit_progress(now)
 
     def summaries(self) -> Mapping[str, ModelSummary]:
-        """What each judge was asked and what it cost, as far as it was asked at all."""
-        queues = [seat.queue for seat in self.seats if seat.queue is not None]
+        """The number of requests and the cost of each judge that was asked."""
+        queues = [client.queue for client in self.clients if client.queue is not None]
         return {queue.spec.name: queue.summary() for queue in queues}
 
     @property
     def out_of_budget(self) -> bool:
-        """Whether a call was not made because the budget would not have held it."""
-        return any(seat.queue is not None and seat.queue.out_of_budget for seat in self.seats)
+        """Whether a request was not sent because it would have exceeded the budget."""
+        return any(
+            client.queue is not None and client.queue.out_of_budget for client in self.clients
+        )
 
     def _on_event_of_request(self, event: Event) -> None:
         if isinstance(event, Retry) and event.wait_s is None:
@@ -117,8 +121,8 @@ class JudgeCalls:
         self.billing.on_event(event)
 
 
-class JudgeSeat:
-    """One judge's calls."""
+class JudgeClient:
+    """The requests of one judge."""
 
     def __init__(self, calls: JudgeCalls, planned: PlannedModel) -> None:
         self._calls = calls
@@ -128,35 +132,35 @@ class JudgeSeat:
         """When progress is emitted next."""
 
     async def carry_out(self, provider: Provider, call: ProviderRequest) -> Settled:
-        """The kept answer to this request, else a new one, kept before it is used."""
+        """The cached reply to this request, else a new one, cached before it is used."""
         if self.queue is None:
             pause = self._calls.shared_limits.pause(self.planned.spec)
             self.queue = ModelQueue(self.planned, pause, self._calls.billing.options.attempt_s)
-        queue, answers, under_way = self.queue, self._calls.answers, self._calls.under_way
+        queue, cache, in_flight = self.queue, self._calls.cache, self._calls.in_flight
         queue.total += 1
-        stored = answers.stored(call.key) if answers is not None else None
+        stored = cache.stored(call.key) if cache is not None else None
         work = Work("", queue.spec.name, 0, call, TASK)
         if stored is not None:
             self._emit(Completed(work, stored.reply, cached=True))
             return ProviderResponse(stored.reply)
-        if call.key in under_way:
-            # Two models gave the same answer: one request judges both.
-            asking, future = under_way[call.key]
+        if call.key in in_flight:
+            # Two models gave the same reply: one request judges both.
+            asking, future = in_flight[call.key]
             settled = await asyncio.shield(future)
             if isinstance(settled, ProviderResponse):
                 self._emit(Completed(work, settled.reply, cached=True))
             elif asking.spec.account != queue.spec.account:
-                # A key that is refused says nothing about another key.
+                # An API key that is refused says nothing about another one.
                 queue.total -= 1
                 return await self.carry_out(provider, call)
             return settled
         future = asyncio.get_running_loop().create_future()
-        under_way[call.key] = queue, future
+        in_flight[call.key] = queue, future
         settled = AttemptFailed("not_sent", INTERRUPTED)
         try:
             settled = await self._asked(queue, work)
         finally:
-            del under_way[call.key]
+            del in_flight[call.key]
             future.set_result(settled)
         return settled
 
@@ -164,18 +168,18 @@ class JudgeSeat:
         calls, why_not = self._calls, self._why_not(queue)
         if why_not:
             return AttemptFailed("not_sent", why_not)
-        answers, key = calls.answers, work.request.key
+        cache, key = calls.cache, work.request.key
         try:
-            kept = await self._claimed(queue, work) if answers is not None else None
+            kept = await self._claimed(queue, work) if cache is not None else None
             if kept is not None:
                 self._emit(Completed(work, kept.reply, cached=True))
                 return ProviderResponse(kept.reply)
             found = await calls.client.send(queue, work)
-            if isinstance(found, CachedReply) and answers is not None:
-                found = await answers.keep_judged(found, calls.billing.run_id)
+            if isinstance(found, CachedReply) and cache is not None:
+                found = await cache.keep_judged(found, calls.billing.run_id)
         finally:
-            if answers is not None:
-                answers.release(key)
+            if cache is not None:
+                cache.release(key)
             calls.client.sending.discard(asyncio.current_task())
         if found is None:
             return AttemptFailed("not_sent", self._why_not(queue) or INTERRUPTED)
@@ -187,17 +191,17 @@ class JudgeSeat:
 
     async def _claimed(self, queue: ModelQueue, work: Work) -> CachedReply | None:
         """Wait for another process that has the same request in flight; its reply, if any."""
-        assert self._calls.answers is not None  # the caller has looked
+        assert self._calls.cache is not None  # checked by the caller
         options, call = self._calls.billing.options, work.request
         patience_s = options.attempt_s + options.case_s
-        return await self._calls.answers.claim(call.key, patience_s, queue.most_usd(call))
+        return await self._calls.cache.claim(call.key, patience_s, queue.most_usd(call))
 
     def _why_not(self, queue: ModelQueue) -> str:
-        """Why nothing more is sent to this judge; empty where it may be asked."""
+        """Why nothing more is sent to this judge; empty if requests may be sent."""
         if not self._calls.billing.sends:
             return "a run that is scored again sends nothing"
         if queue.out_of_budget:
-            return "the budget does not hold the next request"
+            return "the budget does not allow the next request"
         return stopped(queue).why if queue.stopped is not None else ""
 
     def _emit(self, outcome: Completed) -> None:

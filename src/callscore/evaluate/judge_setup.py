@@ -1,4 +1,4 @@
-"""Who judges and who compares, made from what a config says."""
+"""Creates the judge and the embedder of a config."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def open_judge_runner(
     calls: JudgeCalls | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Iterator[JudgeRunner | None]:
-    """The examiner of a config; None where code and files are all that is asked for.
+    """The judge runner of a config; None if it names neither judge nor embedder.
 
-    The calls of judging models go on the account of `calls`, where it is given.
+    Requests of judging models go through `calls`, if it is given.
     """
     if config.judge == "none" and config.embedder == "none":
         yield None
@@ -54,7 +54,7 @@ def open_judge_runner(
 
 
 def _at_once(judge: object) -> int | None:
-    """As many dossiers at once as the first judge may be asked; None where it is no model."""
+    """Concurrent requests that the first judge allows; None if it is not a model."""
     return judge[0].limits.concurrency if isinstance(judge, tuple) else None
 
 
@@ -75,13 +75,13 @@ def _built_in(config: ScoreConfig, embedder: Embedder | None) -> Judge | None:
 def _models(
     specs: Sequence[ModelSpec], calls: JudgeCalls, online: ClientPool
 ) -> tuple[Judge, Sequence[str]]:
-    """The models that judge, and their names."""
+    """The judging models, and their names."""
     from callscore.judges.llm import LLMJudge
     from callscore.judges.panel import Panel, Seat
 
     providers = [online.provider(spec, sending=calls.billing.sends) for spec in specs]
     carrying = [
-        calls.seat(spec, provider).carry_out
+        calls.add_judge(spec, provider).carry_out
         for spec, provider in zip(specs, providers, strict=True)
     ]
     models = [spec.model for spec in specs]

@@ -1,4 +1,4 @@
-"""Validates a judge: with changes that must or must not matter, and against people."""
+"""Validates a judge: by changes that must or must not change verdicts, and against people."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from callscore.suites.catalog import rules_for
 
 
 def check_judge(config: ScoreConfig) -> Reliability:
-    """The reliability suite on the judge of a config."""
+    """Run the reliability suite on the judge of a config."""
     with open_judge_runner(config) as judge_runner:
         if judge_runner is None or judge_runner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
         if judge_runner.judges_whole:
-            raise UsageError("the suite tries verdicts on items; expected a judge of style items")
+            raise UsageError("the suite tests verdicts on items; expected a judge of style items")
         return asyncio.run(_checked(judge_runner))
 
 
 async def _checked(judge_runner: JudgeRunner) -> Reliability:
-    assert judge_runner.judge is not None  # the caller has looked
+    assert judge_runner.judge is not None  # checked by the caller
     try:
         return await check(judge_runner.judge)
     finally:
         await judge_runner.close()
 
 
-class Calibrated(msgspec.Struct, frozen=True):
+class MetricCalibration(msgspec.Struct, frozen=True):
     """A judge compared with people on one metric."""
 
     metric: str
     calibration: Calibration
 
 
-class _Place(NamedTuple):
-    """What a label is about: an answer, a metric and an item."""
+class _LabelKey(NamedTuple):
+    """What a label is about: a reply, a metric and an item."""
 
     case_id: str
     model: str | None
@@ -57,17 +57,19 @@ class _Place(NamedTuple):
     item: str
 
 
-def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> list[Calibrated]:
-    """Every metric that people have labelled, with the judge's words on the same items.
+def calibrate_labels(
+    labels: Sequence[Path], judged: Sequence[Path] = ()
+) -> list[MetricCalibration]:
+    """Every metric that people have labelled, with the judge's verdicts on the same items.
 
-    The judge's words come from verdict files; or from the labels themselves, where each line
-    has the human's word as `verdict` and the judge's as `judge`. Several people may label the
+    The judge's verdicts come from verdict files; or from the labels themselves, if each line
+    has the human verdict as `verdict` and the judge's as `judge`. Several people may label the
     same item; `by` distinguishes them.
     """
     words = {place: record.verdict for place, record in _verdicts(judged)}
     pairs: dict[tuple[str, str], list[Pair]] = {}
     rubrics: dict[tuple[str, str], Rubric] = {}
-    labelled: dict[tuple[str, str], dict[_Place, dict[str, str]]] = {}
+    labelled: dict[tuple[str, str], dict[_LabelKey, dict[str, str]]] = {}
     for place, record in _verdicts(labels):
         rubric = _rubric(place, record)
         if record.verdict is None:
@@ -78,7 +80,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
         given = record.judge if record.judge is not None else words.get(place)
         pairs.setdefault(group, []).append(Pair(record.verdict, given, place.case_id))
     if not pairs:
-        raise UsageError(f"{', '.join(map(str, labels))}: holds no label")
+        raise UsageError(f"{', '.join(map(str, labels))}: contains no label")
     alone: dict[tuple[str, str], list[str]] = {}
     for place, word in words.items():
         asked = _rubric_of(place.metric, place.item)
@@ -88,7 +90,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
         if place not in labelled.get(group, {}):
             alone.setdefault(group, []).append(word)
     return [
-        Calibrated(
+        MetricCalibration(
             group[0],
             calibrate(
                 rubrics[group],
@@ -102,7 +104,7 @@ def calibrate_labels(labels: Sequence[Path], judged: Sequence[Path] = ()) -> lis
     ]
 
 
-def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_Place, VerdictRecord]]:
+def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_LabelKey, VerdictRecord]]:
     for line in verdict_lines(paths):
         record = read_verdict(line)
         try:
@@ -113,14 +115,14 @@ def _verdicts(paths: Sequence[Path]) -> Iterator[tuple[_Place, VerdictRecord]]:
         except DataError as error:
             raise error.located(line.place, record.case_id) from None
         item = str(record.item)
-        yield _Place(record.case_id, record.model, record.run, metric, item), record
+        yield _LabelKey(record.case_id, record.model, record.run, metric, item), record
 
 
-def _rubric(place: _Place, record: VerdictRecord) -> Rubric:
+def _rubric(place: _LabelKey, record: VerdictRecord) -> Rubric:
     rubric = _rubric_of(place.metric, place.item)
     if rubric is None:
         raise DataError(
-            f"{record.metric!r} is not judged by words; expected a metric that is",
+            f"{record.metric!r} is not judged by items; expected a metric that is",
             field="metric",
             case_id=place.case_id,
         )

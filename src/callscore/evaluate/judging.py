@@ -1,4 +1,4 @@
-"""What code left open goes to a judge and an embedder; what they say comes back as verdicts."""
+"""Asks a judge and an embedder what code cannot decide, and returns their verdicts."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Ve
 from callscore.core.ports import Embedder, Judge
 from callscore.core.reply_json import Parsed, read_object
 from callscore.core.transcript import turns
-from callscore.evaluate.model_identity import AnsweredBy
+from callscore.evaluate.model_identity import ModelIdentities
 
 if TYPE_CHECKING:
     from asyncio import Semaphore
 
 JUDGED_AT_ONCE = 16
 NEVER_SHOWN = frozenset({"critical_facts"})
-"""The judge gets its facts as questions; the list itself would answer them (C-123)."""
+"""The judge gets the facts as questions; the list itself would answer them (C-123)."""
 UNITS_A_DOLLAR = 2**1074
-"""Any amount is a whole number of these: sums are exact, in whichever order answers come."""
+"""Costs are whole numbers of this unit, so that sums are exact in any order."""
 
 
-class Examined(msgspec.Struct, frozen=True):
-    """What came back on the questions about one answer, and the metrics that failed with why."""
+class Judgement(msgspec.Struct, frozen=True):
+    """The verdicts on questions about one reply, and by metric why some are missing."""
 
     verdicts: Verdicts = {}
     failures: Mapping[str, str] = {}
     flags: Sequence[str] = ()
 
 
-NOTHING_FOUND = Examined()
+NO_JUDGEMENT = Judgement()
 
 
 class Spent(msgspec.Struct):
-    """What judging has taken so far; apart from what the evaluated models cost (C-83)."""
+    """What judging has cost so far; the evaluated models are not included (C-83)."""
 
     items: int = 0
     requests: int = 0
@@ -49,10 +49,10 @@ class Spent(msgspec.Struct):
     failed: int = 0
     similarities: int = 0
     flags: dict[str, int] = msgspec.field(default_factory=dict)
-    """How many dossiers raised each flag."""
+    """How many judge requests raised each flag."""
 
     def add(self, judged: JudgeResult | Failed, items: int) -> None:
-        """Take in one dossier."""
+        """Add one judge request."""
         self.items += items
         if judged.cost_usd is not None:
             above, below = judged.cost_usd.as_integer_ratio()
@@ -72,7 +72,7 @@ class Spent(msgspec.Struct):
 
     @property
     def cost_usd(self) -> float | None:
-        """The known part of what judging cost; None where nothing is known."""
+        """The known part of the cost of judging; None if nothing is known."""
         return None if self.cost_units is None else self.cost_units / UNITS_A_DOLLAR
 
 
@@ -92,36 +92,36 @@ class JudgeRunner:
         self.models = models
         self.spent = Spent()
         self.caveats: set[str] = set()
-        self.answered_by = AnsweredBy()
-        """Under which names the judging models answered."""
+        self.answered_by = ModelIdentities()
+        """The names under which the judging models replied."""
         self.why_failed: str | None = None
-        """One cause of verdicts that did not come: of several, the first in the alphabet."""
+        """One reason for missing verdicts: of several, the first in alphabetical order."""
         self.at_once = at_once or JUDGED_AT_ONCE
-        """Answers that are judged at the same time, at most."""
+        """The most replies that are judged concurrently."""
         self._closing = closing
         self._room: Semaphore | None = None
 
-    async def examine(
+    async def ask(
         self,
         case: Case,
         questions: Sequence[Question],
         answer: Reply | None = None,
         language: str | None = None,
-    ) -> Examined:
-        """Verdicts on the questions about one answer, as far as judge and embedder give them.
+    ) -> Judgement:
+        """Verdicts on the questions about one reply, as far as judge and embedder give them.
 
-        `language` is that of the compared texts, where it is not the language of the case.
+        `language` is that of the compared texts, if it is not the language of the case.
         """
         worded = [question for question in questions if question.offered]
         compared = [question for question in questions if not question.offered]
-        parts: list[Examined] = []
+        parts: list[Judgement] = []
         if worded and self.judge is not None:
             parts.append(await self._judged(self.judge, judge_request_of(case, worded, answer)))
         if compared and self.embedder is not None:
             parts.append(await self._compared(self.embedder, language or case.lang, compared))
         if len(parts) == 1:
             return parts[0]
-        return Examined(
+        return Judgement(
             {item: given for part in parts for item, given in part.verdicts.items()},
             {metric: why for part in parts for metric, why in part.failures.items()},
             [flag for part in parts for flag in part.flags],
@@ -133,14 +133,14 @@ class JudgeRunner:
         return getattr(self.judge, "judges_whole", False)
 
     def apart(self) -> JudgeRunner:
-        """The same judge with an account of its own; nothing is compared."""
+        """The same judge with its own cost account and no embedder."""
         own = JudgeRunner(self.judge, None, self._closing, self.models, self.at_once)
         own.answered_by = self.answered_by
         return own
 
     @property
     def judge_signature(self) -> str | None:
-        """What decided the verdicts so far, with the names of models that answered for others."""
+        """The judge in the signature, with the names of models that replied in place of others."""
         if self.judge is None:
             return None
         names = "+".join(self.answered_by.identities())
@@ -155,11 +155,11 @@ class JudgeRunner:
         return overlaps(model, self.models)
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         for close in self._closing:
             await close()
 
-    async def _judged(self, judge: Judge, judge_request: JudgeRequest) -> Examined:
+    async def _judged(self, judge: Judge, judge_request: JudgeRequest) -> Judgement:
         import asyncio  # imported only with a judge
 
         if self._room is None:
@@ -173,27 +173,27 @@ class JudgeRunner:
         for void in judged.void:
             self.why_failed = min(self.why_failed or void.why, void.why)
         failures = {void.item.metric: void.why for void in judged.void}
-        return Examined(_by_item(judged.verdicts), failures, judged.flags)
+        return Judgement(_by_item(judged.verdicts), failures, judged.flags)
 
     async def _compared(
         self, embedder: Embedder, language: str | None, questions: Sequence[Question]
-    ) -> Examined:
+    ) -> Judgement:
         pairs = [(question.text, question.reference) for question in questions]
         found = await embedder.similarities(pairs, language)
         self.spent.similarities += len(pairs)
         if isinstance(found, Failed):
             return self._failed(found.why, questions)
         self.caveats.update(s.caveat for s in found if s.caveat)
-        return Examined(
+        return Judgement(
             _by_item(
                 Verdict(q.metric, q.item, value=s.value, by=s.by, approximate=s.approximate)
                 for q, s in zip(questions, found, strict=True)
             )
         )
 
-    def _failed(self, why: str, questions: Sequence[Question]) -> Examined:
+    def _failed(self, why: str, questions: Sequence[Question]) -> Judgement:
         self.why_failed = min(self.why_failed or why, why)
-        return Examined(failures={question.metric: why for question in questions})
+        return Judgement(failures={question.metric: why for question in questions})
 
 
 def judge_request_of(
@@ -212,7 +212,7 @@ def judge_request_of(
 
 
 def as_json(answer: Reply) -> Any:
-    """The answer as its task has read it, however strictly; None where it is no JSON."""
+    """The reply as JSON; None if it is not JSON."""
     parsed = read_object(answer, "fenced")
     return parsed.value if isinstance(parsed, Parsed) else None
 

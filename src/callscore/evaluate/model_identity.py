@@ -1,4 +1,4 @@
-"""Who answered, and how they were asked: what the answers of a model say about both (R-26)."""
+"""Which model replied, and how the schema was enforced, as the replies report it (R-26)."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ MOST_NAMES = 20
 NAMES_SHOWN = 3
 LONGEST_NAME = 80
 
-_ASKED_AS: Mapping[str, str] = {
-    "json": "as JSON of whatever shape",
+_SCHEMA_ENFORCEMENT: Mapping[str, str] = {
+    "json": "as JSON without a schema",
     "tool": "through a tool that the model must call",
     "auto": "through a tool that the model may call",
-    "none": "by the words of the prompt alone",
+    "none": "by the prompt alone",
 }
-"""How an answer was held to its schema, where the API refused its own structured output."""
+"""How the schema was enforced if the API refused its own structured output."""
 
 NO_MODELS: Mapping[str, str] = {}
 
-Kinship = Literal["same", "version", "other"]
+NameMatch = Literal["same", "version", "other"]
 
 _NOT_IN_A_NAME = lazy_regex(r"[^\w.:/@+-]")
-"""What might pass for another part of a signature."""
+"""Characters that could be mistaken for another part of a signature."""
 _VERSION = lazy_regex(
     r"[-@:_](?:latest|(?:preview-|exp-|v)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?|\d{3,8}))$"
 )
 
 
-def match_model(asked: str, answered: str) -> Kinship:
+def match_model(asked: str, answered: str) -> NameMatch:
     """Whether a name is the one asked for, a dated version of it, or another model.
 
     Aliases are answered under dated names (`gpt-4o` as `gpt-4o-2024-08-06`); two different dates
@@ -58,11 +58,11 @@ def _parts(name: str) -> tuple[str, str]:
     return bare[: found.start()], "" if version == "latest" else version
 
 
-class AnsweredBy:
-    """Counts under which names the answers of every model came, in whatever order they come."""
+class ModelIdentities:
+    """Counts the names under which the replies of each model came, in any order."""
 
     def __init__(self, asked: Mapping[str, str] = NO_MODELS) -> None:
-        """`asked` holds the provider's name of each model that is asked over a network."""
+        """`asked` has the provider's name of each model that is requested over a network."""
         self._asked: dict[str, str] = {}
         self._names: dict[str, Counter[str]] = {}
         self._forms: dict[str, Counter[str]] = {}
@@ -70,17 +70,17 @@ class AnsweredBy:
             self.expect(model, name)
 
     def expect(self, model: str, asked: str) -> None:
-        """One more model, and the provider's name of it."""
+        """Add a model and the provider's name for it."""
         self._asked[model] = asked
         self._names[model] = Counter()
         self._forms[model] = Counter()
 
     def count(self, model: str, answered: str | None, asked_as: str | None = None) -> None:
-        """Take note of the name that came with an answer, if any, and of how it was asked."""
+        """Count the name that came with a reply, if any, and how its schema was enforced."""
         names = self._names.get(model)
         if names is None:
             return
-        if asked_as is not None and asked_as in _ASKED_AS:
+        if asked_as is not None and asked_as in _SCHEMA_ENFORCEMENT:
             self._forms[model][asked_as] += 1
         if not answered:
             return
@@ -89,21 +89,21 @@ class AnsweredBy:
             del names[max(names)]
 
     def identity(self, model: str) -> tuple[str, ...]:
-        """The names, other than the one asked for, that make this model the one it is (R-26)."""
+        """The names other than the requested one, for the model's identity (R-26)."""
         names, asked = self._names.get(model, ()), self._asked.get(model, "")
         others = sorted(name for name in names if match_model(asked, name) != "same")
         return tuple(_NOT_IN_A_NAME.sub("_", plain(name, LONGEST_NAME)) for name in others)
 
     def identities(self) -> tuple[str, ...]:
-        """Those of all models."""
+        """The identities of all models."""
         return tuple(name for model in self._asked for name in self.identity(model))
 
     def notes(self) -> list[str]:
-        """Notes on models that answered under another name, or refused to be held to a schema."""
+        """Notes on models that replied under another name or whose API refused a schema."""
         return [note for model in self._names for note in self.notes_on(model)]
 
     def notes_on(self, model: str) -> list[str]:
-        """The notes on one model, where there are any."""
+        """The notes on one model, if any."""
         if model not in self._names:
             return []
         notes = (self._note(model, self._names[model]), self._note_on_forms(model))
@@ -113,7 +113,7 @@ class AnsweredBy:
         forms = self._forms[model]
         listed = [
             f"{show_count(forms[form], 'answer')} {words}"
-            for form, words in _ASKED_AS.items()
+            for form, words in _SCHEMA_ENFORCEMENT.items()
             if forms[form]
         ]
         if not listed:

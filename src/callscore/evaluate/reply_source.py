@@ -1,4 +1,4 @@
-"""Where the answers to a case come from: files, the case itself, or the journal of a run."""
+"""Where the replies to a case come from: files, the case itself, or the journal of a run."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from callscore.store.input_records import OutputRecord, read_output, reply_of, r
 EMBEDDED_MODEL = "model_output"
 """The name under which an output embedded in a case is scored."""
 
-Answers = Mapping[str, Mapping[int, Reply | Failed]]
+CaseReplies = Mapping[str, Mapping[int, Reply | Failed]]
 """By model, then by run."""
 
 
-class AnswerSource(Protocol):
-    """Something that knows what the models answered."""
+class ReplySource(Protocol):
+    """Provides the replies of the models."""
 
     models: Sequence[str]
     labels: Mapping[str, str]
-    """The label of a provider that is no real model."""
+    """The label of a provider that is not a real model."""
 
-    def answers(self, position: int, case: Case) -> Answers:
-        """Every answer to a case; `position` is its number among all cases."""
+    def replies(self, position: int, case: Case) -> CaseReplies:
+        """Every reply to a case; `position` is its number among all cases."""
         ...
 
     def close(self) -> None:
-        """Give back files."""
+        """Close files."""
         ...
 
 
-class EmbeddedAnswers:
-    """Each case brings its own answer."""
+class EmbeddedReplies:
+    """Replies embedded in the cases."""
 
     models: Sequence[str] = (EMBEDDED_MODEL,)
     labels: Mapping[str, str] = {}
 
-    def answers(self, position: int, case: Case) -> Answers:
+    def replies(self, position: int, case: Case) -> CaseReplies:
         """The `model_output` of the case."""
         if case.model_output is None:
             return {}
@@ -51,11 +51,11 @@ class EmbeddedAnswers:
         }
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to close."""
 
 
-class RecordedAnswers:
-    """Outputs in files, found again by the position of their case."""
+class RecordedReplies:
+    """Outputs in files, indexed by the position of their case."""
 
     labels: Mapping[str, str] = {}
 
@@ -63,7 +63,7 @@ class RecordedAnswers:
         self._lines = lines
         self.models = models
 
-    def answers(self, position: int, case: Case) -> Answers:
+    def replies(self, position: int, case: Case) -> CaseReplies:
         """Every recorded output for the case; the same model and run twice is an error."""
         found: dict[str, dict[int, Reply | Failed]] = {}
         for line in self._lines.lines(position):

@@ -1,4 +1,4 @@
-"""Case results and verdicts in the form of the files that are written."""
+"""Case results and verdicts as the records that are written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from callscore.store.verdict_records import VerdictRecord
 def result_of(
     case: Case, model: str, run: int, answer: ScoredReply, marks: Sequence[str]
 ) -> CaseResult:
-    """An answer that was measured, with the flags that all results of its model carry."""
+    """The result of a measured reply, with the flags common to all results of its model."""
     score, flags = answer.score, answer.measured.flags
     metrics = score.values
     if answer.benchmarks:
@@ -35,12 +35,12 @@ def result_of(
 
 
 def error_of(case: Case, model: str, run: int, failure: Failed) -> CaseResult:
-    """A run without an answer."""
+    """The result of a run without a reply."""
     return CaseResult(case.id, model, run, case.task, "error", flags=(failure.why,))
 
 
 def verdict_record(case_id: str, model: str | None, run: int, verdict: Verdict) -> VerdictRecord:
-    """A verdict with whose answer it is about; without a model it is about the case itself."""
+    """A verdict with its model and run; without a model it is about the case itself."""
     return VerdictRecord(
         case_id=case_id,
         metric=verdict.metric,

@@ -1,4 +1,4 @@
-"""Scenarios judged and scored: those of a run, and those recorded in files."""
+"""Judges and scores scenarios: those of a run, and those recorded in files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ JudgedParts = Mapping[Part, StepVerdicts]
 
 
 def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
-    """The lines of the files that are about steps; those on other metrics are left to others."""
+    """The verdicts on steps in these files; verdicts on other metrics are ignored."""
     suite = scenario_suite()
     found = []
     for line in verdict_lines(paths):
@@ -75,7 +75,7 @@ def read_step_verdicts(paths: Sequence[Path]) -> list[GivenVerdict]:
 
 
 async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> JudgedParts:
-    """Put everything that is open to the judge, one request a step and run (C-115)."""
+    """Ask the judge all open questions, one request per step and run (C-115)."""
     try:
         return {
             part: await _judge_steps(list(attempts.open_steps(part)), judge_runner, part.model)
@@ -88,17 +88,17 @@ async def judge_attempts(attempts: Attempts, judge_runner: JudgeRunner) -> Judge
 async def _judge_steps(
     steps: Sequence[OpenStep], judge_runner: JudgeRunner, model: str
 ) -> StepVerdicts:
-    """Verdicts on every open value of one model; what got none stays open."""
+    """Verdicts on every open value of one model; some may stay open."""
     import asyncio
 
     from callscore.evaluate.scorecards import judging_of
 
     own = judge_runner.apart()
-    found = await asyncio.gather(*(own.examine(step.case, step.questions) for step in steps))
+    found = await asyncio.gather(*(own.ask(step.case, step.questions) for step in steps))
     verdicts = {
         (step.case.id, step.run, item.item): given[-1]
-        for step, examined in zip(steps, found, strict=True)
-        for item, given in examined.verdicts.items()
+        for step, judged in zip(steps, found, strict=True)
+        for item, given in judged.verdicts.items()
     }
     overlap = [model] if own.is_related(model) else []
     judge = own.judge_signature or "none"
@@ -106,7 +106,7 @@ async def _judge_steps(
 
 
 def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
-    """What the judge said, as lines of a verdicts file."""
+    """The verdicts of the judge, as lines of a verdicts file."""
     for part, said in judged.items():
         for (case_id, run, item), verdict in said.verdicts.items():
             yield VerdictRecord(
@@ -125,7 +125,7 @@ def verdict_records(judged: JudgedParts) -> Iterator[VerdictRecord]:
 
 
 def undecided_items(attempts: Attempts, judged: JudgedParts) -> Iterator[OpenItem]:
-    """Everything that neither code nor files nor the judge has decided, for people to decide."""
+    """Items that neither code nor files nor the judge has decided, for people to decide."""
     for part in attempts.parts:
         known = judged[part].verdicts if part in judged else {}
         for step in attempts.open_steps(part):
@@ -135,7 +135,7 @@ def undecided_items(attempts: Attempts, judged: JudgedParts) -> Iterator[OpenIte
 
 
 class OutputsJob(msgspec.Struct, frozen=True):
-    """Recorded outputs to score, and who compares the values that code cannot."""
+    """Recorded outputs to score, and the judge of the values that code cannot compare."""
 
     recorded: RecordedOutputs
     verdicts: Sequence[Path] = ()
@@ -144,7 +144,7 @@ class OutputsJob(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> list[Path]:
-        """Every file that is read: it must not be written over."""
+        """Every file that is read; none may be overwritten."""
         folders = (*self.recorded.outputs, *self.recorded.cards)
         return [*self.verdicts, *(path for folder in folders for path in folder.glob("*.json"))]
 
@@ -154,7 +154,7 @@ def score_outputs(
     sinks: ScenarioSinks = NO_SINKS,
     on_verdict: Callable[[VerdictRecord], None] | None = None,
 ) -> ScenarioScore:
-    """Score every folder of the job; raises where a folder, a card or a verdict is unusable."""
+    """Score every folder of the job; raises if a folder, a card or a verdict is unusable."""
     given = read_step_verdicts(job.verdicts)
     attempts = scenario_suite().open_outputs(job.recorded, given, SCENARIO_FILES)
     judged = _judged(job, attempts)
@@ -165,7 +165,7 @@ def score_outputs(
 
 
 def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
-    """What the judge says about the open values."""
+    """The judge's verdicts on the open values."""
     if job.judge == "none":
         return {}
     if job.recorded.mode == "compat":
@@ -185,7 +185,7 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
 
 
 def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()) -> Scorecard:
-    """The results of all models side by side, as rows and as documents."""
+    """The scorecard of all models, with the result documents."""
     suite = suite_of(SCENARIO)
     assert suite is not None and suite.scenarios is not None  # it is built in
     spec, settings = suite.scenarios.spec, suite.settings({})

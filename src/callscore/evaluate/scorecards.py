@@ -16,7 +16,7 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import Tallied
 from callscore.scorecard.benchmarks import score_benchmarks
 from callscore.scorecard.final import final_score
-from callscore.scorecard.floors import beside_floor, no_better_notes
+from callscore.scorecard.floors import no_better_notes, with_floor
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
 from callscore.scorecard.settings import changed_settings
@@ -25,7 +25,7 @@ from callscore.stats.contributions import Contributions
 
 
 def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
-    """All models side by side, with the signature that says what they may be compared with."""
+    """The scorecard of all models, with its signature."""
     tasks = {task: None for tallies in tallied.tallies.values() for task in tallies}
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
@@ -59,7 +59,9 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
 def _with_intervals(
     card: Scorecard, config: ScoreConfig, tallied: Tallied, spec: Spec
 ) -> Scorecard:
-    from callscore.evaluate.intervals import with_intervals  # numpy is needed from here on only
+    from callscore.evaluate.intervals import (
+        with_intervals,  # imports numpy, which nothing before needs
+    )
 
     return with_intervals(
         card,
@@ -70,7 +72,7 @@ def _with_intervals(
 
 
 def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
-    """What the calls of a model contributed, by task, where that was kept."""
+    """The contributions of a model's calls by task, if they were recorded."""
     return {
         task: tally.contributions
         for task, tally in tallies.items()
@@ -79,7 +81,7 @@ def contributions_of(tallies: Mapping[str, TaskTally]) -> Contributions:
 
 
 class Frame(NamedTuple):
-    """What all models are scored within: the rows, the suite of the Final Score, the floors."""
+    """What all models share: the spec, the suite of the Final Score, the floors."""
 
     spec: Spec
     suite: Suite
@@ -98,7 +100,7 @@ def _model_score(
         if task in tallies
     }
     tasks = {
-        task: beside_floor(entry.score, frame.floors.get(task)) for task, entry in scored.items()
+        task: with_floor(entry.score, frame.floors.get(task)) for task, entry in scored.items()
     }
     benchmarks = score_benchmarks(
         frame.spec.benchmarks,
@@ -149,7 +151,7 @@ def _overlaps(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
 
 
 def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
-    """Who judged, and what that took so far."""
+    """The judge, and what judging has cost so far."""
     spent = judge_runner.spent
     return Judging(
         judge=judge_runner.judge.name if judge_runner.judge is not None else None,
@@ -173,7 +175,7 @@ def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
 def _signature(
     config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], judge_runner: JudgeRunner | None
 ) -> str:
-    """What must agree before two results may be compared (C-126)."""
+    """The signature: what must be equal before two results may be compared (C-126)."""
     judge = judge_runner.judge_signature if judge_runner is not None else None
     embedder = judge_runner.embedder if judge_runner is not None else None
     judges = [*tallied.judges, *([judge] if judge is not None else ())]
@@ -205,14 +207,14 @@ def _named(numbers: Mapping[str, float]) -> str:
 
 
 def _repeats(tallied: Tallied) -> str:
-    """How often cases were asked: one number, or all where models or tasks differ        C-07"""
+    """Requests per case: one number, or several if models or tasks differ        C-07"""
     of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
     found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
     return "+".join(map(str, found)) or "0"
 
 
 def _own(config: ScoreConfig) -> list[str]:
-    """The user's own weights are named with the score        C-82"""
+    """The user's own weights, noted with the score        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
     return [f"own weights of the Final Score: {weights}"] if weights else []
 
@@ -223,7 +225,7 @@ def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
-            "without an output, a metric of another task, or an item that is not there"
+            "without an output, a metric of another task, or an item that does not exist"
         )
     if tallied.by_code:
         notes.append(

@@ -1,4 +1,4 @@
-"""Scores one case after another: replies are read, questions collected, measures taken."""
+"""Scores cases: parses replies, collects questions for the judge, measures."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from callscore.core.suite import BenchmarkLayer, Metric
 from callscore.core.task import Measured
 from callscore.core.verdict_rules import TOO_MANY, VerdictRules
 from callscore.evaluate.case_steps import (
-    ExaminedCase,
-    MeasuredAnswer,
+    JudgedCase,
     MeasuredCase,
+    MeasuredReply,
+    ParsedCase,
     ParsedReply,
-    ReadCase,
 )
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
 from callscore.evaluate.findings import Findings
-from callscore.evaluate.judging import NOTHING_FOUND, Examined, as_json
+from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.results import error_of, result_of, verdict_record
 from callscore.report.source import CaseView
 from callscore.scorecard.case_score import score_case
@@ -43,26 +43,26 @@ OnVerdict = Callable[[VerdictRecord], None]
 OnCase = Callable[[CaseView], None]
 Tallies = dict[str, dict[str, TaskTally]]
 GivenVerdicts = Mapping[tuple[str | None, int], Verdicts]
-"""The verdicts of files, by model and run; under None those on every model."""
+"""Verdicts from files, by model and run; those under None apply to every model."""
 NOTHING_GIVEN: GivenVerdicts = {}
 NO_BENCHMARKS: Mapping[str, Measure] = {}
 
 
-class _Answered(msgspec.Struct):
-    """What a model has answered to some cases of a task, on its way into their tally."""
+class _ModelReplies(msgspec.Struct):
+    """The replies of a model to some cases of a task, to be added to its tally."""
 
     model: str
     tally: TaskTally
     cases: list[tuple[str, Sequence[ScoredReply]]] = []
-    """By id, those with an answer at least."""
+    """By id; only cases with at least one reply."""
     charges: list[Charge] = []
-    """Of the same cases, where contributions are kept."""
+    """For the same cases, if contributions are recorded."""
     costs: list[float | None] = []
     failed: int = 0
 
 
 class ScoringOptions(msgspec.Struct, frozen=True):
-    """What a scorer does besides measuring, and where its results go."""
+    """Settings of a scorer, and the callbacks that receive its results."""
 
     on_result: OnResult
     on_record: OnRecord | None = None
@@ -70,30 +70,30 @@ class ScoringOptions(msgspec.Struct, frozen=True):
     benchmarks: bool = False
     estimates: bool = False
     """Whether verdicts in files may be estimates."""
-    asks: bool = False
+    has_judge: bool = False
     """Whether there is a judge or an embedder."""
     on_open: OnOpen | None = None
     """Called with every item that still awaits a verdict."""
     whole: bool = False
     """Whether verdicts score metrics as a whole (C-100)."""
     on_case: OnCase | None = None
-    """Receives every case with all its answers, for a report."""
+    """Receives every case with all its replies, for a report."""
     intervals: bool = True
-    """Whether what each call contributes is kept, for intervals."""
+    """Whether the contributions of each call are recorded, for intervals."""
 
 
 class _TaskScoring(msgspec.Struct, frozen=True):
-    """How the answers to one task are scored."""
+    """How the replies to one task are scored."""
 
     formula: TaskFormula
     layer: BenchmarkLayer | None
-    """The second layer, where it is run and looks at the task."""
+    """The second layer, if it runs and applies to the task."""
 
 
 class Scorer:
-    """Reads and measures the answers to one case after another; adds them to the tallies.
+    """Parses and measures the replies to one case after another; adds them to the tallies.
 
-    `models` brings, for each model, the flags that all its results carry.
+    `models` has the flags common to all results of each model.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Scorer:
         self._models = models
         self._benchmarks = options.benchmarks
         self._on_open = options.on_open
-        self._asks = options.asks or options.on_open is not None
+        self._has_judge = options.has_judge or options.on_open is not None
         self._on_result = options.on_result
         self._on_record = options.on_record
         self._on_verdict = options.on_verdict
@@ -137,95 +137,95 @@ class Scorer:
 
     def read(
         self,
-        opened: LoadedCase,
-        answers: Mapping[str, Mapping[int, Reply | Failed]],
+        loaded: LoadedCase,
+        replies: Mapping[str, Mapping[int, Reply | Failed]],
         given: GivenVerdicts,
-    ) -> ReadCase:
-        """The answers of a case by model, with what is still open about each."""
+    ) -> ParsedCase:
+        """Parse the replies to a case; collect the open questions about each."""
         found: dict[str, list[ParsedReply | tuple[int, Failed]]] = {}
         for model in self._models:
-            if runs := answers.get(model):
+            if runs := replies.get(model):
                 read = found[model] = []
                 for run in sorted(runs) if len(runs) > 1 else runs:
-                    read.append(self._read(opened, model, run, runs[run], given))
-        if not given and not self._asks:
-            return ReadCase(opened, found)
-        asked = self._asked_of_case(opened)
+                    read.append(self._read(loaded, model, run, runs[run], given))
+        if not given and not self._has_judge:
+            return ParsedCase(loaded, found)
+        asked = self._case_questions(loaded)
         about_case = [Item(question.metric, question.item) for question in asked]
         given_once = given.get((None, 1), NO_VERDICTS)
         known = {item: given_once[item] for item in about_case if item in given_once}
-        if not self._asks:
-            return ReadCase(opened, found, (), known)
-        return ReadCase(opened, found, opened.rules.left_open(asked, known), known)
+        if not self._has_judge:
+            return ParsedCase(loaded, found, (), known)
+        return ParsedCase(loaded, found, loaded.rules.left_open(asked, known), known)
 
-    def _asked_of_case(self, opened: LoadedCase) -> Sequence[Question]:
-        """What is asked once a case, whatever the models answer        C-74, C-94"""
-        layer = self._scoring(opened.task.name).layer
-        of_layer = layer.ask_case(opened.case) if layer is not None else ()
-        return [*opened.task.ask_case(opened.reference), *of_layer]
+    def _case_questions(self, loaded: LoadedCase) -> Sequence[Question]:
+        """Questions about the case itself, independent of the replies        C-74, C-94"""
+        layer = self._scoring(loaded.task.name).layer
+        of_layer = layer.ask_case(loaded.case) if layer is not None else ()
+        return [*loaded.task.ask_case(loaded.reference), *of_layer]
 
     def _read(
-        self, opened: LoadedCase, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
+        self, loaded: LoadedCase, model: str, run: int, reply: Reply | Failed, given: GivenVerdicts
     ) -> ParsedReply | tuple[int, Failed]:
         if isinstance(reply, Failed):
             return run, reply
-        task, reference = opened.task, opened.reference
+        task, reference = loaded.task, loaded.reference
         output = task.read(reference, reply)
-        known = _known(opened.rules, given, model, run) if given else NO_VERDICTS
+        known = _known(loaded.rules, given, model, run) if given else NO_VERDICTS
         layer = self._scoring(task.name).layer if self._benchmarks else None
-        if isinstance(output, Malformed) or not (self._asks or layer is not None):
+        if isinstance(output, Malformed) or not (self._has_judge or layer is not None):
             return ParsedReply(model, run, reply, output, None, known, ())
         view = None
         if layer is not None:
-            view = layer.view(opened.case, reference, output, reply)
-        if not self._asks:
+            view = layer.view(loaded.case, reference, output, reply)
+        if not self._has_judge:
             return ParsedReply(model, run, reply, output, view, known, ())
         asked = list(task.ask(reference, output))
         if layer is not None:
             asked += layer.ask(view)
-        questions, excess = opened.rules.bounded(opened.rules.left_open(asked, known))
+        questions, excess = loaded.rules.bounded(loaded.rules.left_open(asked, known))
         if excess:
             known = {**known, **{Item(v.metric, v.item): [v] for v in excess}}
         return ParsedReply(model, run, reply, output, view, known, questions, bool(excess))
 
-    def measure(self, read: ReadCase, examined: ExaminedCase) -> MeasuredCase:
-        """Measure every answer of a case; nothing is written or added yet."""
-        results, frozen = iter(examined.answers), examined.frozen
+    def measure(self, read: ParsedCase, judged: JudgedCase) -> MeasuredCase:
+        """Measure every reply to a case; nothing is written or added yet."""
+        results, frozen = iter(judged.replies), judged.frozen
         if read.given or read.frozen:
             about_case = {**frozen.verdicts, **read.given}
-            frozen = Examined(about_case, frozen.failures)
-        measured: dict[str, list[MeasuredAnswer | tuple[int, Failed]]] = {}
-        for model, runs in read.answers.items():
+            frozen = Judgement(about_case, frozen.failures)
+        measured: dict[str, list[MeasuredReply | tuple[int, Failed]]] = {}
+        for model, runs in read.replies.items():
             done = measured[model] = []
-            for answer in runs:
-                if isinstance(answer, ParsedReply):
-                    found = next(results, NOTHING_FOUND) if examined.answers else NOTHING_FOUND
-                    done.append(self._measured(read.opened, answer, found, frozen))
+            for parsed in runs:
+                if isinstance(parsed, ParsedReply):
+                    found = next(results, NO_JUDGEMENT) if judged.replies else NO_JUDGEMENT
+                    done.append(self._measured(read.loaded, parsed, found, frozen))
                 else:
-                    done.append(answer)
+                    done.append(parsed)
         waiting: Sequence[OpenItem] = ()
-        if self._on_open is not None and not self._whole:  # words are never mixed with its scores
+        if self._on_open is not None and not self._whole:  # items and whole scores never mix
             from callscore.evaluate.worklist import waiting_items
 
             waiting = waiting_items(read, measured, frozen.verdicts)
-        return MeasuredCase(read.opened, measured, examined.frozen.verdicts, waiting)
+        return MeasuredCase(read.loaded, measured, judged.frozen.verdicts, waiting)
 
     def add(self, cases: Sequence[MeasuredCase]) -> None:
-        """Write what was found on some cases, in their order, and add them up."""
-        groups: dict[str, list[_Answered]] = {}
+        """Write the results of some cases, in their order, and add them to the tallies."""
+        groups: dict[str, list[_ModelReplies]] = {}
         for measured in cases:
-            case = measured.opened.case
+            case = measured.loaded.case
             key = call_key(case.call_id, case.id) if self._intervals else 0
             self._emit_case(measured)
             of_task = groups.get(case.task)
             if of_task is None:
                 of_task = groups[case.task] = [
-                    _Answered(model, self._tally(model, case.task)) for model in self._models
+                    _ModelReplies(model, self._tally(model, case.task)) for model in self._models
                 ]
             for group in of_task:
-                runs = measured.answers.get(group.model)
+                runs = measured.replies.get(group.model)
                 if runs:
-                    self._emit(measured.opened, runs, group)
+                    self._emit(measured.loaded, runs, group)
                     self._charge(key, runs, group)
                 else:
                     group.tally.add_not_run()
@@ -240,27 +240,27 @@ class Scorer:
         if self._on_case is not None:
             self._on_case(case_view(measured, self._models))
         if self._on_verdict is not None:
-            self._keep(measured.opened.case, None, measured.frozen)
+            self._keep(measured.loaded.case, None, measured.frozen)
         if self._on_open is not None:
             for item in measured.open_items:
                 self._on_open(item)
 
-    def _add_up(self, task: str, group: _Answered) -> None:
+    def _add_up(self, task: str, group: _ModelReplies) -> None:
         scoring = self._scoring(task)
         group.tally.add_cases(scoring.formula, group.cases, group.charges)
         if scoring.layer is not None:
             suite = self._catalog.suite_of(task)
             limits, ddof = suite.spec.benchmarks.criteria, self._catalog.settings.consistency_ddof
-            group.tally.add_benchmarks([answers for _, answers in group.cases], limits, ddof)
+            group.tally.add_benchmarks([replies for _, replies in group.cases], limits, ddof)
 
     def _charge(
-        self, key: int, runs: Sequence[MeasuredAnswer | tuple[int, Failed]], group: _Answered
+        self, key: int, runs: Sequence[MeasuredReply | tuple[int, Failed]], group: _ModelReplies
     ) -> None:
-        """Note the call of the case that was emitted last, and what was spent on it."""
+        """Record the call and the cost of the case that was emitted last."""
         kept = group.tally.contributions
         if kept is None:
             return
-        answered = sum(isinstance(run, MeasuredAnswer) for run in runs)
+        answered = sum(isinstance(run, MeasuredReply) for run in runs)
         costs = group.costs[-len(runs) :]
         spend = costs[0] or 0.0 if len(costs) == 1 else math.fsum(cost or 0.0 for cost in costs)
         charge = Charge(key, spend, answered)
@@ -271,115 +271,115 @@ class Scorer:
 
     def _emit(
         self,
-        opened: LoadedCase,
-        runs: Sequence[MeasuredAnswer | tuple[int, Failed]],
-        group: _Answered,
+        loaded: LoadedCase,
+        runs: Sequence[MeasuredReply | tuple[int, Failed]],
+        group: _ModelReplies,
     ) -> None:
-        """Write the results of every run of a model on a case; collect those with an answer."""
-        case, tally, model = opened.case, group.tally, group.model
+        """Write the results of every run of a model on a case; collect those with a reply."""
+        case, tally, model = loaded.case, group.tally, group.model
         marks = self._models[model]
-        answers: list[ScoredReply] = []
+        replies: list[ScoredReply] = []
         if len(runs) > tally.most_runs:
             tally.most_runs = len(runs)
         for run in runs:
-            if isinstance(run, MeasuredAnswer):
+            if isinstance(run, MeasuredReply):
                 group.costs.append(run.read.reply.cost_usd)
-                self._on_result(result_of(case, model, run.read.run, run.answer, marks))
-                if run.answer.measured.flags:
-                    self.findings.add(model, case.id, run.answer.measured.flags)
+                self._on_result(result_of(case, model, run.read.run, run.scored, marks))
+                if run.scored.measured.flags:
+                    self.findings.add(model, case.id, run.scored.measured.flags)
                 if self._on_record is not None:
-                    self._record(opened, run, self._on_record)
+                    self._record(loaded, run, self._on_record)
                 if self._on_verdict is not None:
                     self._keep(case, run.read, run.found)
-                answers.append(run.answer)
+                replies.append(run.scored)
             else:
                 group.failed += 1
                 group.costs.append(run[1].cost_usd or 0.0)
                 self._on_result(error_of(case, model, *run))
-        if answers:
-            group.cases.append((case.id, answers))
+        if replies:
+            group.cases.append((case.id, replies))
         else:
             tally.add_error()
 
     def _measured(
-        self, opened: LoadedCase, answer: ParsedReply, found: Examined, frozen: Examined
-    ) -> MeasuredAnswer:
-        verdicts: Verdicts = answer.given
+        self, loaded: LoadedCase, parsed: ParsedReply, found: Judgement, frozen: Judgement
+    ) -> MeasuredReply:
+        verdicts: Verdicts = parsed.given
         if found.verdicts or frozen.verdicts:
-            verdicts = {**frozen.verdicts, **found.verdicts, **answer.given}
-        measured = opened.task.measure(opened.reference, answer.output, verdicts)
-        if added := self._catalog.metrics_of(opened.task.name):
-            own = {metric.slug: _added(metric, opened.case, answer, verdicts) for metric in added}
+            verdicts = {**frozen.verdicts, **found.verdicts, **parsed.given}
+        measured = loaded.task.measure(loaded.reference, parsed.output, verdicts)
+        if added := self._catalog.metrics_of(loaded.task.name):
+            own = {metric.slug: _added(metric, loaded.case, parsed, verdicts) for metric in added}
             measured = msgspec.structs.replace(measured, measures={**measured.measures, **own})
-        if self._whole or answer.has_excess:
-            measured = self._with_given(measured, opened, answer, verdicts)
-        if found is not NOTHING_FOUND or self._estimates:
-            measured = _as_found(opened.rules, measured, verdicts, found)
-        scoring = self._scoring(opened.task.name)
+        if self._whole or parsed.has_excess:
+            measured = self._with_given(measured, loaded, parsed, verdicts)
+        if found is not NO_JUDGEMENT or self._estimates:
+            measured = _as_found(loaded.rules, measured, verdicts, found)
+        scoring = self._scoring(loaded.task.name)
         layer_two = NO_BENCHMARKS
         if scoring.layer is not None:
             failures = {**frozen.failures, **found.failures}
-            layer_two = self._second_layer(scoring.layer, opened, answer, verdicts)
-            layer_two = opened.rules.with_failures(layer_two, failures)
+            layer_two = self._second_layer(scoring.layer, loaded, parsed, verdicts)
+            layer_two = loaded.rules.with_failures(layer_two, failures)
         scored = ScoredReply(measured, score_case(scoring.formula, measured), layer_two)
-        return MeasuredAnswer(answer, scored, verdicts, found.verdicts)
+        return MeasuredReply(parsed, scored, verdicts, found.verdicts)
 
     def _with_given(
-        self, measured: Measured, opened: LoadedCase, answer: ParsedReply, verdicts: Verdicts
+        self, measured: Measured, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
     ) -> Measured:
         """The measures with the scores of whole metrics, and the flags about verdicts in files."""
-        measures, raised = measured.measures, {TOO_MANY} if answer.has_excess else set()
+        measures, raised = measured.measures, {TOO_MANY} if parsed.has_excess else set()
         if self._whole:
-            measures = opened.rules.with_whole_scores(measures, verdicts)
-            raised |= {*uncited_scores(opened.case, answer)}
+            measures = loaded.rules.with_whole_scores(measures, verdicts)
+            raised |= {*uncited_scores(loaded.case, parsed)}
         flags = sorted({*measured.flags, *raised}) if raised else measured.flags
         return msgspec.structs.replace(measured, measures=measures, flags=flags)
 
     def _second_layer(
-        self, layer: BenchmarkLayer, opened: LoadedCase, answer: ParsedReply, verdicts: Verdicts
+        self, layer: BenchmarkLayer, loaded: LoadedCase, parsed: ParsedReply, verdicts: Verdicts
     ) -> Mapping[str, Measure]:
-        if answer.view is None:
-            measures = layer.malformed(opened.case)
+        if parsed.view is None:
+            measures = layer.malformed(loaded.case)
         else:
-            measures = layer.measure(answer.view, verdicts)
-        return opened.rules.with_whole_scores(measures, verdicts) if self._whole else measures
+            measures = layer.measure(parsed.view, verdicts)
+        return loaded.rules.with_whole_scores(measures, verdicts) if self._whole else measures
 
-    def _keep(self, case: Case, answer: ParsedReply | None, verdicts: Verdicts) -> None:
-        """Hand on what judge and embedder said, in the form of a verdicts file."""
+    def _keep(self, case: Case, parsed: ParsedReply | None, verdicts: Verdicts) -> None:
+        """Emit the verdicts of judge and embedder as lines of a verdicts file."""
         assert self._on_verdict is not None  # checked by the caller
-        model, run = (answer.model, answer.run) if answer is not None else (None, 1)
+        model, run = (parsed.model, parsed.run) if parsed is not None else (None, 1)
         for given in verdicts.values():
             for verdict in given:
                 self._on_verdict(verdict_record(case.id, model, run, verdict))
 
-    def _record(self, opened: LoadedCase, measured: MeasuredAnswer, on_record: OnRecord) -> None:
-        case, read, answer = opened.case, measured.read, measured.answer
+    def _record(self, loaded: LoadedCase, measured: MeasuredReply, on_record: OnRecord) -> None:
+        case, read, scored = loaded.case, measured.read, measured.scored
         author = Author(read.model, read.run, read.reply)
-        measures = {**answer.measured.measures, **answer.benchmarks}
+        measures = {**scored.measured.measures, **scored.benchmarks}
         verdicts = measured.verdicts
-        faults = opened.task.explain(opened.reference, read.output, verdicts)
-        for record in records_of(opened.suite, case, author, measures, verdicts, faults):
+        faults = loaded.task.explain(loaded.reference, read.output, verdicts)
+        for record in records_of(loaded.suite, case, author, measures, verdicts, faults):
             on_record(record)
 
 
 def _known(rules: VerdictRules, given: GivenVerdicts, model: str, run: int) -> Verdicts:
-    """What files say about a run of a model, and about that run of every model."""
+    """The verdicts from files on one run of a model, with those that apply to every model."""
     known = given.get((model, run), NO_VERDICTS)
     of_all = given.get((None, run))
     return rules.with_shared(known, of_all) if of_all else known
 
 
-def _added(metric: Metric, case: Case, answer: ParsedReply, verdicts: Verdicts) -> Measure:
-    """A metric of another package on one answer."""
-    if isinstance(answer.output, Malformed):
+def _added(metric: Metric, case: Case, parsed: ParsedReply, verdicts: Verdicts) -> Measure:
+    """Measure one reply with a metric of another package."""
+    if isinstance(parsed.output, Malformed):
         return MALFORMED
-    return metric.measure(case, as_json(answer.reply), verdicts)
+    return metric.measure(case, as_json(parsed.reply), verdicts)
 
 
 def _as_found(
-    rules: VerdictRules, measured: Measured, verdicts: Verdicts, found: Examined
+    rules: VerdictRules, measured: Measured, verdicts: Verdicts, found: Judgement
 ) -> Measured:
-    """The measures, marked where they rest on estimates or a judge could not answer."""
+    """The measures, marked if they depend on estimates or if a verdict is missing."""
     measures = rules.with_failures(
         rules.mark_approximate(measured.measures, verdicts), found.failures
     )

@@ -1,7 +1,7 @@
-"""Scores stored outputs: cases are read one after the other, added to tallies, written out.
+"""Scores stored outputs: reads cases one at a time, adds them to tallies, writes results.
 
-Nothing that grows with a case's size is kept: outputs and verdicts are found again by their
-position in the file, and only ids, positions and tallies stay in memory.
+Only ids, file positions and tallies stay in memory; outputs and verdicts are read again by
+their position.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from callscore.core.errors import DataError
 from callscore.core.judging import Item
 from callscore.core.suite import Floor
 from callscore.evaluate.case_steps import (
-    NOT_EXAMINED,
-    ExaminedCase,
+    NOT_JUDGED,
+    JudgedCase,
     MeasuredCase,
-    ReadCase,
-    answers_of,
-    examine_case,
+    ParsedCase,
+    judge_case,
+    parsed_replies,
 )
 from callscore.evaluate.cases import CaseFeed, CaseReader, IndexedCase
-from callscore.evaluate.given_verdicts import given_on
+from callscore.evaluate.given_verdicts import verdicts_on
 from callscore.evaluate.index import build_index, refuse_mixture
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import Answers, AnswerSource
+from callscore.evaluate.reply_source import CaseReplies, ReplySource
 from callscore.evaluate.scorer import (
     NOTHING_GIVEN,
     GivenVerdicts,
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     from asyncio import Task
 
 CASES_A_CALL = 4
-"""Cases that wait for a judge, per concurrent request: a slow one delays none."""
+"""Cases that wait for a judge, per concurrent request, so that a slow one delays none."""
 
 BATCH = 64
-"""Cases scored together, step by step and task by task: the processor's cache saves a fifth."""
+"""Cases scored together, step by step and task by task: the CPU cache saves a fifth."""
 
 SETTLED_TOGETHER = 16
 """Judged cases per batch: few enough that no reply waits for long."""
 
 Progress = Callable[[int, int], None]
 UntilReady = Callable[[str], Awaitable[object]]
-"""Returns when the case of an id may be examined: its answers are there, or never will be."""
+"""Returns when the case with an id may be judged: all its replies have come or failed."""
 
 
 def ignore_progress(done: int, total: int) -> None:
@@ -66,7 +66,7 @@ def ignore_progress(done: int, total: int) -> None:
 
 
 class Tallied(msgspec.Struct, frozen=True):
-    """What a pass over all cases leaves behind."""
+    """The result of a pass over all cases."""
 
     tallies: Tallies
     """By model, then by task."""
@@ -76,20 +76,20 @@ class Tallied(msgspec.Struct, frozen=True):
     skipped: Sequence[str]
     unused_verdicts: int
     by_code: int = 0
-    """Scores in files of metrics that code computes."""
+    """Number of verdicts from files on metrics that code computes."""
     floors: Mapping[str, Floor] = {}
     """By task, what trivial answers would score (C-135)."""
     contradicted: Sequence[str] = ()
-    """What to say about references that contradict themselves (C-131)."""
+    """Notes on references that contradict themselves (C-131)."""
     findings: Sequence[str] = ()
-    """What answers hold that must not be written down."""
+    """Notes on replies with data that must not be written down."""
 
 
 OnTallied = Callable[[Tallied], None]
 
 
 class Sinks(msgspec.Struct, frozen=True):
-    """Where results, records and progress go, and who answers what code leaves open."""
+    """Where results, records and progress go, and the judge runner."""
 
     on_result: OnResult
     on_record: OnRecord | None = None
@@ -100,23 +100,23 @@ class Sinks(msgspec.Struct, frozen=True):
     on_case: OnCase | None = None
 
 
-Waiting = tuple[IndexedCase, ReadCase, "Task[ExaminedCase]"]
+Waiting = tuple[IndexedCase, ParsedCase, "Task[JudgedCase]"]
 
 
 class ScoringPass:
-    """Scores one case after the other, in the order of the case files; waits where it is left."""
+    """Scores cases in the order of the case files; can be paused and continued."""
 
     def __init__(
         self,
         config: ScoreConfig,
         sinks: Sinks,
-        source: AnswerSource | None = None,
+        source: ReplySource | None = None,
         feed: CaseFeed | None = None,
     ) -> None:
-        """Answers come from `source`, cases from `feed`; else both from the files of the config."""
+        """Replies come from `source`, cases from `feed`; by default from the config's files."""
         self._feed = feed or CaseReader(config)
         self._index = index = build_index(config, source, self._feed.positions)
-        self._examiner = sinks.judge_runner
+        self._judge_runner = sinks.judge_runner
         refuse_mixture(index, sinks.judge_runner)
         self._progress = sinks.progress
         self._catalog = config.catalog
@@ -138,7 +138,7 @@ class ScoringPass:
                 on_verdict=sinks.on_verdict,
                 estimates=index.estimates,
                 benchmarks=config.benchmarks or index.benchmarks_judged,
-                asks=sinks.judge_runner is not None,
+                has_judge=sinks.judge_runner is not None,
                 on_open=sinks.on_open,
                 intervals=config.intervals,
                 on_case=sinks.on_case,
@@ -149,30 +149,32 @@ class ScoringPass:
 
     @property
     def next_id(self) -> str | None:
-        """The id of the next case to be scored; None where none is left."""
-        return None if self._next is None else self._next.opened.case.id
+        """The id of the next case to be scored; None if none is left."""
+        return None if self._next is None else self._next.loaded.case.id
 
     def advance(self, is_ready: Callable[[str], bool], most: int) -> int:
-        """Score the next cases, no more than these, as long as the one of the id is ready.
+        """Score at most `most` of the next cases, as long as `is_ready` accepts their ids.
 
-        Returns how many were. With a judge there are none: that needs a loop of its own.
+        Returns how many were scored; none with a judge, which needs an event loop.
         """
         cases: list[IndexedCase] = []
-        while len(cases) < most and self._examiner is None and (placed := self._next) is not None:
-            if not is_ready(placed.opened.case.id):
+        while (
+            len(cases) < most and self._judge_runner is None and (indexed := self._next) is not None
+        ):
+            if not is_ready(indexed.loaded.case.id):
                 break
-            cases.append(placed)
-            self._taken()
+            cases.append(indexed)
+            self._take_next()
         self.score(cases)
         return len(cases)
 
     def finish(self) -> Tallied:
-        """Score what is left; the sum of everything."""
-        if self._examiner is not None and self._next is not None:
-            import asyncio  # only a judge or an embedder needs a loop
+        """Score the remaining cases; returns the tallies of all."""
+        if self._judge_runner is not None and self._next is not None:
+            import asyncio  # only a judge or an embedder needs an event loop
 
-            asyncio.run(self.examine_all(self._examiner))
-        while cases := list(islice(iter(self._taken, None), BATCH)):
+            asyncio.run(self.judge_all(self._judge_runner))
+        while cases := list(islice(iter(self._take_next, None), BATCH)):
             self.score(cases)
         return Tallied(
             tallies=self._scorer.tallies,
@@ -187,51 +189,53 @@ class ScoringPass:
         )
 
     def close(self) -> None:
-        """Give back the files."""
+        """Close the files."""
         self._index.source.close()
         if self._index.verdicts is not None:
             self._index.verdicts.close()
 
-    def _taken(self) -> IndexedCase | None:
-        placed, self._next = self._next, next(self._cases, None)
-        if placed is not None:
-            self._floors.add(placed.opened.suite, placed.opened.case.task, placed.opened.reference)
-        return placed
+    def _take_next(self) -> IndexedCase | None:
+        indexed, self._next = self._next, next(self._cases, None)
+        if indexed is not None:
+            self._floors.add(
+                indexed.loaded.suite, indexed.loaded.case.task, indexed.loaded.reference
+            )
+        return indexed
 
-    def _answers(self, placed: IndexedCase) -> Answers:
-        return self._index.source.answers(placed.position, placed.opened.case)
+    def _replies(self, indexed: IndexedCase) -> CaseReplies:
+        return self._index.source.replies(indexed.position, indexed.loaded.case)
 
-    def _read(self, placed: IndexedCase, answers: Answers) -> ReadCase:
-        """The answers to a case as its task reads them, and what files say about them."""
+    def _read(self, indexed: IndexedCase, replies: CaseReplies) -> ParsedCase:
+        """Parse the replies to a case; look up verdicts from files."""
         index = self._index
         if index.verdicts is None:
-            return self._scorer.read(placed.opened, answers, NOTHING_GIVEN)
-        given = given_on(index.verdicts.lines(placed.position))
-        read = self._scorer.read(placed.opened, answers, given)
+            return self._scorer.read(indexed.loaded, replies, NOTHING_GIVEN)
+        given = verdicts_on(index.verdicts.lines(indexed.position))
+        read = self._scorer.read(indexed.loaded, replies, given)
         if given:
-            index.unused_verdicts += _unused(given, read, answers)
+            index.unused_verdicts += _unused(given, read, replies)
         return read
 
     async def measured(
-        self, placed: IndexedCase, answers: Answers, judge_runner: JudgeRunner | None
+        self, indexed: IndexedCase, replies: CaseReplies, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
-        """One case by itself, whenever it is wanted: nothing is written or added up."""
+        """Measure one case on its own; nothing is written or added to the tallies."""
         verdicts = self._index.verdicts
-        given = given_on(verdicts.lines(placed.position)) if verdicts else NOTHING_GIVEN
-        read = self._scorer.read(placed.opened, answers, given)
-        examined = NOT_EXAMINED if judge_runner is None else await examine_case(read, judge_runner)
-        return self._scorer.measure(read, examined)
+        given = verdicts_on(verdicts.lines(indexed.position)) if verdicts else NOTHING_GIVEN
+        read = self._scorer.read(indexed.loaded, replies, given)
+        judged = NOT_JUDGED if judge_runner is None else await judge_case(read, judge_runner)
+        return self._scorer.measure(read, judged)
 
     def score(self, batch: Sequence[IndexedCase]) -> None:
-        """Score some cases, those of one task together; results and sums keep their order.
+        """Score a batch, the cases of one task together; results and sums keep their order.
 
         Every case without a judge is scored here, `BATCH` at a time.
         """
-        answers = [self._answers(placed) for placed in batch]
-        tasks = [placed.opened.case.task for placed in batch]
+        replies = [self._replies(indexed) for indexed in batch]
+        tasks = [indexed.loaded.case.task for indexed in batch]
         by_task = sorted(range(len(batch)), key=tasks.__getitem__)
-        read = [self._read(batch[at], answers[at]) for at in by_task]
-        measured = [self._scorer.measure(case, NOT_EXAMINED) for case in read]
+        read = [self._read(batch[at], replies[at]) for at in by_task]
+        measured = [self._scorer.measure(case, NOT_JUDGED) for case in read]
         in_order = dict(zip(by_task, measured, strict=True))
         self._add(batch, [in_order[at] for at in range(len(batch))])
 
@@ -240,22 +244,20 @@ class ScoringPass:
         if cases:
             self._progress(cases[-1].position + 1, len(self._index.ids))
 
-    async def examine_all(
+    async def judge_all(
         self, judge_runner: JudgeRunner, until_ready: UntilReady | None = None
     ) -> None:
-        """All cases, some of them at once, begun and settled in the order of the files."""
+        """Score all cases with a judge, several concurrently, in the order of the files."""
         import asyncio
 
         waiting: deque[Waiting] = deque()
         try:
-            while (placed := self._next) is not None:
+            while (indexed := self._next) is not None:
                 if until_ready is not None:
-                    await until_ready(placed.opened.case.id)
-                self._taken()
-                read = self._read(placed, self._answers(placed))
-                waiting.append(
-                    (placed, read, asyncio.create_task(examine_case(read, judge_runner)))
-                )
+                    await until_ready(indexed.loaded.case.id)
+                self._take_next()
+                read = self._read(indexed, self._replies(indexed))
+                waiting.append((indexed, read, asyncio.create_task(judge_case(read, judge_runner))))
                 if len(waiting) >= CASES_A_CALL * judge_runner.at_once:
                     await self._settle_some(waiting)
             while waiting:
@@ -266,45 +268,45 @@ class ScoringPass:
             await judge_runner.close()
 
     async def _settle_some(self, waiting: deque[Waiting]) -> None:
-        """Wait for the first case; measure it, and those behind it that are examined as well."""
+        """Wait for the first case; measure it and those after it that are judged as well."""
         await waiting[0][2]
-        ready = list(islice(takewhile(_is_examined, waiting), SETTLED_TOGETHER))
+        ready = list(islice(takewhile(_is_judged, waiting), SETTLED_TOGETHER))
         for _ in ready:
             waiting.popleft()
-        measured = [self._scorer.measure(read, examined.result()) for _, read, examined in ready]
-        self._add([placed for placed, _, _ in ready], measured)
+        measured = [self._scorer.measure(read, judged.result()) for _, read, judged in ready]
+        self._add([indexed for indexed, _, _ in ready], measured)
 
 
-def _is_examined(waiting: Waiting) -> bool:
-    """Whether its verdicts are there; the error of a failed judge is raised when it is awaited."""
+def _is_judged(waiting: Waiting) -> bool:
+    """Whether its verdicts have come; the error of a failed judge is raised when awaited."""
     task = waiting[2]
     return task.done() and not task.cancelled() and task.exception() is None
 
 
-def _marks(model: str, source: AnswerSource, judge_runner: JudgeRunner | None) -> Sequence[str]:
-    """What every result of a model says: that it is none, or that a relative has judged it."""
+def _marks(model: str, source: ReplySource, judge_runner: JudgeRunner | None) -> Sequence[str]:
+    """The flags of all results of a model: not a real model, judged by its own family."""
     label = source.labels.get(model)
     related = judge_runner is not None and judge_runner.is_related(model)
     return [*([label] if label is not None else ()), *(("judge_overlap",) if related else ())]
 
 
-def _unused(given: GivenVerdicts, read: ReadCase, answers: Answers) -> int:
-    """Verdicts on a case that fit none of its answers: of another run, task, or item."""
-    task = read.opened.case.task
-    runs = {run for of_model in answers.values() for run in of_model} | {1}
+def _unused(given: GivenVerdicts, read: ParsedCase, replies: CaseReplies) -> int:
+    """How many verdicts on a case match none of its replies: another run, task or item."""
+    task = read.loaded.case.task
+    runs = {run for of_model in replies.values() for run in of_model} | {1}
     return sum(
         len(verdicts)
         for (model, run), items in given.items()
         for item, verdicts in items.items()
-        if run not in (runs if model is None else answers.get(model, ()))
+        if run not in (runs if model is None else replies.get(model, ()))
         or item.metric.partition(".")[0] not in (task, "bench")
         or not _is_known(item, model, run, read)
     )
 
 
-def _is_known(item: Item, model: str | None, run: int, read: ReadCase) -> bool:
-    """Whether an answer that a verdict may be about has the item; a failed one need not."""
-    about = [a for a in answers_of(read) if a.run == run and model in (None, a.model)]
+def _is_known(item: Item, model: str | None, run: int, read: ParsedCase) -> bool:
+    """Whether a reply that a verdict may be about has the item; a failed reply need not."""
+    about = [a for a in parsed_replies(read) if a.run == run and model in (None, a.model)]
     return not about or any(
-        read.opened.task.has_item(read.opened.reference, a.output, item) for a in about
+        read.loaded.task.has_item(read.loaded.reference, a.output, item) for a in about
     )

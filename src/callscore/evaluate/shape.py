@@ -1,4 +1,4 @@
-"""The formulas behind a column of the card, in the form that `stats` computes with."""
+"""The formulas of a column of the card, in the form that `stats` uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def model_shape(
     formula_of: Callable[[str], TaskFormula],
     criteria: Mapping[str, Criterion],
 ) -> ModelShape:
-    """What turns the contributions of a model into its column of the card."""
+    """The formulas that turn the contributions of a model into its column of the card."""
     return ModelShape(
         tasks={task: task_shape(formula_of(task)) for task in model.tasks},
         final={name: weight for name, weight in model.final.weights.items() if weight},
@@ -48,7 +48,7 @@ def task_shape(formula: TaskFormula) -> TaskShape:
 
 
 def _fixed_cost(cost: Cost) -> float | None:
-    """The cost that no call changes: given by the user, nothing, or NaN where it is unknown."""
+    """The cost independent of calls: given by the user, zero, or NaN if unknown."""
     if cost.status == "known":
         return None
     return math.nan if cost.per_1000_calls is None else cost.per_1000_calls
@@ -61,7 +61,7 @@ def _kind(spec: MetricSpec) -> str:
 
 
 def _zeroed_weights(final: FinalScore) -> Mapping[str, float]:
-    """The weights of the tasks that ran, scaled up where some did not        C-129"""
+    """The weights of the tasks that ran, scaled up if some did not        C-129"""
     ran = {name: final.weights[name] for name in final.zeroed_tasks}
     if len(ran) == sum(1 for weight in final.weights.values() if weight):
         return ran
@@ -70,7 +70,7 @@ def _zeroed_weights(final: FinalScore) -> Mapping[str, float]:
 
 
 def _criteria_in_all(benchmarks: BenchmarkScore) -> int:
-    """What the passed criteria were divided by: all of them, or those that ran        C-89"""
+    """The denominator of the passed criteria: all of them, or those that ran        C-89"""
     if benchmarks.score is None:
         return 0
     passed = sum(entry.binary or 0 for entry in benchmarks.criteria.values())

@@ -1,4 +1,4 @@
-"""What awaits a verdict once everything was measured, as a list that people can fill in."""
+"""Items that await a verdict after measuring, as a list that people can fill in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from callscore.core.case import Failed
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.verdict_rules import VerdictRules
-from callscore.evaluate.case_steps import MeasuredAnswer, ReadCase, ask_after
+from callscore.evaluate.case_steps import MeasuredReply, ParsedCase, ask_after
 from callscore.judges.evidence import PLACES
 from callscore.judges.rubric import CANNOT_TELL, shipped
 from callscore.store.worklists import OpenItem
@@ -16,7 +16,7 @@ from callscore.store.worklists import OpenItem
 def still_open(
     rules: VerdictRules, questions: Iterable[Question], verdicts: Verdicts
 ) -> list[Question]:
-    """The questions with words to choose from that no verdict answers; an estimate is none."""
+    """The questions with a choice of verdicts that have none; an estimate does not count."""
     return [
         question
         for question in questions
@@ -26,7 +26,7 @@ def still_open(
 
 
 def _answers(rules: VerdictRules, question: Question, given: Sequence[Verdict]) -> bool:
-    """Whether verdicts decide a question; of some, abstaining decides nothing (C-69)."""
+    """Whether verdicts decide a question; for some, abstaining decides nothing (C-69)."""
     exact = [verdict for verdict in given if not verdict.approximate]
     if rules.needs_a_word(question):
         return any(verdict.verdict != CANNOT_TELL for verdict in exact)
@@ -34,20 +34,20 @@ def _answers(rules: VerdictRules, question: Question, given: Sequence[Verdict]) 
 
 
 def waiting_items(
-    read: ReadCase,
-    measured: Mapping[str, Sequence[MeasuredAnswer | tuple[int, Failed]]],
+    read: ParsedCase,
+    measured: Mapping[str, Sequence[MeasuredReply | tuple[int, Failed]]],
     about_case: Verdicts,
 ) -> Sequence[OpenItem]:
-    """What still awaits a verdict: on a case itself, then on its answers."""
-    case_id = read.opened.case.id
-    task, rules = read.opened.task, read.opened.rules
+    """Items that still await a verdict: about the case itself, then about its replies."""
+    case_id = read.loaded.case.id
+    task, rules = read.loaded.task, read.loaded.rules
     frozen = still_open(rules, read.frozen, about_case)
     waiting = [*open_items(case_id, None, 1, frozen)]
-    # Whether an outcome is kept is asked together with whether it is one.
+    # Whether an outcome is preserved is asked together with whether it is an outcome.
     known = {**task.presume(frozen), **about_case}
     for runs in measured.values():
         for answer in runs:
-            if isinstance(answer, MeasuredAnswer):
+            if isinstance(answer, MeasuredReply):
                 asked = [*answer.read.questions, *ask_after(read, answer.read, known)]
                 left = still_open(rules, asked, answer.verdicts)
                 waiting += open_items(case_id, answer.read.model, answer.read.run, left)
@@ -57,7 +57,7 @@ def waiting_items(
 def open_items(
     case_id: str, model: str | None, run: int, questions: Iterable[Question]
 ) -> Iterator[OpenItem]:
-    """The questions about one answer, or about a case, as lines of a worklist."""
+    """The questions about one reply, or about a case, as lines of a worklist."""
     for question in questions:
         rubric = shipped().rubric_for(question)
         if rubric is None:

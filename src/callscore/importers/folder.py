@@ -85,7 +85,7 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
         else:
             raise UsageError(f"{path}: no such file or folder")
     if not found:
-        raise UsageError(f"{', '.join(map(str, paths))}: holds no file")
+        raise UsageError(f"{', '.join(map(str, paths))}: contains no file")
     return found
 
 
@@ -122,7 +122,7 @@ def _import_file(path: Path, options: ImportOptions, entry: FileAccount) -> Iter
         entry.notes += [f"{found.call_id}: {note}" for note in found.notes]
         yield found
     if not entry.calls and not entry.problem:
-        entry.problem = f"was read as {chosen.title}, and holds no call"
+        entry.problem = f"was read as {chosen.title}, and contains no call"
 
 
 def _unique(call: Conversation, seen: dict[str, str], entry: FileAccount) -> Conversation:

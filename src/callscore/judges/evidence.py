@@ -206,7 +206,7 @@ def _plain_path(cited: str, side: Side) -> str:
 
 def _mismatch(quote: str, text: str, place: Place) -> str:
     if not any(char.isalnum() for char in quote):
-        return "the quote holds no word"
+        return "the quote contains no word"
     if place == "turn" and len(quote) < SHORTEST_QUOTE and quote != text:
         return "the quote is too short to prove anything; quote the whole passage"
     if not contains(text, quote):

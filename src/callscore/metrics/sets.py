@@ -12,7 +12,7 @@ import msgspec
 
 from callscore.core.measure import Measure, undefined
 
-NOTHING_FOUND = undefined("nothing was found")
+NO_JUDGEMENT = undefined("nothing was found")
 NOTHING_EXPECTED = undefined("nothing was expected")
 NOTHING_AT_ALL = undefined("nothing was expected and nothing found")
 
@@ -34,7 +34,7 @@ def counts(expected: AbstractSet[str], found: AbstractSet[str]) -> Counts:
 def precision(c: Counts) -> Measure:
     """TP / (TP + FP); undefined if nothing was found"""
     found = c.tp + c.fp
-    return Measure(c.tp / found, c.tp, found) if found else NOTHING_FOUND
+    return Measure(c.tp / found, c.tp, found) if found else NO_JUDGEMENT
 
 
 def recall(c: Counts) -> Measure:

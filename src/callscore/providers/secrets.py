@@ -48,7 +48,7 @@ def _usable(key: str, source: str) -> str:
     """The key, checked for use in a header."""
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise ConfigError(f"{source}: holds no usable key (one ASCII word)")
+        raise ConfigError(f"{source}: contains no usable key (one ASCII word)")
     return key
 
 

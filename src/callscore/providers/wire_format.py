@@ -34,7 +34,7 @@ format   by the API's own structured output
 json     the API promises JSON, the prompt says which
 tool     by a tool that the model must call
 auto     by a tool that the model may call
-none     by the words of the prompt alone
+none     by the prompt alone
 """
 BY_TOOL: Sequence[AnswerForm] = ("format", "tool", "auto", "none")
 BY_MODE: Sequence[AnswerForm] = ("format", "json", "none")

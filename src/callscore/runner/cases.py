@@ -15,11 +15,11 @@ from callscore.core.run import Work
 from callscore.core.scenarios import ScenarioCases, Survey
 from callscore.core.suite import Suite
 from callscore.evaluate.cases import (
-    Contradicted,
+    Contradictions,
     IndexedCase,
     LoadedCase,
     duplicate_id,
-    open_case,
+    load_case,
     tasks_for,
 )
 from callscore.store.files import Line, lines_of
@@ -57,7 +57,7 @@ class CaseFiles:
         """`keep_content`: the stream has every case with all of its keys, for a report."""
         self._config = config
         self._keep_content = keep_content
-        self._contradicted = Contradicted()
+        self._contradicted = Contradictions()
         self._tasks = tasks_for(config)
         self.positions: dict[str, int] = {}
         self.digest = ""
@@ -75,14 +75,14 @@ class CaseFiles:
                 self._place(read_case_id(line), line)
                 _note_names(suites.values(), line, names)
                 continue
-            opened = open_case(line, self._tasks)
-            suites[opened.suite.name] = opened.suite
+            loaded = load_case(line, self._tasks)
+            suites[loaded.suite.name] = loaded.suite
             _note_names(suites.values(), line, names)
-            position = self._place(opened.case.id, line)
-            if self._is_wanted(opened):
-                wanted.append(opened.case.id)
-                self._contradicted.look(opened, line)
-                IndexedCase(position, line, opened).add_to(digest)
+            position = self._place(loaded.case.id, line)
+            if self._is_wanted(loaded):
+                wanted.append(loaded.case.id)
+                self._contradicted.look(loaded, line)
+                IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
         return Survey(wanted, self.digest)
@@ -93,8 +93,8 @@ class CaseFiles:
         self.positions[case_id] = position = len(self.positions)
         return position
 
-    def _is_wanted(self, opened: LoadedCase) -> bool:
-        return not self._config.tasks or opened.case.task in self._config.tasks
+    def _is_wanted(self, loaded: LoadedCase) -> bool:
+        return not self._config.tasks or loaded.case.task in self._config.tasks
 
     @property
     def contradictions(self) -> Sequence[str]:
@@ -105,20 +105,20 @@ class CaseFiles:
         """Every wanted case with its prompt and its reference."""
         fast = not self._keep_content
         wanted = (
-            IndexedCase(self.positions[opened.case.id], line, opened)
+            IndexedCase(self.positions[loaded.case.id], line, loaded)
             for line in lines_of(self._config.cases)
-            if self._is_wanted(opened := open_case(line, self._tasks, checked=fast))
+            if self._is_wanted(loaded := load_case(line, self._tasks, checked=fast))
         )
         yield from map(_asked, islice(wanted, self._config.limit))
 
     def read(self, line: Line) -> Asked:
         """The case of one line; it was checked before."""
-        opened = open_case(line, self._tasks, checked=True)
-        return _asked(IndexedCase(self.positions[opened.case.id], line, opened))
+        loaded = load_case(line, self._tasks, checked=True)
+        return _asked(IndexedCase(self.positions[loaded.case.id], line, loaded))
 
 
 def _asked(indexed: IndexedCase) -> Asked:
-    task, case = indexed.opened.task, indexed.opened.case
+    task, case = indexed.loaded.task, indexed.loaded.case
     return Asked(case, task.prompt(case), indexed)
 
 

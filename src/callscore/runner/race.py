@@ -23,7 +23,7 @@ from callscore.core.run import (
 )
 from callscore.core.scorecard import Scorecard
 from callscore.engine.workload import PlannedModel
-from callscore.evaluate.case_steps import MeasuredAnswer, MeasuredCase
+from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judging import JudgeRunner
 from callscore.report.race_text import race_notes
@@ -161,7 +161,7 @@ class RaceRun:
         self._plan = draw.plan
         self._prepared = prepared
         self._scoring = scoring
-        self._examiner = judge_runner
+        self._judge_runner = judge_runner
         self._rules = prepared.config.race
         settings = prepared.config.scoring.checked_settings()
         self._gates = gates_of(sorted(draw.plan.sizes), prepared.config.scoring.catalog)
@@ -275,7 +275,7 @@ class RaceRun:
             for call in calls:
                 found = []
                 for asked in self._calls[call]:
-                    runs = by_case[asked.case.id].answers.get(model, ())
+                    runs = by_case[asked.case.id].replies.get(model, ())
                     found.append(case_outcome(asked.case.task, runs, repeats, self._gates))
                     self._note(model, runs, asked.case.task)
                 mean = self._draw.about == "future"
@@ -286,14 +286,14 @@ class RaceRun:
         assert asked.indexed is not None  # of a case file
         stored = {model: self._scoring.replies.of_model(model, asked.case.id) for model in models}
         answers = {model: runs for model, runs in stored.items() if runs}
-        return await self._scoring.measured(asked.indexed, answers, self._examiner)
+        return await self._scoring.measured(asked.indexed, answers, self._judge_runner)
 
     def _note(self, model: str, runs: Runs, task: str) -> None:
         account = self._accounts[model]
         for run in runs:
-            if isinstance(run, MeasuredAnswer):
+            if isinstance(run, MeasuredReply):
                 account.add(run.read.reply)
-                score = run.answer.score
+                score = run.scored.score
                 if score.status == "incomplete":
                     self._without[task] = score.reasons
                 else:

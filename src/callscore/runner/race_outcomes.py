@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from callscore.core.case import Failed
-from callscore.evaluate.case_steps import MeasuredAnswer
+from callscore.evaluate.case_steps import MeasuredReply
 from callscore.stats.race import Outcome
 from callscore.stats.race_gates import RateGate
 from callscore.suites.catalog import Catalog
@@ -15,7 +15,7 @@ from callscore.suites.catalog import Catalog
 NOTHING_TO_COUNT = ("undefined", "absent", "malformed")
 """Why a measure has no value although nothing about it is open: it adds nothing to a rate."""
 
-Runs = Sequence[MeasuredAnswer | tuple[int, Failed]]
+Runs = Sequence[MeasuredReply | tuple[int, Failed]]
 
 
 class Gates(NamedTuple):
@@ -61,7 +61,7 @@ def case_outcome(task: str, runs: Runs, repeats: int, gates: Gates) -> CaseOutco
 
     A rate gate says nothing about one call: what breaches it counts with its score (C-03, C-07).
     """
-    answered = [run.answer for run in runs if isinstance(run, MeasuredAnswer)]
+    answered = [run.scored for run in runs if isinstance(run, MeasuredReply)]
     breached = frozenset(slug for answer in answered for slug in answer.score.call_breaches)
     scores = [answer.score.ungated_score for answer in answered]
     known = [score for score in scores if score is not None]
@@ -81,9 +81,9 @@ def _counted(slug: str, runs: Runs, gates: Gates) -> tuple[float, float] | None:
     """Events and items, each run with weight 1 / N; None where a run is open        C-07"""
     events, items = [], []
     for run in runs:
-        if not isinstance(run, MeasuredAnswer):
+        if not isinstance(run, MeasuredReply):
             return None
-        measure = run.answer.measured.measures[slug]
+        measure = run.scored.measured.measures[slug]
         if measure.value is None and measure.absence in NOTHING_TO_COUNT:
             continue
         if measure.value is None or measure.estimated:

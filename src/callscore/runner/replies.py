@@ -9,8 +9,8 @@ from callscore.core.case import Case, Failed, Reply
 from callscore.core.judging import Similarity
 from callscore.core.ports import Embedder
 from callscore.core.run import Completed
-from callscore.evaluate.model_identity import AnsweredBy
-from callscore.evaluate.reply_source import Answers
+from callscore.evaluate.model_identity import ModelIdentities
+from callscore.evaluate.reply_source import CaseReplies
 from callscore.runner.prepare import ModelHandle
 from callscore.store.journal import Journal
 
@@ -32,7 +32,7 @@ class RunReplies:
         self.labels: Mapping[str, str] = {
             model.spec.name: model.spec.provider for model in models if not model.online
         }
-        self.answered_by = AnsweredBy(
+        self.answered_by = ModelIdentities(
             {model.spec.name: model.spec.model for model in models if model.online}
         )
         self._in_memory: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
@@ -40,7 +40,7 @@ class RunReplies:
         self._dropped: set[str] = set()
         """Cases of which a reply had no place in memory."""
         self._all_dropped = False
-        self._found: dict[str, Answers] = {}
+        self._found: dict[str, CaseReplies] = {}
         """Every reply to the cases that are about to be scored."""
         self._complete = 0
         """Cases in memory that every model has answered."""
@@ -92,7 +92,7 @@ class RunReplies:
         return True
 
     def is_complete(self, case_id: str) -> bool:
-        """Whether every reply to a case has come; if so, `answers` has them at once.
+        """Whether every reply to a case has come; if so, `replies` has them at once.
 
         A failure is an answer where it has just come; one in the journal may be asked again.
         """
@@ -107,14 +107,14 @@ class RunReplies:
             self._found[case_id] = found
         return found is not None
 
-    def answers(self, position: int, case: Case) -> Answers:
+    def replies(self, position: int, case: Case) -> CaseReplies:
         """Every answer to a case."""
-        answers = self._found.pop(case.id, None) or self._taken_from_memory(case.id)
-        answers = answers or self._stored(case.id)
+        replies = self._found.pop(case.id, None) or self._taken_from_memory(case.id)
+        replies = replies or self._stored(case.id)
         self._count -= _count(self._in_memory.pop(case.id, {}))
-        for model, runs in answers.items():
+        for model, runs in replies.items():
             self._note_names(model, runs)
-        return answers
+        return replies
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
         """The answers of one model to the case of this id."""
@@ -131,10 +131,10 @@ class RunReplies:
             if isinstance(reply, Reply):
                 self.answered_by.count(model, reply.model, reply.asked_as)
 
-    def _stored(self, case_id: str) -> Answers:
+    def _stored(self, case_id: str) -> CaseReplies:
         return self._journal.answers_to(self._run_id, case_id)
 
-    def _taken_from_memory(self, case_id: str) -> Answers | None:
+    def _taken_from_memory(self, case_id: str) -> CaseReplies | None:
         """The answers to a case, where all of them are in memory; they leave it."""
         if _count(self._in_memory.get(case_id, {})) != self._wanted:
             return None
@@ -146,11 +146,11 @@ class RunReplies:
         """The journal is closed by its opener."""
 
 
-def _count(found: Answers) -> int:
+def _count(found: CaseReplies) -> int:
     return sum(map(len, found.values()))
 
 
-def _count_replies(found: Answers) -> int:
+def _count_replies(found: CaseReplies) -> int:
     return sum(isinstance(reply, Reply) for runs in found.values() for reply in runs.values())
 
 

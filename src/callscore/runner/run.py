@@ -386,7 +386,7 @@ def _trials(
         if work is not None and model.online
     ]
     if any(work is not None for _, work in left):
-        planned = [seat.planned for seat in calls.seats]
+        planned = [add_judge.planned for add_judge in calls.clients]
         trials += [Trial(judge.spec, judge.provider, small_prompt(JUDGED)) for judge in planned]
     return trials
 

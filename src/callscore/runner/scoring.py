@@ -21,7 +21,7 @@ from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.judging import JudgeRunner
-from callscore.evaluate.reply_source import Answers
+from callscore.evaluate.reply_source import CaseReplies
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringPass
 from callscore.runner.cases import Asked, CasesToScore
@@ -56,13 +56,15 @@ class RunScoring:
         self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
-        self._examiner = self._stack.enter_context(open_judge_runner(config.scoring, self.calls))
-        self.embedder = self._examiner.embedder if self._examiner is not None else None
+        self._judge_runner = self._stack.enter_context(
+            open_judge_runner(config.scoring, self.calls)
+        )
+        self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         self._defer_embedder()
         if files is not None:
             config.scoring.check()
             sinks = msgspec.structs.replace(
-                self._sinks, judge_runner=self._examiner, on_case=self._prepared.options.on_case
+                self._sinks, judge_runner=self._judge_runner, on_case=self._prepared.options.on_case
             )
             feed = CasesToScore(files, self._cases)
             self._pass = ScoringPass(config.scoring, sinks, self.replies, feed)
@@ -76,7 +78,7 @@ class RunScoring:
         return self
 
     def _defer_embedder(self) -> None:
-        judge_runner, config = self._examiner, self._prepared.config.scoring
+        judge_runner, config = self._judge_runner, self._prepared.config.scoring
         if (
             judge_runner is None
             or judge_runner.embedder is None
@@ -96,18 +98,18 @@ class RunScoring:
     @property
     def judges(self) -> bool:
         """Whether anything is put to a judge or an embedder."""
-        return self._examiner is not None
+        return self._judge_runner is not None
 
     async def follow(self, stop: Shutdown, limits: SharedLimits | None = None) -> bool:
         """Judge and score what is answered; False where an interrupt left some unjudged.
 
         Without a judge, returns when all models have answered: `card` scores the rest.
         """
-        if self._examiner is None:
+        if self._judge_runner is None:
             await self._score_complete_cases()
             return True
         self.calls.begin(stop, limits)
-        return await unless_stopped(self._judge(self._examiner), self.calls, stop)
+        return await unless_stopped(self._judge(self._judge_runner), self.calls, stop)
 
     async def _score_complete_cases(self) -> None:
         together = max(1, SCORED_TOGETHER // (len(self.replies.models) or 1))
@@ -120,7 +122,7 @@ class RunScoring:
     async def _judge(self, judge_runner: JudgeRunner) -> None:
         """Cases as soon as all models have answered them, scenarios when everything is in."""
         if self._pass is not None:
-            await self._pass.examine_all(judge_runner, self._until_judgeable)
+            await self._pass.judge_all(judge_runner, self._until_judgeable)
         if self._scenarios is not None and judge_runner.judge is not None:
             await self.replies.all_in.wait()
             await self._scenarios.judge(judge_runner)
@@ -128,13 +130,13 @@ class RunScoring:
     async def _until_judgeable(self, case_id: str) -> None:
         """A judge that computes in this process leaves it to the models until all is answered."""
         await asyncio.sleep(0)
-        if self.calls.seats:
+        if self.calls.clients:
             await self.replies.complete(case_id)
         else:
             await self.replies.all_in.wait()
 
     async def measured(
-        self, indexed: IndexedCase, answers: Answers, judge_runner: JudgeRunner | None
+        self, indexed: IndexedCase, answers: CaseReplies, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
         """One case by itself, for a race; `card` scores it once more with the others."""
         assert self._pass is not None  # a race has case files
@@ -147,7 +149,7 @@ class RunScoring:
         tallied = self._pass.finish()
         if self._prepared.options.on_tallied is not None:
             self._prepared.options.on_tallied(tallied)
-        card = scorecard(self._prepared.config.scoring, tallied, self._examiner)
+        card = scorecard(self._prepared.config.scoring, tallied, self._judge_runner)
         answered_by = self.replies.answered_by
         models = [
             msgspec.structs.replace(model, answered_by=answered_by.identity(model.model))
@@ -160,8 +162,8 @@ class RunScoring:
         notes = [*self._prepared.notes, *self.replies.answered_by.notes()]
         if self._scenarios is not None:
             notes += self._scenarios.notes
-        if self._pass is None and self._examiner is not None:
-            notes += self._examiner.answered_by.notes()  # else the card has them
+        if self._pass is None and self._judge_runner is not None:
+            notes += self._judge_runner.answered_by.notes()  # else the card has them
         return notes
 
     def scenario_scores(self) -> Mapping[str, ScenarioScore]:

@@ -39,7 +39,7 @@ def score_benchmarks(
 def _partial(
     ran: Sequence[int], all_of_them: int, settings: ScoreSettings, is_covered: bool
 ) -> tuple[Status, float | None]:
-    """The score, or why it is none: with criteria missing, the setting decides        C-89"""
+    """The score, or why there is none: the setting decides if criteria are missing        C-89"""
     if not is_covered or not ran:
         return "incomplete", None
     if len(ran) == all_of_them or settings.benchmarks_partial == "zero":

@@ -15,7 +15,7 @@ from callscore.stats.contributions import BLOCKED, CALL_BLOCKED, EVALUATED
 
 
 class CaseScore(msgspec.Struct, frozen=True, gc=False):
-    """What one answer is worth, and which gates it breached."""
+    """The score of one reply, and the gates it breached."""
 
     status: Status
     score: float | None
@@ -24,13 +24,13 @@ class CaseScore(msgspec.Struct, frozen=True, gc=False):
     call_breaches: Sequence[str]
     """The call gates among `reasons`: the call counts 0 at model level (C-03)."""
     values: Mapping[str, float | None] = {}
-    """What the score was made of, by metric."""
+    """The values in the formula, by metric."""
 
 
 def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
-    """The status, score and reasons of one answer."""
+    """Status, score and reasons of one reply."""
     measures = measured.measures
-    values: dict[str, Any] = dict(measures)  # a copy has its size at once, and need not grow
+    values: dict[str, Any] = dict(measures)  # a copy has its final size at once
     for slug, measure in measures.items():
         values[slug] = measure.value
     breached: list[ActiveGate] = []
@@ -49,8 +49,8 @@ def score_case(formula: TaskFormula, measured: Measured) -> CaseScore:
 
 
 def _is_gated(measure: Measure) -> bool:
-    """Whether a gate may look at a value: not at an estimate (C-125), nor at one agreed for an
-    answer with nothing to count (C-13)
+    """Whether a gate applies: not to an estimate (C-125), nor to the conventional value of a
+    reply with nothing to count (C-13).
     """
     return not (measure.estimated or measure.vacuous)
 
@@ -58,7 +58,7 @@ def _is_gated(measure: Measure) -> bool:
 def _invalid(
     ungated: float | None, breached: Sequence[ActiveGate], values: Mapping[str, float | None]
 ) -> CaseScore:
-    """An answer in breach of gates, all of them named."""
+    """A reply in breach of gates, with all their names."""
     reasons = [gate.slug for gate in breached]
     of_calls = [gate.slug for gate in breached if gate.rule.kind == "call"]
     return CaseScore("invalid", None, ungated, reasons, of_calls, values)
@@ -67,7 +67,7 @@ def _invalid(
 def _unfinished(
     formula: TaskFormula, measures: Mapping[str, Measure], values: Mapping[str, float | None]
 ) -> CaseScore:
-    """An answer without a score, with the metrics that it lacks: an error where one failed."""
+    """A reply without a score, with the missing metrics; an error if one of them failed."""
     status: Status = "incomplete"
     missing: list[str] = []
     for slug in formula.scored:
@@ -79,7 +79,7 @@ def _unfinished(
 
 
 def gate_flags(runs: Iterable[CaseScore]) -> int:
-    """What gates say about a case; one run in breach is enough        C-07"""
+    """The gates that a case breached; one run in breach is enough        C-07"""
     flags = EVALUATED
     for run in runs:
         if run.status == "invalid":

@@ -1,4 +1,4 @@
-"""What the cases of one task contribute to the criteria; tallies add (C-06, C-07, C-88)."""
+"""Tallies of the benchmark criteria of one task (C-06, C-07, C-88)."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from callscore.core.spec import Criterion
 from callscore.metrics.spread import steadiness
 
 CONSISTENCY = "bench.consistency"
-"""The criterion that compares the runs of a case: one answer has no value of it."""
+"""The criterion that compares the runs of a case; a single reply has no value."""
 FEWEST_RUNS = 2
 Benchmarked = Mapping[str, Measure]
-"""The criteria of one answer; consistency needs several and is not among them."""
+"""The criteria of one reply, without consistency, which needs several."""
 
 
 class CriterionTally(msgspec.Struct):
-    """What all cases so far contribute to one criterion of one task."""
+    """The sum of all cases so far for one criterion of one task."""
 
     total: float = 0.0
     n: int = 0
     passed: int = 0
-    """Cases that pass by themselves."""
+    """Cases that pass on their own."""
     waiting: int = 0
     failed: int = 0
     approximate: int = 0
     why: str = ""
-    """Why the first case that has no value has none."""
+    """Why the first case without a value has none."""
 
     def add(self, runs: Sequence[Measure], criterion: Criterion) -> float | None:
-        """Take in one case: the mean of its runs (C-07), unless one of them is still open."""
+        """Add one case: the mean of its runs (C-07), unless one of them is still open."""
         waiting = [run for run in runs if run.absence in ("not_run", "failed")]
         for run in waiting:
             self.waiting += run.absence == "not_run"
@@ -49,7 +49,7 @@ class CriterionTally(msgspec.Struct):
         return mean
 
     def __add__(self, other: CriterionTally) -> CriterionTally:
-        """Both tallies together."""
+        """The sum of both tallies."""
         return CriterionTally(
             total=self.total + other.total,
             n=self.n + other.n,
@@ -67,7 +67,7 @@ Criteria = dict[str, CriterionTally]
 def add_case(
     tallies: Criteria, runs: Sequence[Benchmarked], steady: Measure, limits: Mapping[str, Criterion]
 ) -> Mapping[str, Measure]:
-    """Add the runs of one case, and how consistent they are; returns what the case adds."""
+    """Add the runs of one case and their consistency; returns the contribution of the case."""
     found = {slug: [run[slug] for run in runs] for slug in runs[0]}
     if CONSISTENCY in limits:
         found[CONSISTENCY] = [steady]
@@ -92,8 +92,7 @@ def consistency_of(scores: Sequence[Measure], ddof: int) -> Measure:
 def consistency(scores: Sequence[float], ddof: int) -> Measure:
     """1 − std_dev(scores across N runs) / mean(scores)        003 Consistency, C-98
 
-    Runs that are all 0 are not consistent in the sense of the criterion: no value, which the
-    mean over cases counts as 0.
+    If every run scores 0 there is no value, which the mean over cases counts as 0.
     """
     if len(scores) < FEWEST_RUNS:
         return not_run(f"{len(scores)} scored runs of a case; two are needed")
@@ -102,7 +101,7 @@ def consistency(scores: Sequence[float], ddof: int) -> Measure:
 
 
 def joined(one: Mapping[str, CriterionTally], other: Mapping[str, CriterionTally]) -> Criteria:
-    """Both sets of tallies together."""
+    """The sum of both sets of tallies."""
     nothing = CriterionTally()
     return {
         slug: one.get(slug, nothing) + other.get(slug, nothing)

@@ -1,4 +1,4 @@
-"""How records name the items that counted against an answer: few, short, each in quotes if read."""
+"""How records name the items that counted against a reply: few, short, quoted if untrusted."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ LONGEST_NAMED = 100
 
 
 def quoted(text: str) -> str:
-    """Text of a case or an answer as a JSON string: it cannot pass for our own words."""
+    """Text of a case or a reply as a JSON string, distinguishable from our own text."""
     cut = text if len(text) <= LONGEST_NAMED else text[:LONGEST_NAMED] + "…"
     return msgspec.json.encode(cut).decode()
 
 
 def named(items: Sequence[str]) -> str:
-    """The first few, and how many more there are."""
+    """The first few, and how many more."""
     rest = len(items) - MOST_NAMED
     return ", ".join(items[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def of_shape(task: str, output: Malformed) -> Faults:
-    """Why an answer has no usable shape."""
+def malformed_reason(task: str, output: Malformed) -> Faults:
+    """Why a reply is malformed."""
     why = f"{output.cause} {quoted(output.detail)}" if output.detail else output.cause
     return {f"{task}.structure": (why,)}

@@ -29,7 +29,7 @@ def option_weights(
 
 
 def check_weights(spec: Spec, custom: Weights) -> Weights:
-    """The user's own weights; raises ConfigError where a task or a number cannot be."""
+    """Check the user's own weights; raises ConfigError for an unknown task or a bad number."""
     known = dict.fromkeys((*spec.final.get("a", ()), *spec.tasks))
     for name, weight in custom.items():
         if name not in known:
@@ -49,9 +49,9 @@ def final_score(
     settings: ScoreSettings,
     custom: Weights | None = None,
 ) -> FinalScore:
-    """Σ weight × task score; official is A where the benchmarks are complete, else B (C-79).
+    """Σ weight × task score; official is A if the benchmarks are complete, else B (C-79).
 
-    The user's own weights are those of one option: of A where they weigh the benchmarks (C-82).
+    The user's own weights apply to one option: to A if they weight the benchmarks (C-82).
     """
     scores = {
         option: _weighted(option_weights(spec, option, settings, custom), tasks, benchmarks)
@@ -145,8 +145,8 @@ def _zeroed(
 ) -> tuple[float | None, list[str]]:
     """Σ weight × official or zeroed score, over the tasks that ran        C-129
 
-    A blocked call counts 0; of a task that only a rate gate makes invalid, that is its ungated
-    score. Tasks that were not run leave the sum and its weights, so that one is always closest.
+    A blocked call counts 0; a task that only a rate gate makes invalid counts its ungated score.
+    Tasks that were not run are left out of the sum and of its weights.
     """
     scores: dict[str, float | None] = {}
     for name, weight in weights.items():
@@ -158,6 +158,6 @@ def _zeroed(
     if not whole:
         return None, []
     if len(scores) == sum(1 for weight in weights.values() if weight):
-        whole = 1.0  # nothing is scaled where nothing is left out
+        whole = 1.0  # nothing is scaled if nothing is left out
     total = weighted_sum((weights[name] / whole, score) for name, score in scores.items())
     return total, list(scores)

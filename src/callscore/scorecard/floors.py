@@ -16,7 +16,7 @@ from callscore.scorecard.tally import TaskTally
 WIDTH_95 = 1.96
 
 
-def beside_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
+def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
     """A task score with its floor        C-135"""
     if floor is None:
         return score
@@ -26,14 +26,14 @@ def beside_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
 
 
 def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
-    """score − floor > 1.96 × standard error; unknown for a single answer        C-135"""
+    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
     return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
 
 
 def no_better_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
 ) -> Sequence[str]:
-    """Where a model is no better than an answer that reads nothing, or that is unknown    C-135"""
+    """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
     return [
         note for model in models for note in _no_better(model, tallies.get(model.model, {}), spec)
     ]

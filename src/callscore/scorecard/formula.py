@@ -1,4 +1,4 @@
-"""The weighted sums and gates that case level and model level share (C-02)."""
+"""The weighted sums and gates of case level and model level (C-02)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from callscore.core.spec import Gate, MetricSpec, Part, ScoreSettings, ScoreSpec
 
 Values = Mapping[str, float | None]
 STRUCTURE = ".structure"
-"""How the slug of a structure check ends."""
+"""Suffix of the slug of a structure check."""
 
 
 def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
-    """Σ weight × value, rounded once at the end; None where a value is missing
+    """Σ weight × value, rounded once at the end; None if a value is missing
 
-    Plain addition makes 0.7 + 0.2 + 0.1 less than 1, and a perfect answer less than perfect.
+    Plain addition makes 0.7 + 0.2 + 0.1 less than 1, so that a perfect reply would not score 1.
     """
     products = []
     for weight, value in terms:
@@ -31,12 +31,12 @@ def weighted_sum(terms: Iterable[tuple[float, float | None]]) -> float | None:
 
 
 def part_score(part: Part, values: Values) -> float | None:
-    """Σ weight × metric; None where a metric has no value"""
+    """Σ weight × metric; None if a metric has no value"""
     return weighted_sum((weight, values[slug]) for slug, weight in part.weights.items())
 
 
 def task_score(score: ScoreSpec, values: Values) -> float | None:
-    """Σ weight × sub-score; None where a metric has no value"""
+    """Σ weight × sub-score; None if a metric has no value"""
     products = []
     for part_weight, terms in score.terms:
         inside = []
@@ -50,17 +50,17 @@ def task_score(score: ScoreSpec, values: Values) -> float | None:
 
 
 class ActiveGate(msgspec.Struct, frozen=True):
-    """A gate that is tested, and the metric whose value it looks at."""
+    """A gate that applies, and the metric whose value it tests."""
 
     slug: str
     rule: Gate
     clear_from: float
     clear_to: float
-    """Values between these are in no breach, whatever the tolerance; others must be compared."""
+    """Values between these are never in breach; others are compared with the tolerance."""
 
 
 def active_gate(slug: str, rule: Gate) -> ActiveGate:
-    """The gate of a metric, with the values that clear it at a glance."""
+    """The gate of a metric, with the range of values that need no comparison."""
     is_strict = rule.comparison in ("<", ">")
     margin = 0.0 if is_strict else 2 * TOLERANCE
     is_floor = rule.comparison in ("<", "<=")
@@ -73,7 +73,7 @@ def active_gate(slug: str, rule: Gate) -> ActiveGate:
 
 
 class TaskFormula(msgspec.Struct, frozen=True):
-    """All that `spec.toml` says about scoring one task, arranged for use."""
+    """The scoring of one task, from `spec.toml`, prepared for use."""
 
     task: str
     slugs: Sequence[str]
@@ -86,9 +86,9 @@ class TaskFormula(msgspec.Struct, frozen=True):
     gates: Sequence[ActiveGate]
     specs: Mapping[str, MetricSpec]
     silent_gates: Sequence[ActiveGate] = ()
-    """Gates that `formula_only` leaves out: their breach is shown, and blocks nothing (C-87)."""
+    """Gates that `formula_only` disables: a breach is shown and blocks nothing (C-87)."""
     watched: frozenset[str] = frozenset()
-    """Metrics of which the worst call is shown: counts, and those with a call gate."""
+    """Metrics whose worst call is shown: counts, and those with a call gate."""
 
 
 def _formula(spec: Spec, task: str, gates: str) -> TaskFormula:
@@ -98,7 +98,7 @@ def _formula(spec: Spec, task: str, gates: str) -> TaskFormula:
     found = [
         active_gate(slug, rule) for slug in slugs if (rule := spec.metrics[slug].gate) is not None
     ]
-    # Structure first: where it fails, nothing else can be said.
+    # Structure first: if it fails, nothing else can be measured.
     found.sort(key=lambda gate: not gate.slug.endswith(STRUCTURE))
     active = [gate for gate in found if gates == "all" or gate.rule.formula]
     return TaskFormula(
@@ -130,7 +130,7 @@ _known: dict[tuple[str, str, str], TaskFormula] = {}
 
 
 def formula_for(spec: Spec, task: str, settings: ScoreSettings) -> TaskFormula:
-    """The formula of a task under `gates: all | formula_only` (C-05); made once a specification."""
+    """The formula of a task under `gates: all | formula_only` (C-05); cached per specification."""
     key = (spec.digest, task, settings.gates)
     formula = _known.get(key)
     if formula is None:

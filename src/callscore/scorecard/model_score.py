@@ -19,7 +19,7 @@ from callscore.scorecard.formula import (
 from callscore.scorecard.tally import MetricTally, TaskTally
 from callscore.stats.intervals import clopper_pearson
 
-WAITING_FOR = {
+AWAITED = {
     "judge": "await a verdict",
     "embedder": "await a similarity",
     "code": "could not be measured",
@@ -73,7 +73,7 @@ def _times(of_rows: float | None, share: float | None) -> float | None:
 
 
 def _zeroed(of_rows: float | None, unblocked: float | None) -> float | None:
-    """formula(rows) × the share of calls that no call gate blocks; 0 where all are      C-129"""
+    """formula(rows) × the share of calls that no call gate blocks; 0 if none is left      C-129"""
     return 0.0 if unblocked == 0 else _times(of_rows, unblocked)
 
 
@@ -85,7 +85,7 @@ def _unblocked_share(tally: TaskTally) -> float | None:
 
 
 def _readable_share(task: str, tally: TaskTally) -> float:
-    """The value of the Structure row, which every call is in        C-03"""
+    """The value of the Structure row, which includes every call        C-03"""
     structure = tally.metrics.get(task + STRUCTURE)
     return structure.total / structure.n if structure is not None and structure.n else 1.0
 
@@ -101,7 +101,7 @@ def _blocked_interval(tally: TaskTally, status: Status) -> tuple[float, float] |
 def _status(
     tally: TaskTally, settings: ScoreSettings, of_rows: float | None, *, blocked: bool
 ) -> Status:
-    """What the task is: a proven breach outranks what could not be run (C-01, C-124)."""
+    """The status of the task: a proven breach outranks what could not be run (C-01, C-124)."""
     if blocked:
         return "invalid"
     if not tally.evaluated:
@@ -125,7 +125,7 @@ def _undecided_gates(
     metrics: Mapping[str, MetricScore],
     breached: Sequence[str],
 ) -> list[str]:
-    """Blocker rows in no proven breach that are not judged, or only estimated    C-87, C-125"""
+    """Blocker rows not proven in breach that are not judged, or only estimated    C-87, C-125"""
     return [
         gate.slug
         for gate in formula.gates
@@ -145,7 +145,7 @@ def _has_failures(tally: TaskTally) -> bool:
 
 
 def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -> list[Blocker]:
-    """The `[!]` rows in breach at model level; those that gate nothing are marked   C-03, C-87"""
+    """The `[!]` rows in breach at model level; disabled gates are marked   C-03, C-87"""
     if not tally.evaluated:
         return []
     share = len(tally.call_blocked) / tally.evaluated
@@ -168,7 +168,7 @@ def _blockers(formula: TaskFormula, tally: TaskTally, settings: ScoreSettings) -
 
 
 def _share_of_runs(slug: str, tally: TaskTally) -> float | None:
-    """runs in breach of a call gate / runs, where calls were run more than once        C-07"""
+    """runs in breach of a call gate / runs, if calls were run more than once        C-07"""
     return tally.breaching_runs[slug] / tally.calls if tally.most_runs > 1 else None
 
 
@@ -177,10 +177,10 @@ def _worst(metric: MetricTally, gate: Gate) -> float:
 
 
 def _gate_value(spec: MetricSpec, tally: MetricTally) -> float | None:
-    """What a rate gate looks at: the value of the row; None where that decides nothing      C-03
+    """The value that a rate gate tests: that of the row; None if it decides nothing      C-03
 
-    That is while answers await their verdict, where the value is an estimate, and where nothing
-    was there to count.
+    It decides nothing while replies await verdicts, if it is an estimate, or if there was nothing
+    to count.
     """
     if tally.undecided or tally.estimated or not (tally.denominator or tally.numerator):
         return None
@@ -229,7 +229,7 @@ def _metric_score(
 
 
 def _interval(tally: MetricTally) -> tuple[float, float] | None:
-    """100 × Clopper–Pearson of what is pooled        C-36"""
+    """100 × Clopper–Pearson of the pooled counts        C-36"""
     found = clopper_pearson(round(tally.numerator), round(tally.denominator))
     return (100 * found.low, 100 * found.high) if found is not None else None
 
@@ -237,7 +237,7 @@ def _interval(tally: MetricTally) -> tuple[float, float] | None:
 def _value(
     spec: MetricSpec, tally: MetricTally, task: TaskTally
 ) -> tuple[float | None, str | None]:
-    """The value of a metric over all calls, or why there is none; over some of them it is none."""
+    """The value of a metric over all calls, or why there is none; some calls are not enough."""
     if tally.undecided or not tally.n:
         return None, _why_none(spec, tally, task)
     return _over_calls(spec, tally), None
@@ -251,10 +251,10 @@ def _over_calls(spec: MetricSpec, tally: MetricTally) -> float:
 
 
 def _pooled(spec: MetricSpec, tally: MetricTally) -> float:
-    """Σ numerators / Σ denominators, in percent where the metric is        C-06
+    """Σ numerators / Σ denominators, in percent if the metric is        C-06
 
-    Where no call has anything to count, all have a value that was agreed (C-13); only what was
-    added to a translation without facts has a numerator and no denominator (C-75).
+    If no call has anything to count, all have a conventional value (C-13); only additions to a
+    translation without facts have a numerator and no denominator (C-75).
     """
     if tally.denominator:
         share = tally.numerator / tally.denominator
@@ -266,7 +266,7 @@ def _pooled(spec: MetricSpec, tally: MetricTally) -> float:
 
 
 def _provisional(spec: MetricSpec, tally: MetricTally) -> float | None:
-    """The value over what is decided, where something is not        C-75, C-137"""
+    """The value over decided items, if some are undecided        C-75, C-137"""
     if not tally.undecided:
         return None
     decided = msgspec.structs.replace(
@@ -285,7 +285,7 @@ def _as_count(count: float) -> float:
 
 
 def _why_none(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
-    """The word for why a row has no value, and how much of it is decided        C-137"""
+    """Why a row has no value, and how much of it is decided        C-137"""
     decided = f"{tally.n} of {tally.n + tally.undecided} calls decided"
     if tally.failed:
         return f"failed: {decided}; {tally.failed} could not be judged"
@@ -294,7 +294,7 @@ def _why_none(spec: MetricSpec, tally: MetricTally, task: TaskTally) -> str:
         awaits = "awaits" if tally.awaiting == 1 else "await"
         return f"not_run: {tally.awaiting} of {facts} facts {awaits} a verdict; {decided}"
     if tally.waiting:
-        return f"not_run: {decided}; {tally.waiting} {WAITING_FOR[spec.needs]}"
+        return f"not_run: {decided}; {tally.waiting} {AWAITED[spec.needs]}"
     if not task.evaluated:
         return "not_run: no answer was evaluated"
     if tally.absent:

@@ -41,7 +41,7 @@ def cost_of(
 
 
 class _Entry(msgspec.Struct):
-    """A model on its way into the ranking."""
+    """A model while it is ranked."""
 
     model: str
     score: float
@@ -50,7 +50,7 @@ class _Entry(msgspec.Struct):
     estimate: bool
     option: str
     reason: str | None = None
-    """Why it has no rank, where it has none."""
+    """Why it has no rank, if it has none."""
     normalised: float | None = None
     efficiency: float | None = None
     rank: int | None = None
@@ -61,8 +61,8 @@ class _Entry(msgspec.Struct):
 def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
     """Cost Efficiency = Final Score / normalised cost, descending        003, C-84 … C-86
 
-    Official results are ranked first, estimates among themselves after them (C-125), models
-    without a Final Score last, each with its reason.
+    Official results come first, then estimates, ranked among themselves (C-125), then models
+    without a Final Score, each with its reason.
     """
     official: list[_Entry] = []
     estimates: list[_Entry] = []
@@ -81,7 +81,7 @@ def rank(models: Sequence[ModelScore], spec: Spec) -> list[Ranked]:
 
 def _entry(model: ModelScore) -> _Entry:
     score = model.final.score
-    assert score is not None  # callers rank models that have one
+    assert score is not None  # checked by the caller
     cost = model.cost
     return _Entry(
         model=model.model,
@@ -103,13 +103,13 @@ def _rank_group(group: list[_Entry]) -> None:
         if entry.cost and cheapest is not None:
             entry.normalised = entry.cost / cheapest
             entry.efficiency = entry.score / entry.normalised
-    _give_ranks([entry for entry in comparable if entry.cost is not None])
-    _give_quality_ranks(comparable)
+    _assign_ranks([entry for entry in comparable if entry.cost is not None])
+    _assign_quality_ranks(comparable)
     group.sort(key=lambda e: (e.rank is None, e.rank or 0, -e.score, e.model))
 
 
 def _of_one_option(group: Sequence[_Entry]) -> list[_Entry]:
-    """Those with option A, where any has it; the others cannot be ranked with them        C-79"""
+    """The models with option A, if any; the others cannot be ranked with them        C-79"""
     best = min((entry.option for entry in group), default="")
     for entry in group:
         if entry.option != best:
@@ -119,7 +119,7 @@ def _of_one_option(group: Sequence[_Entry]) -> list[_Entry]:
     return [entry for entry in group if entry.option == best]
 
 
-def _give_ranks(priced: list[_Entry]) -> None:
+def _assign_ranks(priced: list[_Entry]) -> None:
     """1, 2, 2, 4: free models first by score, then by efficiency; equals share (C-85, C-86)."""
     free = sorted((e for e in priced if not e.cost), key=lambda e: -e.score)
     paid = sorted((e for e in priced if e.cost), key=lambda e: -(e.efficiency or 0.0))
@@ -135,7 +135,7 @@ def _give_ranks(priced: list[_Entry]) -> None:
             entry.rank, previous = shared, key
 
 
-def _give_quality_ranks(group: list[_Entry]) -> None:
+def _assign_quality_ranks(group: list[_Entry]) -> None:
     for entry in group:
         entry.quality_rank = 1 + sum(other.score - entry.score > TOLERANCE for other in group)
         entry.pareto = entry.cost is not None and not any(
@@ -187,7 +187,7 @@ def _unranked(model: ModelScore, spec: Spec) -> Ranked:
 
 
 def _why_no_final(model: ModelScore, spec: Spec) -> str:
-    """Why there is no Final Score, and how to get one where only tasks are missing        C-82"""
+    """Why there is no Final Score, and how to get one if only tasks are missing        C-82"""
     final = model.final
     missing = [
         name
@@ -219,9 +219,9 @@ def _scaled(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, flo
 
 
 def rank_zeroed(models: Sequence[ModelScore], spec: Spec) -> list[Zeroed]:
-    """By `zeroed_final`, descending; empty where no model is invalid        C-129
+    """By `zeroed_final`, descending; empty if no model is invalid        C-129
 
-    It answers who is closest and why it fails. No gate, official rank or exit code rests on it.
+    It shows which model is closest and why it fails. No gate, official rank or exit code uses it.
     """
     if not any(model.final.status == "invalid" for model in models):
         return []
@@ -253,7 +253,7 @@ def _zeroed(model: ModelScore, models: Sequence[ModelScore], spec: Spec) -> Zero
 
 
 def _obstacles(model: ModelScore, spec: Spec) -> list[str]:
-    """What keeps a model from an official score: its blockers, then what is not finished."""
+    """What prevents an official score: the blockers, then the unfinished tasks."""
     found = [_obstacle(blocker, model, spec) for blocker in model.blockers if blocker.gating]
     return found + [
         f"{_labelled(spec, [name])} is {score.status}"
@@ -263,7 +263,7 @@ def _obstacles(model: ModelScore, spec: Spec) -> list[str]:
 
 
 def _obstacle(blocker: Blocker, model: ModelScore, spec: Spec) -> str:
-    """One blocker in words: calls in breach of a call gate, or a rate and its limit."""
+    """One blocker as text: calls in breach of a call gate, or a rate and its limit."""
     metric, score = spec.metrics[blocker.metric], spec.scores[blocker.task]
     assert metric.gate is not None  # only gates block
     if metric.gate.kind == "call":

@@ -1,4 +1,4 @@
-"""The framework's five-key record for every metric of an answer, scored by code (C-100)."""
+"""The framework's five-key record for every metric of a reply, scored by code (C-100)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEADING_ID = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One metric of one answer: whose it is, and the five keys of the framework."""
+    """One metric of one reply: its case, model and run, and the five keys of the framework."""
 
     case_id: str
     model: str
@@ -41,14 +41,14 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Grounds(NamedTuple):
-    """What a measure rests on: verdicts, and what counted against the answer."""
+    """What a measure depends on: verdicts, and what counted against the reply."""
 
     verdicts: Sequence[Verdict]
     faults: Sequence[str]
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Whose answer it is, and the answer as it came."""
+    """The model, the run, and its reply."""
 
     model: str
     run: int
@@ -69,7 +69,7 @@ def records_of(
         against = faults.get(slug, ())
         given = list(_verdicts_on(suite.verdict_rules.sources_of(slug), verdicts))
         whole = next((v for v in given if v.item == WHOLE), None)
-        fields = [] if whole is not None else _telling(given)
+        fields = [] if whole is not None else _most_informative(given)
         expected = _cited(case.expected_outcome, [v.expected_outcome_field for v in fields])
         found = _cited(observed, [v.model_output_field for v in fields])
         part = suite.record_part(slug, case.task)
@@ -93,13 +93,13 @@ def _verdicts_on(wanted: frozenset[str], verdicts: Verdicts) -> Iterator[Verdict
 
 
 def _cited(value: Any, fields: Sequence[str]) -> str:
-    """The values of the fields that verdicts rest on, each behind its path."""
+    """The values of the fields that verdicts cite, each after its path."""
     found = {path: _in(value, path) for path in fields if path}
     return _cut("; ".join(f"{path}: {_as_text(held)}" for path, held in found.items()))
 
 
 def _relevant(value: Any, slug: str, part: RecordPart, faults: Sequence[str]) -> str:
-    """The part of an outcome that a metric is about; of a list only what counted against it."""
+    """The part of an outcome that a metric is about; of a list only the faulty entries."""
     if slug.endswith(STRUCTURE):
         return _cut(", ".join(dict.fromkeys(_keys(value))) if _is_tree(value) else value)
     held = _at(value, part.path)
@@ -135,7 +135,7 @@ def _score(spec: Spec, slug: str, measure: Measure) -> float | None:
 
 
 def _observed(reply: Reply) -> Any:
-    """The answer as JSON, else as the text that came."""
+    """The reply as JSON, else as text."""
     parsed = read_object(reply, "fenced")
     if isinstance(parsed, Parsed):
         return parsed.value
@@ -152,7 +152,7 @@ _STEP = re.compile(r"[^.\[\]]+")
 
 
 def _in(value: Any, path: str) -> Any:
-    """The value at a path with keys and places (`summary.highlights[0]`)."""
+    """The value at a path with keys and indexes (`summary.highlights[0]`)."""
     for step in _STEP.findall(path):
         if isinstance(value, Mapping):
             value = value.get(step)
@@ -189,7 +189,7 @@ def _reason(spec: Spec, slug: str, measure: Measure, grounds: Grounds) -> str:
         parts.append("nothing to measure, by convention")
     if measure.approximate:
         parts.append("approximate")
-    parts += [_in_words(verdict) for verdict in _telling(verdicts)]
+    parts += [_in_words(verdict) for verdict in _most_informative(verdicts)]
     return "; ".join(parts) or "by code"
 
 
@@ -198,8 +198,8 @@ def _is_count(spec: Spec, slug: str) -> bool:
     return metric is not None and metric.unit == "count"
 
 
-def _telling(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-    """The few that say most: those with a quote first."""
+def _most_informative(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    """The most informative verdicts: those with a quote first."""
     return sorted(verdicts, key=lambda verdict: not verdict.quote)[:VERDICTS_SHOWN]
 
 

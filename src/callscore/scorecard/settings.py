@@ -26,7 +26,7 @@ def checked_settings(
         if key not in known:
             raise ConfigError(f"unknown setting {key!r}; expected one of: {', '.join(known)}")
     lists = list_settings(kind)
-    # several paths in one text, as a command line gives them, are separated by spaces
+    # on a command line, several paths are separated by spaces
     given = {
         key: tuple(value.split()) if key in lists and isinstance(value, str) else value
         for key, value in given.items()
@@ -49,7 +49,7 @@ def _error(kind: type[ScoreSettings], given: Mapping[str, Any], message: str) ->
 
 @cache
 def setting_words(kind: type[ScoreSettings]) -> Mapping[str, tuple[str, ...]]:
-    """The words that a setting may be, by its name; those of numbers and paths are left out."""
+    """The allowed words of each setting; numbers and paths are left out."""
     hints = get_type_hints(kind)
     return {
         field.encode_name: tuple(map(str, words))

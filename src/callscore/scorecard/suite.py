@@ -1,4 +1,4 @@
-"""A suite made from a `spec.toml` and its tasks: derive from it, and override what differs."""
+"""A suite defined by a `spec.toml` and its tasks: derive from it and override what differs."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class SpecSuite:
     title: str
     spec_file: Path
     task_types: Sequence[Callable[[], Task[Any, Any]]] = ()
-    """What makes the tasks; override `task` where they need the settings or the data."""
+    """Create the tasks; override `task` if they need the settings or the data."""
     settings_type: type[ScoreSettings] = ScoreSettings
 
     @cached_property
     def spec(self) -> Spec:
-        """The specification; tasks of a suite without final weights weigh the same."""
+        """The specification; without final weights, all tasks have the same weight."""
         spec = read_spec(self.spec_file)
         if spec.final:
             return spec
@@ -63,7 +63,7 @@ class SpecSuite:
         return None
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
-        """Those of the specification with some replaced; raises ConfigError."""
+        """The settings of the specification with some replaced; raises ConfigError."""
         return checked_settings(self.settings_type, self.spec.settings, given)
 
     def task(
@@ -78,7 +78,7 @@ class SpecSuite:
         return ()
 
     def noise(self, task: str) -> Degrade:
-        """The `degrade` of the task; raises NoNoise where it has none."""
+        """The `degrade` of the task; raises NoNoise if it has none."""
         from callscore.core.noise import NoNoise
 
         found = self.task(task, self.settings({}))
@@ -87,7 +87,7 @@ class SpecSuite:
         return found.degrade
 
     def rows(self) -> Sequence[TemplateRow]:
-        """Sections, metrics, task scores, benchmarks, final rows, as the specification has them."""
+        """Sections, metrics, task scores, benchmarks and final rows of the specification."""
         return template(self.spec)
 
     def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
@@ -105,12 +105,12 @@ class SpecSuite:
     def notes(
         self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
     ) -> Sequence[str]:
-        """Nothing besides what holds for every suite."""
+        """No notes besides those of every suite."""
         return ()
 
 
 class TaskSuite(SpecSuite):
-    """One task of another package as a suite of its own."""
+    """One task of another package as a suite."""
 
     def __init__(self, task: StandaloneTask[Any, Any]) -> None:
         self._task = task
@@ -135,5 +135,5 @@ class TaskSuite(SpecSuite):
     def task(
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Task[Any, Any]:
-        """The one."""
+        """The only task."""
         return self._task

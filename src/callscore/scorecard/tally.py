@@ -21,37 +21,37 @@ from callscore.scorecard.formula import STRUCTURE, TaskFormula
 from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, joined
 
 UNDECIDED = ("failed", "not_run")
-"""Why a case has no value although it has an answer: something about it was not decided."""
+"""Why a case with a reply has no value: something about it was not decided."""
 
 
 class MetricTally(msgspec.Struct):
-    """What all cases so far contribute to one metric; each case counts once, whatever its runs."""
+    """The sum of all cases so far for one metric; each case counts once, with all its runs."""
 
     total: float = 0.0
     n: int = 0
     """Cases with a value; `total` is the sum of their values."""
     numerator: float = 0
     denominator: float = 0
-    """Whole numbers where those of the cases are: they add faster, and never lose a digit."""
+    """Integers if those of the cases are: they add faster and exactly."""
     vacuous: int = 0
-    """Cases whose value was agreed, as they have nothing to count (C-13)."""
+    """Cases with the conventional value, as they have nothing to count (C-13)."""
     approximate: int = 0
     estimated: int = 0
     waiting: int = 0
     """Cases that lack a verdict or a similarity."""
     failed: int = 0
-    """Cases that a judge or an embedder failed on."""
+    """Cases on which a judge or an embedder failed."""
     absent: int = 0
     awaiting: int = 0
     """Items that await a verdict."""
     open_numerator: float = 0
     open_denominator: float = 0
-    """The counts of what is decided in the cases that wait (C-75)."""
+    """The counts of decided items in the cases that wait (C-75)."""
     lowest: float = float("inf")
-    """As `highest` and `positive` only where the formula watches the metric."""
+    """Like `highest` and `positive`, only if the formula watches the metric."""
     highest: float = float("-inf")
     positive: int = 0
-    """Cases with a value above 0: what is not in the first band of a count."""
+    """Cases with a value above 0, outside the first band of a count."""
 
     @property
     def undecided(self) -> int:
@@ -61,7 +61,7 @@ class MetricTally(msgspec.Struct):
     def take(self, measures: Sequence[Measure]) -> None:
         """Add the measures of some cases, one each.
 
-        The sums are kept in local names until the end, as this is done for every answer.
+        The sums are local variables until the end, as this runs for every reply.
         """
         total, numerator, denominator = self.total, self.numerator, self.denominator
         without = 0
@@ -79,7 +79,7 @@ class MetricTally(msgspec.Struct):
         self.n += len(measures) - without
 
     def watch(self, cases: Iterable[Measure]) -> None:
-        """Take in how far the values of cases reach, and how many are above 0."""
+        """Add the range of the values of cases, and how many are above 0."""
         lowest, highest, positive = self.lowest, self.highest, self.positive
         for case in cases:
             value = case.value
@@ -94,13 +94,13 @@ class MetricTally(msgspec.Struct):
         self.lowest, self.highest, self.positive = lowest, highest, positive
 
     def watch_runs(self, runs: Sequence[Measure], case: Measure) -> None:
-        """Take in how far the runs of a case reach, and whether their mean is above 0."""
+        """Add the range of the runs of a case, and whether their mean is above 0."""
         positive = self.positive
         self.watch(runs)
         self.positive = positive + (case.value is not None and case.value > 0)
 
     def _note(self, measure: Measure) -> None:
-        """Count what is worth knowing about a measure besides its value."""
+        """Count the properties of a measure besides its value."""
         if measure.value is not None:
             self.vacuous += measure.vacuous
             self.approximate += measure.approximate
@@ -117,7 +117,7 @@ class MetricTally(msgspec.Struct):
             self.open_denominator += measure.denominator
 
     def __add__(self, other: MetricTally) -> MetricTally:
-        """Both tallies together."""
+        """The sum of both tallies."""
         joined = {
             name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__
         }
@@ -132,11 +132,11 @@ class ScoredReply(msgspec.Struct, frozen=True, gc=False):
     measured: Measured
     score: CaseScore
     benchmarks: Benchmarked = {}
-    """The criteria of the second layer; empty where they are not run."""
+    """The criteria of the second layer; empty if it does not run."""
 
 
 class TaskTally(msgspec.Struct):
-    """What all cases so far contribute to one task of one model."""
+    """The sum of all cases so far for one task of one model."""
 
     cases: int = 0
     evaluated: int = 0
@@ -152,7 +152,7 @@ class TaskTally(msgspec.Struct):
     breaching_runs: dict[str, int] = msgspec.field(default_factory=dict)
     """How many runs were in breach, by call gate (C-07)."""
     malformed: dict[str, int] = msgspec.field(default_factory=dict)
-    """Answers that could not be read, by cause."""
+    """Malformed replies, by cause."""
     benchmarks: dict[str, CriterionTally] = msgspec.field(default_factory=dict)
     spend: float = 0.0
     calls: int = 0
@@ -160,11 +160,11 @@ class TaskTally(msgspec.Struct):
     most_runs: int = 0
     """Runs of the case that has most, failed ones included."""
     scored: int = 0
-    """Answers with an ungated score; the two below are the sums of these and of their squares."""
+    """Replies with an ungated score; the next two are the sums of the scores and their squares."""
     score_total: float = 0.0
     score_squares: float = 0.0
     contributions: TaskContributions | None = None
-    """What each case contributes, where intervals are wanted (STATS §1)."""
+    """The contribution of each case, if intervals are computed (STATS §1)."""
 
     @property
     def missing_runs(self) -> int:
@@ -173,7 +173,7 @@ class TaskTally(msgspec.Struct):
 
     @property
     def standard_error(self) -> float | None:
-        """√(variance of the answers' scores / answers); None of fewer than two"""
+        """√(variance of the replies' scores / replies); None for fewer than two"""
         n = self.scored
         if n < 2:
             return None
@@ -181,20 +181,20 @@ class TaskTally(msgspec.Struct):
         return math.sqrt(max(0.0, self.score_squares / n - mean * mean) / (n - 1))
 
     def add_not_run(self) -> None:
-        """A case that the model never answered."""
+        """Count a case without any run."""
         self.cases += 1
         self.not_run += 1
 
     def add_error(self) -> None:
-        """A case of which every run failed."""
+        """Count a case of which every run failed."""
         self.cases += 1
         self.errors += 1
 
     def add_calls(self, costs: Sequence[float | None], failed: int) -> None:
-        """Some calls and what each cost, where that is known (C-83), in their order.
+        """Add some calls and the cost of each, if known (C-83), in their order.
 
-        One that failed is billed where it has a price, costs 0 where it has none, and is
-        never counted as a call.
+        A failed one is billed if it has a price, costs 0 if it has none, and is never
+        counted as a call.
         """
         unpriced = costs.count(None)
         self.calls += len(costs) - failed
@@ -206,7 +206,7 @@ class TaskTally(msgspec.Struct):
     def add_benchmarks(
         self, cases: Sequence[Sequence[ScoredReply]], limits: Mapping[str, Criterion], ddof: int
     ) -> None:
-        """Add the second layer of the cases that were added last, where it is run."""
+        """Add the second layer of the cases that were added last, if it runs."""
         found: list[Mapping[str, Measure]] = []
         for answers in cases:
             layers = [answer.benchmarks for answer in answers]
@@ -218,7 +218,7 @@ class TaskTally(msgspec.Struct):
                 self.contributions.add_column(slug, measures)
 
     def add_case(self, case_id: str, formula: TaskFormula, answers: Sequence[ScoredReply]) -> None:
-        """Take in the runs of one case, averaged within the case first (C-07)."""
+        """Add the runs of one case, averaged within the case first (C-07)."""
         self.add_cases(formula, [(case_id, answers)])
 
     def add_cases(
@@ -227,9 +227,9 @@ class TaskTally(msgspec.Struct):
         cases: Sequence[tuple[str, Sequence[ScoredReply]]],
         charges: Sequence[Charge] = (),
     ) -> None:
-        """Take in the runs of some cases, in their order: metric by metric where each has one.
+        """Add the runs of some cases, in their order: metric by metric if each has one run.
 
-        `charges` says which call each belongs to, where contributions are kept.
+        `charges` has the call of each case, if contributions are recorded.
         """
         if self.contributions is not None:
             self.contributions.add_cases(
@@ -314,7 +314,7 @@ class TaskTally(msgspec.Struct):
         return tally
 
     def __add__(self, other: TaskTally) -> TaskTally:
-        """Both tallies together; the sum shares nothing with its parts, which may yet grow."""
+        """The sum of both tallies; it shares no state with its parts, which may still grow."""
         slugs = [*self.metrics, *(slug for slug in other.metrics if slug not in self.metrics)]
         nothing = MetricTally()
         metrics = {
@@ -366,7 +366,7 @@ def _is_malformed(score: CaseScore) -> bool:
 
 
 def _run_score(answer: ScoredReply) -> Measure:
-    """The ungated task score of one run; an answer that cannot be read counts 0        C-98"""
+    """The ungated task score of one run; a malformed reply counts 0        C-98"""
     score = answer.score
     if _is_malformed(score):
         return Measure(0.0)
@@ -380,8 +380,8 @@ def _run_score(answer: ScoredReply) -> Measure:
 def mean_of_runs(runs: Sequence[Measure]) -> Measure:
     """mean(runs), each with weight 1 / N in the pooled counts, too        C-07
 
-    Runs that could not be read leave the mean, as calls that could not be read leave a row; while
-    one is not decided, the case is not (C-137).
+    Malformed runs are left out of the mean, as malformed calls are left out of a row; while one run
+    is undecided, the case is undecided (C-137).
     """
     undecided = [run for run in runs if run.absence in UNDECIDED]
     if undecided:

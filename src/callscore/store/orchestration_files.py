@@ -39,7 +39,7 @@ def _found(folder: Path, patterns: Sequence[str], inside: Sequence[str], what: s
         ]
         if found:
             return sorted(found)
-    raise UsageError(f"{folder}: holds no {what}")
+    raise UsageError(f"{folder}: contains no {what}")
 
 
 def _is_hidden(path: Path) -> bool:

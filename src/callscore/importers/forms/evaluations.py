@@ -28,7 +28,7 @@ def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
     found = list(_read(source, form))
     if not found:
         raise DataError(
-            "holds no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
+            "no filled-in form; expected an evaluation of Amazon Connect, Genesys or Google, "
             "or a table with a column `call_id`",
             place=source.name,
         )

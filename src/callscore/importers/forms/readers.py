@@ -50,7 +50,7 @@ def read_form(source: Source) -> Form:
         )
     ids = [question.id for question in form.questions]
     if not ids:
-        raise DataError("holds no question", place=source.name)
+        raise DataError("contains no question", place=source.name)
     if len(set(ids)) < len(ids):
         double = next(one for one in ids if ids.count(one) > 1)
         raise DataError(f"two questions have the id {double!r}", place=source.name)

@@ -37,7 +37,6 @@ from callscore.suites.orchestration.judging import (
     with_unused,
 )
 from callscore.suites.orchestration.metric_records import metric_records
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.replies import (
     NOT_RUN,
     ScenarioReplies,
@@ -49,9 +48,10 @@ from callscore.suites.orchestration.replies import (
 from callscore.suites.orchestration.result import About, LanguageResult
 from callscore.suites.orchestration.rows import FailedRow, Row
 from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
-from callscore.suites.orchestration.scenario.reading import Place
-from callscore.suites.orchestration.scenario.values import Scenario
+from callscore.suites.orchestration.scenario.model import Scenario
+from callscore.suites.orchestration.scenario.parse import Place
 from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.trajectory import trajectory
 
 TASK = "orchestration"

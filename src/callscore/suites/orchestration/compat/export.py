@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callscore.suites.orchestration.replies import ScenarioReplies
+from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
-from callscore.suites.orchestration.scenario.values import RawStep
 
 ROLE = "assistant"
 
@@ -63,7 +63,7 @@ def _wrapped(step: int, answer: RecordedReply) -> Any:
 
 
 def public_output(replies: ScenarioReplies) -> dict[str, Any]:
-    """One output file; `usage` is of this scenario alone, `generated_at` holds no clock   §3"""
+    """One output file; `usage` is of this scenario alone, `generated_at` contains no clock   §3"""
     used = replies.usage()
     return {
         "scenario_id": replies.scenario.id,
