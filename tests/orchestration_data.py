@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
-from callscore.suites.orchestration.scenario.reading import Place, read_scenario
-from callscore.suites.orchestration.scenario.values import Scenario
+from callscore.suites.orchestration.scenario.model import Scenario
+from callscore.suites.orchestration.scenario.parse import Place, read_scenario
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 PARITY = SHARED / "parity"

@@ -33,10 +33,12 @@ def test_the_large_model_leads_in_quality_and_the_medium_one_in_value(
     assert ranking["sample-large"]["rank"] == ranking["sample-large-b"]["rank"] == 2
 
 
-def test_final_scores_equal_those_worked_out_by_hand(demo: tuple[str, dict[str, Any]]) -> None:
+def test_the_final_scores_stay_what_they_are(
+    demo: tuple[str, dict[str, Any]],
+) -> None:
     finals = {model["model"]: model["final"] for model in demo[1]["models"]}
-    assert finals["sample-large"]["score"] == pytest.approx(0.979, abs=5e-4)
-    assert finals["sample-medium"]["score"] == pytest.approx(0.857, abs=5e-4)
+    assert finals["sample-large"]["score"] == pytest.approx(0.980, abs=5e-4)
+    assert finals["sample-medium"]["score"] == pytest.approx(0.868, abs=5e-4)
     assert (finals["sample-small"]["status"], finals["sample-small"]["score"]) == ("invalid", None)
 
 
@@ -45,12 +47,16 @@ def test_blockers_name_their_calls(demo: tuple[str, dict[str, Any]]) -> None:
     assert blockers["sample-large"] == blockers["sample-medium"] == []
     by_metric = {blocker["metric"]: blocker for blocker in blockers["sample-small"]}
     assert by_metric["text.structure"]["cases"] == ["hotel-es/text"]
-    assert by_metric["text.call_intent"]["cases"] == ["loan-hi/text"]
+    assert by_metric["text.call_intent"]["cases"] == [
+        "loan-hi/text",
+        "clinic-ko/text",
+        "returns-en/text",
+    ]
     assert by_metric["entity.fabricated_count"]["value"] == 3
 
 
 def test_every_kind_of_cell_appears(demo: tuple[str, dict[str, Any]]) -> None:
-    for part in ("— [2]", "[2] Final Score invalid", "✗ Blocker", "(n = 3)", "✓ Pass", "not run"):
+    for part in ("— [2]", "[2] Final Score invalid", "✗ Blocker", "(n = 6)", "✓ Pass", "not run"):
         assert part in demo[0]
 
 
@@ -72,7 +78,7 @@ def test_columns_is_honoured_where_the_output_is_no_terminal(width: int, tmp_pat
 def test_results_are_written_on_request(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     assert run("demo", "--results", path, cwd=tmp_path).returncode == 0
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 32 * 4
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 52 * 4
 
 
 def test_a_report_is_written_by_default_and_it_is_said_where(tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def test_the_first_and_the_last_eight_lines_are_the_decision(card: Scorecard, wi
     lines = shown(card, width)
     for eight in ("\n".join(lines[:8]), "\n".join(lines[-8:])):
         said = " ".join(eight.split())
-        assert "CHOOSE sample-medium: best value. Final 0.857, $3.610 per 1000 calls." in said
-        assert "OR sample-large, sample-large-b: best quality. Final 0.979" in said
-        assert "OUT sample-small ($0.406 per 1000 calls): QA: Compliance False Pass Rate" in said
+        assert "CHOOSE sample-medium: best value. Final 0.868, $3.535 per 1000 calls." in said
+        assert "OR sample-large, sample-large-b: best quality. Final 0.980" in said
+        assert "OUT sample-small ($0.392 per 1000 calls): QA: Compliance False Pass Rate" in said
 
 
 def test_details_are_shown_on_request(card: Scorecard) -> None:

@@ -96,12 +96,12 @@ def test_the_rules_are_a_floor_well_shaped_and_well_below_a_model() -> None:
     values = {s: m.value for task in model.tasks.values() for s, m in task.metrics.items()}
     for task in ("qa", "entity", "text", "translation"):
         assert values[f"{task}.structure"] == 1.0
-    assert values["entity.keyword_f1"] == 1.0
     assert values["entity.fabricated_count"] == 0
     for slug, low, high in (
         ("text.sentiment_accuracy", 0.4, 0.8),
         ("qa.question_score_accuracy", 0.3, 0.7),
         ("entity.topic_f1", 0.2, 0.7),
+        ("entity.keyword_f1", 0.9, 0.99),  # Korean particles hide some of the words
     ):
         value = values[slug]
         assert value is not None

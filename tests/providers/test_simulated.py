@@ -81,7 +81,7 @@ def test_each_rate_hurts_what_it_says(rate: str, hurt: str) -> None:
 
 
 def test_fabricated_facts_invent_one_entity_a_call() -> None:
-    assert metric_values(simulated(fabricated_facts=1))["entity.fabricated_count"] == 8
+    assert metric_values(simulated(fabricated_facts=1))["entity.fabricated_count"] == 13
 
 
 def test_missing_labels_are_counted_as_missing() -> None:

@@ -22,7 +22,7 @@ from callscore.suites.orchestration.decision.confusion import (
     reject_decision,
     rejection_type_accuracy,
 )
-from callscore.suites.orchestration.decision.reading import (
+from callscore.suites.orchestration.decision.parse import (
     Called,
     FailedAnswer,
     Rejected,
@@ -34,15 +34,15 @@ from callscore.suites.orchestration.result import About, standard_outcome
 from callscore.suites.orchestration.result_format import four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
-from callscore.suites.orchestration.scenario.reading import Place
-from callscore.suites.orchestration.scenario.recording import RecordedReply, read_recording
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     GENERAL,
     VIOLATION,
     Call,
     CallsDue,
     RejectionDue,
 )
+from callscore.suites.orchestration.scenario.parse import Place
+from callscore.suites.orchestration.scenario.recording import RecordedReply, read_recording
 from callscore.suites.orchestration.standard import Evaluated, evaluate
 
 W_OB_2 = Confusion(6, 2, 1, 3, 4, 1, 2)

@@ -53,8 +53,8 @@ def test_c131_an_expected_keyword_outside_the_configured_list_is_a_dataset_error
     (problem,) = checked(UNLISTED, tmp_path).problems
     assert str(problem) == (
         f"{tmp_path / 'cases.jsonl'}:1: case 'c1': field expected_outcome.detected_keywords:"
-        " 'refund' is not in the configured list, which holds 'billing', 'loan': a perfect answer"
-        " would be blocked; expected entities of the list"
+        " 'refund' is not in the configured list, which contains 'billing', 'loan': a perfect"
+        " answer would be blocked; expected entities of the list"
     )
 
 
@@ -110,12 +110,12 @@ def of_translation(**parts: Any) -> Json:
         ),
         pytest.param(
             entity_case(["loan"], [], ["loan"], config={"alias": {"loan": ["credit"]}}),
-            "config.alias: is not a key that is understood; expected 'aliases'?",
+            "config.alias: is not a known key; expected 'aliases'?",
             id="a misspelt key",
         ),
         pytest.param(
             entity_case(["loan"], [], ["loan"], config={"entityLanguage": "en"}),
-            "config.entityLanguage: is not a key that is understood; expected 'entity_language'?",
+            "config.entityLanguage: is not a known key; expected 'entity_language'?",
             id="a key in another style",
         ),
     ],

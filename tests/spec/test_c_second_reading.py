@@ -23,7 +23,7 @@ from builders import (
     text_outcome,
     translation_case,
 )
-from callscore.suites.calls.translation.rendering import is_near, likeness
+from callscore.suites.calls.translation.rendering import is_near, text_similarity
 
 EVIDENCE = "qa.evidence_backed_reasoning"
 ANSWER = json.dumps(form(question()))
@@ -194,4 +194,4 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, max_size=9).map(" ".join), st.lists(WORDS, max_size=9).map(" ".join))
 def test_c66_the_look_at_letters_alone_finds_what_the_likeness_says(one: str, other: str) -> None:
     is_long = sum(map(str.isalpha, one)) >= 12
-    assert is_near(one, other) is (is_long and likeness(one, other) >= 0.9)
+    assert is_near(one, other) is (is_long and text_similarity(one, other) >= 0.9)

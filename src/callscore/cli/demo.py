@@ -31,9 +31,10 @@ TITLE = "Call Intelligence scorecard · SAMPLE DATA: made-up calls, models and v
 def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: bool) -> None:
     """Score the bundled samples of both suites, offline: the quickest look at Callscore.
 
-    Eight made-up calls in English, Spanish and Hindi, four tasks each, with recorded outputs of
-    four sample models and recorded verdicts; then six made-up agent scenarios with two sample
-    models. Nothing is sent anywhere. The report of both is one HTML file to open in a browser.
+    Thirteen made-up calls in English, Spanish, Hindi, Korean and German, four tasks each, with
+    recorded outputs of four sample models and recorded verdicts; then six made-up agent scenarios
+    with two sample models. Nothing is sent anywhere. The report of both is one HTML file to open
+    in a browser.
     """
     import msgspec
 

@@ -24,8 +24,8 @@ from callscore.config.file import (
 from callscore.config.gates import entry_problem, is_of_scenarios, known_gates
 from callscore.config.judges import embedder_of, judge_of
 from callscore.config.models import checked_model
+from callscore.config.parse import converted
 from callscore.config.prompts import Templates, own_prompts
-from callscore.config.reading import converted
 from callscore.config.redaction import RedactOptions, redact_options, stored_copies
 from callscore.config.scenarios import (
     as_the_protocol_asks,

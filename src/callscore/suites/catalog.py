@@ -29,7 +29,7 @@ NamesOf = Callable[[Suite], Sequence[str]]
 
 
 def no_names(suite: Suite) -> Sequence[str]:
-    """Of a case that is read alone."""
+    """No names: the case is read on its own."""
     return ()
 
 
@@ -47,20 +47,20 @@ class Catalog:
             self._metrics.setdefault(metric.slug.partition(".")[0], []).append(metric)
 
     def check_settings(self) -> None:
-        """Raise ConfigError where no suite has a setting, or its value cannot be."""
+        """Raise ConfigError for an unknown setting or a value that is not allowed."""
         default = registry.default_suite()
         self.settings_of(default)
         for key in self._given:
             if not any(key in _setting_names(suite) for suite in self._suites()):
-                default.settings({key: self._given[key]})  # raises, with the names that there are
+                default.settings({key: self._given[key]})  # raises, with the known names
 
     def _suites(self) -> Iterator[Suite]:
-        """The default suite first; others are imported where that one has not what is wanted."""
+        """The default suite first; others are imported only if it does not have what is needed."""
         yield registry.default_suite()
         yield from (suite for suite in registry.all_suites() if suite.name != registry.DEFAULT)
 
     def settings_of(self, suite: Suite) -> ScoreSettings:
-        """The settings of a suite: its defaults, with those replaced that it has."""
+        """The settings of a suite: its defaults, with the given ones replaced."""
         found = self._settings.get(suite.name)
         if found is None:
             names = _setting_names(suite) if self._given else ()
@@ -81,7 +81,7 @@ class Catalog:
         return suite
 
     def tasks(self, names: NamesOf = no_names) -> Mapping[str, Task[Any, Any]]:
-        """Every task by name, made when first looked up; `names` are those in all case files."""
+        """Every task by name, created on first use; `names` are those in all case files."""
         return _Tasks(self, names)
 
     def spec_of(self, suite: Suite) -> Spec:
@@ -99,7 +99,7 @@ class Catalog:
         return found
 
     def metrics_of(self, task: str) -> Sequence[Metric]:
-        """The metrics of other packages that look at a task."""
+        """The metrics of other packages for a task."""
         return self._metrics.get(task, ())
 
     def formula(self, task: str) -> TaskFormula:
@@ -108,12 +108,12 @@ class Catalog:
         return formula_for(self.spec_of(suite), task, self.settings_of(suite))
 
     def suites_with(self, tasks: Iterable[str]) -> list[Suite]:
-        """The suites of some tasks, in their order; the default suite where there is no task."""
+        """The suites of some tasks, in their order; the default suite if there is no task."""
         names = {suite.name for task in tasks if (suite := registry.suite_of(task)) is not None}
         return registry.ordered(list(names)) if names else [registry.default_suite()]
 
     def spec_with(self, tasks: Iterable[str]) -> Spec:
-        """One specification for some tasks, of one suite or of several."""
+        """One specification for some tasks, of one or more suites."""
         return combined([self.spec_of(suite) for suite in self.suites_with(tasks)])
 
 
@@ -165,7 +165,7 @@ class AllFloors:
         }
 
     def data_notes(self) -> list[str]:
-        """What the data cannot show."""
+        """Notes on what the data cannot show."""
         return [note for floors in self._floors.values() for note in floors.data_notes()]
 
 
@@ -181,7 +181,7 @@ def rules_for(metric: str) -> VerdictRules:
 def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     """The rows of a scorecard: the tasks of all its suites, then the final rows of the first.
 
-    Tasks and metrics of packages that are not installed here go by their own names.
+    Tasks and metrics of packages that are not installed are shown under their own names.
     """
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
     specs = [registry.scenario_suite().spec] if tasks.pop(SCENARIO, None) is not None else []

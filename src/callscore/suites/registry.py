@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BuiltIn(NamedTuple):
-    """Where a suite is, and which tasks it has: known without importing it."""
+    """The module and the tasks of a built-in suite, known without importing it."""
 
     module: str
     type: str
@@ -43,7 +43,7 @@ BUILT_IN: Mapping[str, BuiltIn] = {
     ),
 }
 DEFAULT = "calls"
-"""The suite of everything that names no task."""
+"""The suite used if no task is named."""
 
 
 def built_in_tasks() -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def built_in_tasks() -> tuple[str, ...]:
 
 
 def default_suite() -> Suite:
-    """The suite of everything that names no task."""
+    """The suite used if no task is named."""
     return suite(DEFAULT)
 
 
@@ -72,7 +72,7 @@ def suite(name: str) -> Suite:
 
 @cache
 def suite_of(task: str) -> Suite | None:
-    """The suite that has a task; None where no package has it."""
+    """The suite that has a task; None if no package has it."""
     for name, built_in in BUILT_IN.items():
         if task in built_in.tasks or task in built_in.also:
             return suite(name)
@@ -80,7 +80,7 @@ def suite_of(task: str) -> Suite | None:
 
 
 def scenario_suite() -> ScenarioSuite:
-    """How scenarios are asked and scored, by the suite that has them."""
+    """The suite that has scenarios."""
     found = suite_of(SCENARIO)
     assert found is not None and found.scenarios is not None  # it is built in
     return found.scenarios
@@ -88,7 +88,7 @@ def scenario_suite() -> ScenarioSuite:
 
 @cache
 def noise_of(task: str) -> Degrade:
-    """How `simulated` makes the answers of a task worse; raises NoNoise where nothing does."""
+    """How `simulated` degrades the replies of a task; raises NoNoise if it cannot."""
     found = suite_of(task)
     if found is None:
         from callscore.core.noise import NoNoise
@@ -103,7 +103,7 @@ def task_names() -> Sequence[str]:
 
 
 def ordered(names: Sequence[str]) -> list[Suite]:
-    """Suites by name, the built-in ones first, others as they are called."""
+    """Suites by name, the built-in ones first, others in alphabetical order."""
     first = [name for name in BUILT_IN if name in names]
     return [suite(name) for name in (*first, *sorted(set(names) - set(first)))]
 
@@ -127,7 +127,7 @@ def _alone(task: StandaloneTask[Any, Any]) -> Suite:
 
 
 def all_suites() -> Iterator[Suite]:
-    """Every suite, the built-in ones first; each is imported as it is reached."""
+    """Every suite, the built-in ones first; each is imported when the iterator gets to it."""
     yield from map(suite, BUILT_IN)
     yield from _installed()
 

@@ -13,7 +13,7 @@ from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
 from callscore.core.reply_json import read_object
 from callscore.suites.calls.fast_parse import read_documented
-from callscore.suites.calls.parse import read_shaped
+from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.structure import Structure
 
 TASKS = all_tasks()
@@ -103,7 +103,7 @@ def test_both_readers_say_the_same(
     careful = Structure(quick.expected, msgspec.structs.replace(quick.sources, form=None))
     given_text = text.encode("utf-8", "replace") if as_bytes else text
     reply = Reply(given_text, ended)
-    found, wanted = read_shaped(reply, quick, "fenced"), read_shaped(reply, careful, "fenced")
+    found, wanted = parse_reply(reply, quick, "fenced"), parse_reply(reply, careful, "fenced")
     assert repr(found) == repr(wanted)
 
 
@@ -145,7 +145,7 @@ def test_bytes_that_are_no_text_are_found_where_nobody_looks_for_them(
     structure = _structure(task, EXPECTED[task])
     assert structure is not None
     reply = Reply(json.dumps(EXPECTED[task]).encode()[:-1] + b", " + more + b"}")
-    found = read_shaped(reply, structure, "fenced")
+    found = parse_reply(reply, structure, "fenced")
     assert isinstance(found, Malformed)
     assert found.cause == "not_utf8"
 
@@ -193,11 +193,11 @@ def test_where_another_structure_is_expected_the_careful_reader_decides(
     answer = json.dumps(EXPECTED[task])
     form = structure.sources.form
     assert not form.fits(expected) or read_documented(answer, expected, form) is None
-    assert isinstance(read_shaped(Reply(answer), structure, "fenced"), Malformed)
+    assert isinstance(parse_reply(Reply(answer), structure, "fenced"), Malformed)
 
 
 def test_the_quick_reader_leaves_what_is_too_long_to_the_careful_one() -> None:
     structure = _structure("entity", EXPECTED["entity"])
     assert structure is not None
     reply = Reply(json.dumps(EXPECTED["entity"]) + " " * 5_000_000 + "\t")
-    assert read_shaped(reply, structure, "fenced") == read_object(reply, "fenced")
+    assert parse_reply(reply, structure, "fenced") == read_object(reply, "fenced")

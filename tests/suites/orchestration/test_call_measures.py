@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from callscore.core.judging import Question, Verdict
+from callscore.suites.orchestration.call.compare import Accepted
 from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
 from callscore.suites.orchestration.call.pairing import pair_calls
 from callscore.suites.orchestration.call.questions import METRIC
-from callscore.suites.orchestration.call.values import Accepted
-from callscore.suites.orchestration.scenario.values import Call
+from callscore.suites.orchestration.scenario.model import Call
 
 
 def nobody(_: Question) -> Verdict | None:

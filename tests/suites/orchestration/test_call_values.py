@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.orchestration.call.values import Accepted, Match, compare
+from callscore.suites.orchestration.call.compare import Accepted, Match, compare
 
 EQUAL, OPEN, DIFFERENT = Match.EQUAL, Match.OPEN, Match.DIFFERENT
 JSON = st.recursive(

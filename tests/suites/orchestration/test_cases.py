@@ -8,14 +8,14 @@ from callscore.core.case import Tool
 from callscore.core.errors import DataError
 from callscore.suites.orchestration.scenario.cards import Card, Cards, Skill
 from callscore.suites.orchestration.scenario.cases import step_cases, tool_result
+from callscore.suites.orchestration.scenario.model import RawStep, Scenario
+from callscore.suites.orchestration.scenario.parse import Place, interpret
 from callscore.suites.orchestration.scenario.protocol import (
     Protocol,
     bundled,
     with_public_prompts,
 )
 from callscore.suites.orchestration.scenario.queries import Binding, bound_queries
-from callscore.suites.orchestration.scenario.reading import Place, interpret
-from callscore.suites.orchestration.scenario.values import RawStep, Scenario
 
 CARDS = Cards(
     {

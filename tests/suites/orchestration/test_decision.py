@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from callscore.suites.orchestration.decision.cells import cell
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.decision.reading import (
+from callscore.suites.orchestration.decision.parse import (
     Called,
     FailedAnswer,
     Prediction,
     Rejected,
     read_answer,
 )
-from callscore.suites.orchestration.scenario.recording import RecordedReply
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     VIOLATION,
     Call,
     CallsDue,
     RejectionDue,
 )
+from callscore.suites.orchestration.scenario.recording import RecordedReply
 
 CALL = Call("book", {"day": 1})
 

@@ -21,7 +21,7 @@ from callscore.suites.orchestration.extension import (
     progress_rate,
     repeated_runs,
 )
-from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.step_record import StepRecord
 
 
 def record(case: str, run: int, success: bool, *kinds: str) -> StepRecord:

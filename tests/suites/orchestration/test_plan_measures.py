@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from callscore.metrics.graphs import Graph
 from callscore.suites.orchestration.plan.graphs import component_graph, structural_graph
 from callscore.suites.orchestration.plan.measures import measure_plan
+from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
 from callscore.suites.orchestration.plan.similarity import component_cost, step_score
-from callscore.suites.orchestration.plan.values import Plan, PlannedStep, Workflow
 
 
 def flow(name: str, *agents: str, after: tuple[str, ...] = (), status: str = "pending") -> Workflow:

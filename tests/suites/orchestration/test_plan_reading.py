@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Malformed
 from callscore.suites.orchestration.plan.lenient import NotReadable, read_leniently
-from callscore.suites.orchestration.plan.reading import READING_REPAIRS, plan_of, read_plan
-from callscore.suites.orchestration.plan.values import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.plan.parse import READING_REPAIRS, plan_of, read_plan
 
 BODY = {
     "workflow_1": {

@@ -17,19 +17,19 @@ from callscore.suites.orchestration.scenario.cards import (
     read_card,
 )
 from callscore.suites.orchestration.scenario.content import Note, read_content
-from callscore.suites.orchestration.scenario.reading import Place, interpret, read_scenario
-from callscore.suites.orchestration.scenario.recording import (
-    RecordedReply,
-    decode_file,
-    read_recording,
-    steps_of_label,
-)
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     Call,
     CallsDue,
     RawStep,
     RejectionDue,
     Scenario,
+)
+from callscore.suites.orchestration.scenario.parse import Place, interpret, read_scenario
+from callscore.suites.orchestration.scenario.recording import (
+    RecordedReply,
+    decode_file,
+    read_recording,
+    steps_of_label,
 )
 
 PLACE = Place("EN", "7")

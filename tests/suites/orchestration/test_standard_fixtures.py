@@ -10,9 +10,9 @@ import pytest
 
 from callscore.suites.orchestration.call.questions import Unanswered
 from callscore.suites.orchestration.result import About, LanguageResult, standard_outcome
-from callscore.suites.orchestration.scenario.reading import Place, read_scenario
+from callscore.suites.orchestration.scenario.model import Scenario
+from callscore.suites.orchestration.scenario.parse import Place, read_scenario
 from callscore.suites.orchestration.scenario.recording import read_recording
-from callscore.suites.orchestration.scenario.values import Scenario
 from callscore.suites.orchestration.standard import Evaluated, evaluate
 from orchestration_data import SCENARIOS, cards_of, load, needs_fixtures, output_files
 

@@ -1,4 +1,4 @@
-"""The JSON schema of an answer, made of the same shape that its structure is checked by (C-130)."""
+"""The JSON schema of a reply, from the shape that also checks its structure (C-130)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from callscore.core.case import JsonObject
 from callscore.suites.calls.structure import Shape
 
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
-"""What is allowed under a name that the framework does not document."""
+"""The schema of a value whose name the framework does not document."""
 
 Asked = Mapping[str, Sequence[str]]
 
 
 def schema_of(shape: Shape, documented: JsonObject, asked: Asked, path: str = "") -> JsonObject:
-    """What a shape demands, in the types of the documented schema where that has the name.
+    """The schema of a shape, with the types of the documented schema where it has the name.
 
-    Where names are content (`asked`, by path) they are those asked for and no others.
+    If names are content (`asked`, by path), only the requested ones are allowed.
     """
     if shape.kind == "array":
         assert shape.item is not None  # every array shape has one
@@ -26,13 +26,13 @@ def schema_of(shape: Shape, documented: JsonObject, asked: Asked, path: str = ""
     if shape.kind == "scalar":
         return ANY_SCALAR if documented.get("type") in ("object", "array") else documented
     names = asked.get(path) or _in_order(shape, documented)
-    wanted = [name for name in names if name not in shape.unchecked]
-    properties = {name: _member(name, shape, documented, asked, path) for name in wanted}
+    requested = [name for name in names if name not in shape.unchecked]
+    properties = {name: _member(name, shape, documented, asked, path) for name in requested}
     optional = frozenset() if path in asked else shape.allowed - shape.required
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": [name for name in wanted if name not in optional],
+        "required": [name for name in requested if name not in optional],
         "properties": properties,
     }
 
@@ -53,14 +53,14 @@ _SCALAR = Shape("scalar")
 
 
 def form_of(schema: JsonObject) -> Any:
-    """The answer's form as an example: every name, and `...` for its value."""
+    """The form of the reply as an example: every name, and `...` for its value."""
     if schema["type"] == "object":
         return {name: form_of(inner) for name, inner in schema["properties"].items()}
     return [form_of(schema["items"])] if schema["type"] == "array" else "..."
 
 
 def is_documented(schema: JsonObject, documented: JsonObject) -> bool:
-    """Whether an answer has the documented names; those that are content may be any."""
+    """Whether a reply has the documented names; names that are content may be any."""
     if documented.get("type") == "array":
         return is_documented(schema.get("items", {}), documented["items"])
     if "properties" not in documented:

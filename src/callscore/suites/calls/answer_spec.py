@@ -1,7 +1,7 @@
-"""What a model is asked for in one case: exactly what its answer is scored against (C-130).
+"""What a prompt requests in one case: exactly what the reply is scored on (C-130).
 
-The reference says which items there are, the config how they read. Of the reference only names are
-taken: ids, source texts, scales, fields, emotions and the list of entities; never a value.
+The reference defines the items, the config their wording. Only names are taken from the reference:
+ids, source texts, scales, fields, emotions and the list of entities; never a value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from callscore.core.transcript import turns
 from callscore.metrics.text import item_id
 
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")
-"""Those of the framework's own sample, where neither config nor data set names any (C-25)."""
+"""The emotions of the framework's sample, if neither config nor data set names any (C-25)."""
 
 
 class _EmotionOfOutcome(msgspec.Struct, gc=False):
@@ -42,7 +42,7 @@ def emotion_names(line: bytes) -> Collection[str]:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """The strings of a list, each once; nothing where it is no list."""
+    """The strings of a list, each once; empty if it is not a list."""
     items = value if isinstance(value, list) else ()
     return tuple(dict.fromkeys(item for item in items if isinstance(item, str) and item.strip()))
 
@@ -54,7 +54,7 @@ def asked_emotions(config: JsonObject, of_data: DataNames) -> Sequence[str]:
 
 
 def in_known_order(emotions: Sequence[str]) -> Sequence[str]:
-    """As the sample has them, the others behind: the order of the cases does not matter."""
+    """In the order of the sample, then the others: the order of the cases does not matter."""
     others = sorted(set(emotions) - set(SAMPLE_EMOTIONS))
     return (*(name for name in SAMPLE_EMOTIONS if name in emotions), *others)
 
@@ -70,9 +70,9 @@ def asked_fields(case: Case) -> Sequence[str]:
 def asked_sentences(
     case: Case, part: str, id_key: str, text_key: str
 ) -> Sequence[JsonObject] | None:
-    """The sentences of the reference by id and source text; None where they are just the turns.
+    """The sentences of the reference by id and source text; None if they are the turns.
 
-    One that the config has under the same id is asked as written there.
+    A sentence with the same id in the config is worded as there.
     """
     given = _by_id(case.config.get("sentences"), (id_key, "id"))
     spoken = {item_id(turn.id): turn.text for turn in turns(case.transcript)}
@@ -99,7 +99,7 @@ def asked_questions(case: Case) -> Sequence[JsonObject]:
 
 
 _OF_QUESTION = ("question_id", "question", "max_score", "type")
-"""What of an expected question is no answer to it."""
+"""The keys of an expected question that do not give the answer away."""
 
 
 def _by_id(items: object, keys: Sequence[str]) -> Mapping[str, JsonObject]:
@@ -112,5 +112,5 @@ def _by_id(items: object, keys: Sequence[str]) -> Mapping[str, JsonObject]:
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The objects of a list; nothing where it is no list."""
+    """The objects of a list; empty if it is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What the four tasks have in common; each hook is imported when it is first used."""
+"""The common part of the four tasks; each hook is imported on first use."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class CallTask(Task[Reference, Output]):
     """The hooks of a task of document 003."""
 
     def has_item(self, reference: Reference, output: Output | Malformed, item: Item) -> bool:
-        """Whether the case or the answer has the item that a verdict names."""
+        """Whether the case or the reply has the item that a verdict names."""
         from callscore.suites.calls.questions import has_item
 
         return has_item(reference, output, item)
 
     def count_items(self, case: Case) -> ItemCount:
-        """The most items a judge can be asked about, whatever a model answers."""
+        """The most items that a judge can be asked about, for any reply."""
         from callscore.suites.calls.item_counts import count_items
 
         return count_items(case)
 
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:
-        """What in a reference, or between it and its config, cannot all be met        C-131"""
+        """Contradictions in a reference, or between it and its config        C-131"""
         from callscore.suites.calls.contradictions import contradictions, may_contradict
 
         return contradictions(case, reference) if may_contradict(case, reference) else ()
 
     def warnings(self, case: Case, reference: Reference) -> Iterable[DataError]:
-        """What a case should say and does not; no reason to refuse stored answers."""
+        """What is missing in a case; not a reason to refuse stored replies."""
         from callscore.suites.calls.lint import config_warnings
 
         return config_warnings(case, reference)
@@ -48,7 +48,7 @@ class CallTask(Task[Reference, Output]):
     def explain(
         self, reference: Reference, output: Output | Malformed, verdicts: Verdicts
     ) -> Faults:
-        """What counted against an answer, by metric."""
+        """What counted against a reply, by metric."""
         if isinstance(output, Malformed):
             from callscore.scorecard.explain import malformed_reason
 
@@ -58,7 +58,7 @@ class CallTask(Task[Reference, Output]):
         return found
 
     def degrade(self, outcome: JsonOutcome, noise: Noise) -> None:
-        """Make an expected outcome worse, as a weaker model would."""
+        """Degrade an expected outcome, like the reply of a weaker model."""
         from callscore.suites.calls.noise import DEGRADE
 
         DEGRADE[self.name](outcome, noise)

@@ -1,7 +1,7 @@
-"""A reference must survive itself: given as an answer it is perfect, or the case says why not.
+"""Finds references that would not score 1 if they were given as a reply (C-131).
 
-Checks in closed form what scoring the reference would find (C-131). What would block a perfect
-answer is a dataset error (C-20), all else worth a warning.
+The checks are a closed form of scoring the reference. What would block a perfect reply is an
+error of the data set (C-20), everything else a warning.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ CONFIG_KEYS = frozenset(
         "target_language",
     )
 )
-"""The keys of a config that are understood (C-123)."""
+"""The known keys of a config (C-123)."""
 ALIKE = 0.8
-"""How alike another key must be to be taken for a misspelt one."""
+"""Similarity from which an unknown key counts as a misspelt one."""
 LONGEST_KEY = 64
 
 
 def may_contradict(case: Case, reference: object) -> bool:
-    """A quick look that spares most cases the careful one: whether there is anything to check."""
+    """A quick check that lets most cases skip the full one."""
     config = case.config
     if config and not config.keys() <= CONFIG_KEYS:
         return True
@@ -66,7 +66,7 @@ def may_contradict(case: Case, reference: object) -> bool:
 
 
 def contradictions(case: Case, reference: object) -> Iterator[DataError]:
-    """What in a reference, or between it and its config, cannot all be met        C-131"""
+    """Contradictions in a reference, or between it and its config        C-131"""
     if not case.config.keys() <= CONFIG_KEYS:
         yield from _misspelt(case.config)
     if isinstance(reference, EntityReference):
@@ -80,19 +80,17 @@ def contradictions(case: Case, reference: object) -> Iterator[DataError]:
 def _misspelt(config: JsonObject) -> Iterator[DataError]:
     for key in config:
         if key not in CONFIG_KEYS and (known := nearest_key(key)) and known not in config:
-            yield DataError(
-                f"is not a key that is understood; expected {known!r}?", field=f"config.{key}"
-            )
+            yield DataError(f"is not a known key; expected {known!r}?", field=f"config.{key}")
 
 
 @lru_cache(maxsize=1024)
 def nearest_key(key: str) -> str | None:
-    """The known key that one is likely to be meant for; remembered, as all cases have the same."""
+    """The known key that is probably meant; cached, as all cases have the same keys."""
     return nearest(key[:LONGEST_KEY], sorted(CONFIG_KEYS), ALIKE)
 
 
 def _unlisted(reference: EntityReference) -> Iterator[DataError]:
-    """Expected entities outside the configured list, too few for a perfect answer to be blocked."""
+    """Expected entities outside the configured list, too few to block a perfect reply."""
     if NOT_CONFIGURED in reference.flags:
         outside = sorted((reference.keywords | reference.topics) - reference.configured)
         yield DataError(
@@ -115,7 +113,7 @@ def _unfilled(case: Case, reference: TextReference) -> Iterator[DataError]:
 
 def _of_translation(reference: TranslationReference) -> Iterator[DataError]:
     for key, sentence in reference.sentences.items():
-        is_short = len(sentence.translation) <= LONGEST_PLACEHOLDER  # longer ones say something
+        is_short = len(sentence.translation) <= LONGEST_PLACEHOLDER  # longer ones are not empty
         if is_short and is_empty(sentence.translation) and not is_empty(sentence.source):
             yield DataError(
                 f"the sentence {key!r} has none; expected its translation",
@@ -145,7 +143,7 @@ def _is_said(form: str, reference: TranslationReference, *, ignore_case: bool) -
 
 
 def _lost_facts(reference: TranslationReference) -> Iterator[DataError]:
-    """Listed facts that the expected translation itself does not hold."""
+    """Listed facts that do not occur in the expected translation."""
     given = reference.given_facts
     if not given or all(_is_said(fact.expected, reference, ignore_case=True) for fact in given):
         return

@@ -1,8 +1,8 @@
-"""Answers in the documented form: one typed decoding reads them and checks their structure.
+"""Parses replies in the documented form: one typed decoding also checks their structure.
 
-The form is derived from the answer schema of a task. Most expected outcomes have the keys that the
-schema names and no others, and so have most answers to them. What departs from that in any way is
-left to the careful reader, which says how.
+The form is derived from the answer schema of a task. Most expected outcomes, and most replies to
+them, have exactly the keys of the schema. Everything else is left to the full parser, which says
+what differs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Allows = Callable[[str, Names, Names], bool]
 
 
 def allows_nothing(path: str, expected: Names, given: Names) -> bool:
-    """Only the names of the expected outcome will do."""
+    """Only the names of the expected outcome are allowed."""
     return False
 
 
 class Part(NamedTuple):
-    """A part of the answer: an object, a list or an open map, and how to get it."""
+    """A part of the reply: an object, a list or an open map, and how to get it."""
 
     path: str
     get: Callable[[Any], Any]
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The parts of an answer by kind, and the number of keys that every answer has."""
+    """The parts of a reply by kind, and the number of keys that every reply has."""
 
     keys: int
     objects: tuple[Part, ...]
@@ -49,10 +49,10 @@ class Layout(NamedTuple):
 
 
 class Form(msgspec.Struct, frozen=True):
-    """The documented form of a task's answers."""
+    """The documented form of a task's replies."""
 
     decode: Callable[[bytes], Any]
-    """Refuses what lacks a documented key or has another kind of value; passes over other keys."""
+    """Refuses a missing key or a value of another type; ignores unknown keys."""
     layout: Layout
 
     def fits(self, expected: Mapping[str, Any]) -> bool:
@@ -68,13 +68,13 @@ class Form(msgspec.Struct, frozen=True):
             return False
 
     def count_keys(self, expected: Mapping[str, Any], answer: Any, allows: Allows) -> int:
-        """Keys of a decoded answer in all its objects; 0 where an open map has other names."""
+        """Keys of a decoded reply in all its objects; 0 if an open map has other names."""
         keys, _, lists, maps = self.layout
         for _, get, width in lists:
             keys += width * len(get(answer))
         for path, get, _ in maps:
-            given, wanted = get(answer), get(expected)
-            if given.keys() != wanted.keys() and not allows(path, wanted, given):
+            given, expected_map = get(answer), get(expected)
+            if given.keys() != expected_map.keys() and not allows(path, expected_map, given):
                 return 0
             keys += len(given)
         return keys
@@ -83,12 +83,12 @@ class Form(msgspec.Struct, frozen=True):
 def form_from_schema(schema: Mapping[str, Any]) -> Form:
     """The form that an answer schema describes.
 
-    An object may hold scalars, lists of scalars or of flat objects, open maps, and other objects.
+    An object may contain scalars, lists of scalars or flat objects, open maps, and objects.
     """
     objects: list[Part] = []
     lists: list[Part] = []
     maps: list[Part] = []
-    make_type: Any = TypedDict  # with names that are known only now
+    make_type: Any = TypedDict  # its fields are known only at run time
 
     def type_of(inner: Mapping[str, Any], path: tuple[str, ...]) -> Any:
         part = Part(".".join(path), _getter(path))
@@ -135,7 +135,7 @@ def _containers(value: Mapping[str, Any]) -> set[str]:
 
 
 def _inside(layout: Layout) -> set[str]:
-    """The keys whose value is a part of its own."""
+    """The keys whose value is another part."""
     parts = (*layout.objects, *layout.lists, *layout.maps)
     return {part.path.rpartition(".")[2] for part in parts}
 
@@ -155,10 +155,10 @@ def _has_scalars(value: Any) -> bool:
 def read_documented(
     text: str | bytes, expected: Mapping[str, Any], form: Form, allows: Allows = allows_nothing
 ) -> dict[str, Any] | None:
-    """The answer where it has the structure of an expected outcome that fits; None proves nothing.
+    """The reply if it has the structure of a fitting expected outcome; None proves nothing.
 
-    Every key brings a colon: as many colons as keys prove that no key appears twice and that none
-    was passed over.
+    Every key has a colon: as many colons as keys prove that no key appears twice and that none
+    was ignored.
     """
     try:
         raw = text.encode() if isinstance(text, str) else text
@@ -178,14 +178,14 @@ def read_documented(
 
 
 def _readable(raw: bytes) -> str:
-    """The text of an answer; what was passed over in it need not be UTF-8"""
+    """The text of a reply; ignored parts need not be UTF-8."""
     return raw.decode(errors="replace")
 
 
 def _is_every_key_closed(text: str, keys: int) -> bool:
-    """Whether colons follow as many quotation marks as there are keys, and white space never
+    """Whether colons follow as many quotation marks as there are keys, and never white space.
 
-    So it is where texts hold colons, too. It takes half the time of encoding the answer again.
+    This also holds if texts contain colons. It takes half the time of encoding the reply again.
     """
     return (
         text.count('":') == keys

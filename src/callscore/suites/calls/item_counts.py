@@ -1,4 +1,4 @@
-"""How many items of a case a judge can be asked about: for estimates of what judging costs."""
+"""How many items of a case a judge can be asked about, to estimate the cost of judging."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.suites.calls.translation.critical import given_facts
 
 
 def count_items(case: Case) -> ItemCount:
-    """What the tasks ask."""
+    """Items of the tasks."""
     expected = case.expected_outcome
     if case.task == "qa":
         return ItemCount(0, len(_listed(expected, "questions")))
@@ -40,15 +40,15 @@ def _of_translation(case: Case) -> ItemCount:
 
 
 def count_benchmark_items(case: Case) -> ItemCount:
-    """What the benchmarks ask in addition."""
-    wanted, expected = len(instructions_of(case)), case.expected_outcome
+    """Items of the benchmarks, in addition."""
+    instructions, expected = len(instructions_of(case)), case.expected_outcome
     spoken = len(turns(case.transcript))
     if case.task == "qa":
-        return ItemCount(spoken, len(_listed(expected, "questions")) + spoken + wanted)
+        return ItemCount(spoken, len(_listed(expected, "questions")) + spoken + instructions)
     if case.task == "text":
         stated = len(claims(expected.get("summary") or {})) + MOST_STATED
-        return ItemCount(spoken, stated + spoken + wanted)
-    return ItemCount(0, wanted)
+        return ItemCount(spoken, stated + spoken + instructions)
+    return ItemCount(0, instructions)
 
 
 def _listed(outcome: Mapping[str, Any], key: str) -> Sequence[Any]:

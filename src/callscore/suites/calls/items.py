@@ -1,4 +1,4 @@
-"""Matching the items of an answer to those expected, by id alone (C-19)."""
+"""Matches the items of a reply to the expected ones, by id only (C-19)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from callscore.metrics.text import item_id
 
 
 class Matched(msgspec.Struct, frozen=True, gc=False):
-    """The usable items of an answer by id; conflicting ones count as missing."""
+    """The usable items of a reply by id; conflicting ones count as missing."""
 
     by_id: Mapping[str, Mapping[str, Any]]
     flags: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ def match(items: Sequence[Mapping[str, Any]], id_key: str, expected: Collection[
 
 
 def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two items of one id say the same; Python takes true for 1, JSON does not   C-19"""
+    """Whether two items with one id are equal; true equals 1 in Python, not in JSON   C-19"""
     return one == other and all(
         isinstance(value, bool) == isinstance(other[key], bool) for key, value in one.items()
     )
@@ -52,7 +52,7 @@ def _is_identical(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def number(value: object) -> float | None:
     """A usable JSON number; None for text, booleans and null        C-26
 
-    A whole number beyond every float is as far off any scale as can be.
+    An integer beyond the range of floats is infinite.
     """
     if type(value) is int:
         try:

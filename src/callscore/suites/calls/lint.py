@@ -1,4 +1,4 @@
-"""Cases that can be scored, but of which a model would not be asked all that is scored (C-130)."""
+"""Warns of cases whose prompt does not ask for everything that is scored (C-130)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from callscore.suites.calls.text.reference import TextReference
 from callscore.suites.calls.translation.reference import SENTENCES, TranslationReference
 
 _SPECIFIC = lazy_regex(r"[\"\u201c\u201e\u00ab\u300c]|(?<!\w)['\u2018]\w|\d")
-"""A quotation or a number: the surest signs that a reason names a moment of the call."""
+"""A quotation or a number: the best signs that a reason names a moment of the call."""
 FEWEST_WORDS = 7
-"""A reason without such a sign that is shorter names nothing specific (C-37)."""
+"""A shorter reason without such a sign names nothing specific (C-37)."""
 
 
 def config_warnings(case: Case, reference: object) -> Iterator[DataError]:
-    """What a case should say and does not; no reason to refuse stored answers."""
+    """What is missing in a case; not a reason to refuse stored replies."""
     yield from contradictions(case, reference)
     if isinstance(reference, QAReference):
         yield from _of_form(case, reference)
@@ -70,7 +70,7 @@ def _differences(asked: Mapping[str, object], scored: Mapping[str, FormQuestion]
 
 
 def _vague_reasons(reference: QAReference) -> Iterator[DataError]:
-    """Reasons of people that would earn a model nothing: who repeats them is right       C-37"""
+    """Reasons of people that would earn a model no points        C-37"""
     reasons = [q.reason for q in reference.questions.values() if q.score is not None]
     vague = [reason for reason in reasons if not is_empty(reason) and is_vague(reason)]
     if vague:
@@ -82,7 +82,7 @@ def _vague_reasons(reference: QAReference) -> Iterator[DataError]:
 
 
 def is_vague(reason: str) -> bool:
-    """Whether a reason is short and holds neither quotation nor number        C-37"""
+    """Whether a reason is short, without quotation or number        C-37"""
     return _SPECIFIC.search(reason) is None and len(reason.split()) < FEWEST_WORDS
 
 

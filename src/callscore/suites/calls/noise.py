@@ -1,4 +1,4 @@
-"""How `simulated` makes expected outcomes of the four tasks worse."""
+"""How `simulated` degrades expected outcomes of the four tasks."""
 
 from __future__ import annotations
 

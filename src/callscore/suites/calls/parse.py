@@ -10,7 +10,7 @@ from callscore.suites.calls.fast_parse import read_documented
 from callscore.suites.calls.structure import Structure
 
 
-def read_shaped(
+def parse_reply(
     reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
 ) -> Parsed | Malformed:
     """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""

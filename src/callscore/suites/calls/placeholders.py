@@ -1,4 +1,4 @@
-"""What counts as no answer: blanks, empty containers and the usual placeholders (C-59)."""
+"""What counts as empty: blanks, empty containers and the usual placeholders (C-59)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACEHOLDERS = frozenset(
 )
 LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 LONGEST_LOOK = 4 * LONGEST_PLACEHOLDER
-"""Characters that are checked before a text is normalised to be sure."""
+"""Characters that are checked before a text is normalised."""
 
 LONGEST_OPENING = 4
 _BEGINNINGS = tuple(sorted({word[:LONGEST_OPENING].split()[0] for word in PLACEHOLDERS}))
@@ -36,7 +36,7 @@ _FILLED = frozenset(
 def is_empty(value: Any) -> bool:
     """null, [], {}, a text without a letter or digit, or a placeholder        C-59
 
-    0 and false are answers. `-`, `–` and `?` need no entry: they hold neither letter nor digit.
+    0 and false are values. `-`, `–` and `?` need no entry: they have neither letter nor digit.
     """
     if not isinstance(value, str):
         return value is None or value == [] or value == {}

@@ -1,4 +1,4 @@
-"""What a model is sent: the task's instructions (a file), the config, and the call as data."""
+"""The prompt of a case: the task's instructions (a file), the config, and the call as data."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from callscore.suites.calls.structure import Structure
 
 NEVER_SHOWN = frozenset({"critical_facts"})
 """Config keys that would give the answer away (C-123)."""
-UNASKED = msgspec.UNSET
-"""In place of a config key that says nothing beyond the transcript."""
+OMITTED = msgspec.UNSET
+"""The value of a config key that adds nothing to the transcript."""
 
 
 class PromptFile(msgspec.Struct, frozen=True):
-    """A task's prompt in the package: instructions and the answer's JSON schema."""
+    """A task's prompt in the package: instructions and the JSON schema of the reply."""
 
     system: str
     schema: JsonObject
@@ -29,7 +29,7 @@ class PromptFile(msgspec.Struct, frozen=True):
 
 @cache
 def prompt_file(task: str) -> PromptFile:
-    """The instructions of a task, and the JSON schema of its answer."""
+    """The instructions of a task, and the JSON schema of its replies."""
     folder = Path(__file__).with_name(task)
     return PromptFile(
         folder.joinpath("prompt.md").read_text(encoding="utf-8"),
@@ -39,7 +39,7 @@ def prompt_file(task: str) -> PromptFile:
 
 @cache
 def answer_form(task: str) -> Form:
-    """The documented form of a task's answers, as its schema has it."""
+    """The documented form of a task's replies, from its schema."""
     return form_from_schema(prompt_file(task).schema)
 
 
@@ -55,7 +55,7 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     config = {key: value for key, value in case.config.items() if key not in NEVER_SHOWN}
     config |= asked
     document: dict[str, Any] = {
-        "config": {key: value for key, value in config.items() if value is not UNASKED},
+        "config": {key: value for key, value in config.items() if value is not OMITTED},
         "transcript": [_shown(turn) for turn in msgspec.to_builtins(list(turns(case.transcript)))],
     }
     if case.lang:

@@ -1,4 +1,4 @@
-"""Which items a verdict may be about: those that a case, or an answer to it, has."""
+"""Which items a verdict may be about: those of a case or of a reply to it."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from callscore.suites.calls.translation.reference import NOUNS, TranslationRefer
 
 
 def has_item(reference: Any, output: Any, item: Item) -> bool:
-    """Whether a case or an answer has the item; unknown for an answer without structure.
+    """Whether a case or a reply has the item; True if that is unknown.
 
-    Nor of metrics whose items a verdict may bring along: claims, and those of the benchmarks. A
-    metric as a whole is always there.
+    It is unknown for a malformed reply, and for metrics whose verdicts may define items (claims,
+    benchmarks). A metric as a whole always exists.
     """
     has = None if item.item == WHOLE else _HAS.get(item.metric)
     return has is None or isinstance(output, Malformed) or has(reference, output, item.item)

@@ -1,4 +1,4 @@
-"""The parts of an answer that records quote, by metric (C-100)."""
+"""The parts of a reply that records quote, by metric (C-100)."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ PARTS: Mapping[str, RecordPart] = {
     "translation.critical_facts": _SENTENCES,
     "translation.drift": _SENTENCES,
 }
-"""The part that a metric is about; all of it where none is named."""
+"""The part that a metric is about; the whole reply if none is named."""
 BENCHMARKED: Mapping[str, RecordPart] = {
     "qa": _REASONS,
     "text": _SUMMARY,
     "translation": _SENTENCES,
 }
-"""The part that the benchmarks look at, by task."""
+"""The part that the benchmarks measure, by task."""
 
 
 def part_of(slug: str, task: str) -> RecordPart:
-    """The part that a metric is about, or that the benchmarks look at."""
+    """The part that a metric is about, or that the benchmarks measure."""
     if slug.startswith("bench."):
         return BENCHMARKED.get(task, _ALL)
     return PARTS.get(slug, _ALL)

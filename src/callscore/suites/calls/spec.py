@@ -1,4 +1,4 @@
-"""Reads `spec.toml`: the only place where numbers of document 003 enter the program."""
+"""Reads `spec.toml`, the only source of the numbers of document 003."""
 
 # No postponed annotations here: msgspec would evaluate the text of each at every start.
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def quote_tolerance_s(self) -> float:
-        """How far from a turn a time may be that a judge cites        C-39"""
+        """How far a time that a judge cites may be from a turn        C-39"""
         return self.timestamp_tolerance_s
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class Settings(ScoreSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Names(NamedTuple):
-    """Slugs by task, and every name a metric goes by (C-15)."""
+    """Slugs by task, and every name of a metric (C-15)."""
 
     of_task: Mapping[str, tuple[str, ...]]
     by_alias: Mapping[str, str]
@@ -48,7 +48,7 @@ class Names(NamedTuple):
 
 @cache
 def load() -> Spec:
-    """The specification; read once."""
+    """The specification; cached."""
     return read_spec(FILE)
 
 
@@ -80,7 +80,7 @@ def names() -> Names:
 
 
 def slug_of(name: str) -> str | None:
-    """The slug behind a slug, a label or an alias; None where the name means nothing (C-15)."""
+    """The slug of a slug, a label or an alias; None if the name is unknown (C-15)."""
     return names().by_alias.get(name) or names().by_alias.get(name.strip().casefold())
 
 

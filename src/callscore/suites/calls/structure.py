@@ -1,7 +1,7 @@
 """Response Structure Compliance: kinds of containers and key sets, nothing else (C-23 … C-25).
 
-Most answers are built just as the expected outcome is. For all others a `Shape` is compiled, once
-a case, which says what they may do differently and where they went wrong.
+Most replies have exactly the structure of the expected outcome. For others a `Shape` is compiled,
+once per case, which defines allowed differences and locates faults.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from callscore.suites.calls.fast_parse import CONTAINERS, Form
 class Shape(msgspec.Struct, frozen=True):
     """What a value must be: an object with these keys, or an array of such items.
 
-    `containers` holds the keys whose value is itself a container; all others are scalars.
-    `unchecked` keys may be present or missing, whatever they hold (C-127).
+    `containers` has the keys whose value is itself a container; all others are scalars.
+    `unchecked` keys may be present or missing, with any value (C-127).
     """
 
     kind: str
@@ -38,11 +38,11 @@ class Shape(msgspec.Struct, frozen=True):
 SCALAR = Shape("scalar")
 NO_KEYS: frozenset[str] = frozenset()
 COMPLIES, DEPARTS = ratio(1, 1), ratio(0, 1)
-"""Response Structure Compliance of one answer        003 Response Structure Compliance"""
+"""Response Structure Compliance of one reply        003 Response Structure Compliance"""
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """What a shape is compiled with besides the expected outcome; `absent` is the case's own."""
+    """What a shape depends on besides the expected outcome; `absent` is of the case."""
 
     sample_items: Mapping[str, Collection[str]]
     """Item keys of the framework's own sample, by path, for arrays expected empty (C-24)."""
@@ -51,42 +51,42 @@ class Sources(msgspec.Struct, frozen=True):
     open_maps: Collection[str] = ()
     absent: frozenset[str] = frozenset()
     form: Form | None = None
-    """What the framework documents; None where every answer is to be read with care."""
+    """The documented form; None if every reply needs the full parser."""
     asked: Mapping[str, Sequence[str]] = {}
-    """By path, the names that a model is asked for where names are content; the case's own."""
+    """By path, the requested names where names are content; of the case."""
 
 
 AskedNames = Callable[[], Mapping[str, Sequence[str]]]
 
 
 def no_names_asked() -> Mapping[str, Sequence[str]]:
-    """Where no names are content."""
+    """No names are content."""
     return {}
 
 
 class Structure(msgspec.Struct, frozen=True, dict=True):
-    """The structure that every answer to one case must have."""
+    """The structure that every reply to one case must have."""
 
     expected: Mapping[str, Any]
     sources: Sources
     asked_names: AskedNames = no_names_asked
-    """A function, because most answers have just the names of the expected outcome."""
+    """A function, because most replies have exactly the names of the expected outcome."""
 
     @cached_property
     def shape(self) -> Shape:
-        """What an answer may do differently from the expected outcome."""
+        """How a reply may differ from the expected outcome."""
         sources = msgspec.structs.replace(self.sources, asked=self.asked)
         return compile_shape(self.expected, sources)
 
     @cached_property
     def is_documented(self) -> bool:
-        """Whether answers may be read by the documented form: nothing is absent or added."""
+        """Whether replies may be parsed by the documented form: nothing is absent or added."""
         form = self.sources.form
         return form is not None and not self.sources.absent and form.fits(self.expected)
 
     @cached_property
     def asked(self) -> Mapping[str, Sequence[str]]:
-        """By path, the names that a model is asked for where names are content."""
+        """By path, the requested names where names are content."""
         return self.asked_names()
 
     def allows(self, path: str, expected: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
@@ -98,14 +98,14 @@ class Structure(msgspec.Struct, frozen=True, dict=True):
         return required <= given.keys() <= allowed
 
     def fault(self, value: Any) -> str | None:
-        """Where and how an answer departs from it; None where it complies."""
+        """Where and how a reply differs; None if it complies."""
         if not self.sources.absent and is_like(self.expected, value):
             return None
         return fault(value, self.shape)
 
 
 def is_like(expected: Mapping[str, Any], given: Any) -> bool:
-    """Whether an answer has the keys and kinds of the expected outcome; False proves nothing"""
+    """Whether a reply has the keys and types of the expected outcome; False proves nothing"""
     if type(given) is not dict or given.keys() != expected.keys():
         return False
     for key, value in expected.items():
@@ -143,7 +143,7 @@ def _are_like(expected: list[Any], given: list[Any]) -> bool:
 
 
 def compile_shape(expected: Any, sources: Sources, path: str = "") -> Shape:
-    """The shape that an answer to this expected outcome must have."""
+    """The shape that a reply to this expected outcome must have."""
     if isinstance(expected, dict):
         return _object_shape(expected, sources, path)
     if isinstance(expected, list):
@@ -167,21 +167,21 @@ def _object_shape(expected: Mapping[str, Any], sources: Sources, path: str) -> S
 def _names(
     keys: frozenset[str], path: str, sources: Sources, asked: Sequence[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that an object must and may have: those asked for, and the reference's own  C-25
+    """The names that an object must and may have: the requested ones and the reference's   C-25
 
-    One that is asked for may be missing where the reference lacks it, and one of the reference
-    that were not requested.
+    A requested name may be missing if the reference lacks it, and a name of the reference if it was
+    not requested.
     """
-    wanted = frozenset(asked) - sources.absent
-    allowed = keys | wanted if wanted else keys
+    requested = frozenset(asked) - sources.absent
+    allowed = keys | requested if requested else keys
     if path in sources.open_maps:
         return NO_KEYS, allowed
-    return keys & wanted if wanted else keys, allowed
+    return keys & requested if requested else keys, allowed
 
 
 @lru_cache(maxsize=1024)
 def _flat_shape(required: frozenset[str], allowed: frozenset[str], absent: frozenset[str]) -> Shape:
-    """An object of scalars; remembered, as the items of all cases look alike."""
+    """An object of scalars; cached, as the items of all cases are alike."""
     return Shape("object", required, allowed, unchecked=absent)
 
 
@@ -202,7 +202,7 @@ def _array_shape(expected: list[Any], sources: Sources, path: str) -> Shape:
 
 
 def _is_flat(shape: Shape) -> bool:
-    """Whether all values that comply with a shape have that same shape: no need to compile them."""
+    """Whether all values that comply with a shape have that same shape."""
     return shape.kind != "array" and not shape.containers and shape.required == shape.allowed
 
 
@@ -227,13 +227,13 @@ def _mixed_array_shape(expected: list[Any], shapes: list[Shape], id_key: str) ->
 
 
 def fault(value: Any, shape: Shape) -> str | None:
-    """Where and how a value departs from its shape; None where it complies."""
+    """Where and how a value differs from its shape; None if it complies."""
     found = _fault(value, shape)
     return f"${found}" if found else None
 
 
 def _fault(value: Any, shape: Shape) -> str | None:
-    """The fault with its path from here; callers put their own step in front."""
+    """The fault with its path from here; callers prepend their own step."""
     if shape.kind == "object":
         return _object_fault(value, shape)
     if shape.kind == "array":
@@ -274,7 +274,7 @@ def _array_fault(value: Any, shape: Shape) -> str | None:
         return _scalars_fault(value)
     required = item_shape.required
     for index, item in enumerate(value):
-        if (  # what nearly every item is: the expected keys, all scalars
+        if (  # nearly every item: the expected keys, all scalars
             not item_shape.containers
             and type(item) is dict
             and item.keys() == required

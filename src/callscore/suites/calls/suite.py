@@ -26,12 +26,12 @@ class CallsSuite(SpecSuite):
 
     @cached_property
     def spec(self) -> Spec:
-        """The specification; the tasks read the same."""
+        """The specification, shared by the tasks."""
         return spec.load()
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:
-        """The words of document 003 and of the benchmarks."""
+        """The verdict words of document 003 and of the benchmarks."""
         from callscore.suites.calls.verdict_rules import RULES
 
         return RULES
@@ -40,7 +40,7 @@ class CallsSuite(SpecSuite):
         self, name: str, settings: ScoreSettings, names: DataNames = no_data_names
     ) -> Task[Any, Any]:
         """One of the four tasks of document 003, imported when the first case names it."""
-        assert isinstance(settings, spec.Settings)  # made by `settings`
+        assert isinstance(settings, spec.Settings)  # created by `settings`
         if name == "qa":
             from callscore.suites.calls.qa.task import QATask
 
@@ -68,14 +68,14 @@ class CallsSuite(SpecSuite):
         return CallBenchmarks(settings.parse)
 
     def floors(self, settings: ScoreSettings, cases: int) -> Floors:
-        """What trivial answers would score        C-135"""
+        """Scores of trivial answers        C-135"""
         from callscore.suites.calls.floors.tally import CallFloors
 
-        assert isinstance(settings, spec.Settings)  # made by `settings`
+        assert isinstance(settings, spec.Settings)  # created by `settings`
         return CallFloors(settings, cases)
 
     def record_part(self, slug: str, task: str) -> RecordPart:
-        """The part of the answer that a metric or a benchmark looks at."""
+        """The part of the reply that a metric or a benchmark is about."""
         from callscore.suites.calls.record_parts import part_of
 
         return part_of(slug, task)
@@ -83,7 +83,7 @@ class CallsSuite(SpecSuite):
     def notes(
         self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
     ) -> Sequence[str]:
-        """Where the data cannot show a false pass        C-135"""
+        """Notes if the data cannot show a false pass        C-135"""
         from callscore.suites.calls.floors.card import undemonstrated_notes
 
         return undemonstrated_notes(models, tallies)

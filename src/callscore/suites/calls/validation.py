@@ -1,4 +1,4 @@
-"""Checks that every task makes on its expected outcome (C-20, C-127)."""
+"""Checks of expected outcomes, common to all tasks (C-20, C-127)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS_OF_IDS = (str, int, float)
 def documented_keys(
     value: object, keys: Collection[str], case: Case, path: str = "expected_outcome"
 ) -> None:
-    """Every documented key is there, unless the case declares it absent."""
+    """Check that every documented key is present, unless the case declares it absent."""
     if not isinstance(value, dict):
         raise DataError("expected an object", field=path)
     for key in keys:
@@ -34,14 +34,14 @@ def documented_keys(
 
 
 def documented_items(items: list[Any], keys: frozenset[str], case: Case, path: str) -> None:
-    """Every item of a list is an object with the documented keys."""
+    """Check that every item of a list is an object with the documented keys."""
     for index, item in enumerate(items):
         if type(item) is not dict or not item.keys() >= keys:
             documented_keys(item, sorted(keys), case, f"{path}[{index}]")
 
 
 class ItemFields:
-    """The documented fields of the items of a list, those of an item taken in one step."""
+    """The documented fields of the items of a list."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
@@ -64,7 +64,7 @@ def listed(
     path: str = "expected_outcome",
     filled: bool = True,
 ) -> list[Any]:
-    """The list under a key; empty where the part is absent, refused where it must be filled."""
+    """The list under a key; empty if the part is absent, refused if it must not be empty."""
     if case.expected_parts and case.is_absent(key):
         return []
     items = value.get(key)
@@ -76,7 +76,7 @@ def listed(
 
 
 def expected_id(value: object, key: str, path: str, index: int | None = None) -> str:
-    """The id of an expected item: without one no answer could be matched to it (C-19)."""
+    """The id of an expected item; without one no reply could be matched to it (C-19)."""
     if type(value) not in _KINDS_OF_IDS:
         place = path if index is None else f"{path}[{index}]"
         raise DataError(f"{value!r} is no id; expected text or a number", field=f"{place}.{key}")
@@ -84,7 +84,7 @@ def expected_id(value: object, key: str, path: str, index: int | None = None) ->
 
 
 def absent_parts(case: Case) -> frozenset[str]:
-    """The keys that the reference declares absent: the exact word only (C-127)."""
+    """The keys that the reference declares absent; only the exact word counts (C-127)."""
     if not case.expected_parts:
         return NO_PARTS
     return frozenset(key for key, value in case.expected_parts.items() if value == "absent")
@@ -93,7 +93,7 @@ def absent_parts(case: Case) -> frozenset[str]:
 def structure_of(
     case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
 ) -> Structure:
-    """The structure of this case's answers; `sources` are those of its task."""
+    """The structure of replies to this case; `sources` are those of its task."""
     if case.expected_parts:
         sources = msgspec.structs.replace(sources, absent=absent_parts(case))
     return Structure(case.expected_outcome, sources, asked_names)

@@ -1,4 +1,4 @@
-"""The words that verdicts on calls may use, and the measures that rest on several metrics."""
+"""The words that verdicts on calls may use, and the measures that depend on several metrics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RELIES_ON: Mapping[str, frozenset[str]] = {
 
 
 def item_words(metric: str, item: str) -> tuple[str, ...] | None:
-    """The words of metrics that ask two questions, each with its own."""
+    """The words of metrics that ask two questions, each with its own words."""
     if metric == CALL_INTENT:
         return text.ANY_OTHER_GOAL if item == OTHER_GOAL else text.SAME_GOAL
     if metric == CRITICAL_FACTS:
@@ -70,7 +70,7 @@ def group(item: Item) -> str | None:
 
 
 def needs_a_word(question: Question) -> bool:
-    """Abstaining decides neither purpose nor fluency        C-69"""
+    """Whether abstaining leaves the question open: purpose and fluency        C-69"""
     return question.metric == FLUENCY or question.item == PURPOSE
 
 

@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Any
 
 from callscore.suites.orchestration.decision.confusion import Confusion, or_zero, recall_strict
-from callscore.suites.orchestration.plan.reading import READING_REPAIRS
-from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.plan.parse import READING_REPAIRS
+from callscore.suites.orchestration.step_record import StepRecord
 
 Json = dict[str, Any]
 EVIDENCE_SHOWN = 50

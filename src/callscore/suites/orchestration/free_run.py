@@ -14,9 +14,8 @@ from typing import Any
 
 from callscore.core.case import Malformed, Message
 from callscore.suites.orchestration.call.measures import Tools, measure_calls
-from callscore.suites.orchestration.decision.reading import Called, read_answer
-from callscore.suites.orchestration.plan.reading import read_plan
-from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.decision.parse import Called, read_answer
+from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.cases import (
     Asking,
@@ -26,16 +25,17 @@ from callscore.suites.orchestration.scenario.cases import (
     conversation,
     tool_result,
 )
-from callscore.suites.orchestration.scenario.protocol import Protocol
-from callscore.suites.orchestration.scenario.queries import Progress, Query
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Run
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,
     RawStep,
     Scenario,
 )
+from callscore.suites.orchestration.scenario.protocol import Protocol
+from callscore.suites.orchestration.scenario.queries import Progress, Query
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Run
+from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.think import without_think
 
 NO_RESULT = "NO_RECORDED_RESULT"

@@ -12,8 +12,8 @@ from callscore.suites.orchestration.free_run import FreeRun, own_case_id
 from callscore.suites.orchestration.replies import ScenarioReplies, StepReply, answer_of
 from callscore.suites.orchestration.scenario.cases import step_case
 from callscore.suites.orchestration.scenario.data import ScenarioSet
+from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.recording import Recording
-from callscore.suites.orchestration.scenario.values import Scenario
 
 
 class _Going:

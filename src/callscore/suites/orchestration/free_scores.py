@@ -18,14 +18,14 @@ from callscore.suites.orchestration.call.questions import Recorded
 from callscore.suites.orchestration.extension import progress_rate, repeated_runs
 from callscore.suites.orchestration.free_run import is_right
 from callscore.suites.orchestration.free_runs import FreeReplies, free_replies
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.replies import ScenarioReplies, Usage, usage_of_scenarios
 from callscore.suites.orchestration.result import About
 from callscore.suites.orchestration.result_format import key_metrics
 from callscore.suites.orchestration.scenario.data import ScenarioSet
-from callscore.suites.orchestration.scenario.reading import Place
+from callscore.suites.orchestration.scenario.parse import Place
 from callscore.suites.orchestration.scenario.recording import Recording
 from callscore.suites.orchestration.standard import Evaluated, evaluate
+from callscore.suites.orchestration.step_record import StepRecord
 
 Json = dict[str, Any]
 _BASIS = (

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from callscore.core.errors import DataError
+from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.scenario.recording import read_recording
-from callscore.suites.orchestration.scenario.values import RawStep
 
 SHOWN_DIGITS = 12
 

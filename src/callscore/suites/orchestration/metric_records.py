@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 
 from callscore.scorecard.records import Record
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.scenario.recording import RecordedReply
+from callscore.suites.orchestration.step_record import StepRecord
 
 LONGEST_SHOWN = 1000
 DIFFERENCES_SHOWN = 5

@@ -41,13 +41,13 @@ from callscore.suites.orchestration.result import About, LanguageResult
 from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.data import in_order, read_cards, shown_path
-from callscore.suites.orchestration.scenario.reading import Place, interpret
+from callscore.suites.orchestration.scenario.model import RawStep
+from callscore.suites.orchestration.scenario.parse import Place, interpret
 from callscore.suites.orchestration.scenario.recording import (
     RecordedReply,
     decode_file,
     read_recording,
 )
-from callscore.suites.orchestration.scenario.values import RawStep
 from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
 from callscore.suites.orchestration.step_views import recorded_views
 

@@ -10,8 +10,8 @@ import msgspec
 
 from callscore.core.case import Failed, Reply
 from callscore.suites.orchestration.scenario.cases import StepCase
+from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
-from callscore.suites.orchestration.scenario.values import Scenario
 
 NOT_RUN = "not run"
 

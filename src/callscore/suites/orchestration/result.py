@@ -14,11 +14,11 @@ from callscore.suites.orchestration import card, compat, extension, final, inter
 from callscore.suites.orchestration.compat import evaluation as compat_evaluation
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.final import KeyMetrics, Overall, Ran
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.result_format import Json, as_calculated, four_decimals
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
 from callscore.suites.orchestration.spec import spec
 from callscore.suites.orchestration.standard import Evaluated
+from callscore.suites.orchestration.step_record import StepRecord
 
 AVERAGE, CLASSIFICATION = "orchestration.average", "orchestration.classification"
 FC, PLAN = "orchestration.fc", "orchestration.plan"

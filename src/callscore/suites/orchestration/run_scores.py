@@ -36,7 +36,6 @@ from callscore.suites.orchestration.judging import (
     with_unused,
 )
 from callscore.suites.orchestration.metric_records import metric_records
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.replies import (
     ScenarioReplies,
     Usage,
@@ -46,9 +45,10 @@ from callscore.suites.orchestration.replies import (
 from callscore.suites.orchestration.result import About, LanguageResult
 from callscore.suites.orchestration.rows import FailedRow, Row
 from callscore.suites.orchestration.scenario.data import ScenarioSet, shown_path
-from callscore.suites.orchestration.scenario.reading import Place
-from callscore.suites.orchestration.scenario.values import Scenario
+from callscore.suites.orchestration.scenario.model import Scenario
+from callscore.suites.orchestration.scenario.parse import Place
 from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import failed_results, step_result
 from callscore.suites.orchestration.step_views import answered_views
 from callscore.suites.orchestration.trajectory import trajectory

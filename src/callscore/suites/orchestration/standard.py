@@ -15,21 +15,18 @@ from callscore.suites.orchestration.call.measures import Difference, Tools, meas
 from callscore.suites.orchestration.call.questions import Answers
 from callscore.suites.orchestration.decision.cells import cell
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.decision.reading import (
+from callscore.suites.orchestration.decision.parse import (
     Called,
     FailedAnswer,
     Prediction,
     read_answer,
 )
 from callscore.suites.orchestration.plan.measures import PlanMeasured, measure_plan
-from callscore.suites.orchestration.plan.reading import READING_REPAIRS, read_plan
-from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.plan.parse import READING_REPAIRS, read_plan
 from callscore.suites.orchestration.rows import NONE_DUE, CallRow, PlanRow, Row
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.cases import judged_case
-from callscore.suites.orchestration.scenario.reading import Place, interpret
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,
@@ -37,6 +34,9 @@ from callscore.suites.orchestration.scenario.values import (
     Scenario,
     case_id,
 )
+from callscore.suites.orchestration.scenario.parse import Place, interpret
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
+from callscore.suites.orchestration.step_record import StepRecord
 
 
 class Evaluated(msgspec.Struct, frozen=True):

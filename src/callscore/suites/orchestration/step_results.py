@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.case import Failed, Reply
 from callscore.core.scorecard import CaseResult, Status
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.replies import NOT_RUN, ScenarioReplies, latency_of
+from callscore.suites.orchestration.step_record import StepRecord
 
 TASK = "orchestration"
 

@@ -11,21 +11,21 @@ from callscore.core.case import Case, Failed, Message, Reply, Turn
 from callscore.core.scenarios import StepAnswer, StepView
 from callscore.core.scorecard import CaseResult
 from callscore.core.task import SCENARIO
-from callscore.suites.orchestration.decision.reading import Called, Rejected, read_answer
-from callscore.suites.orchestration.plan.reading import read_plan
-from callscore.suites.orchestration.plan.values import Plan
-from callscore.suites.orchestration.records import StepRecord
+from callscore.suites.orchestration.decision.parse import Called, Rejected, read_answer
+from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.cases import StepCase, conversation
 from callscore.suites.orchestration.scenario.gold import plan_object
-from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,
     Scenario,
     case_id,
 )
+from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording
+from callscore.suites.orchestration.step_record import StepRecord
 from callscore.suites.orchestration.step_results import missing_result, step_result
 
 LARGEST = 2**63 - 1

@@ -8,7 +8,6 @@ import msgspec
 
 from callscore.core.case import Failed, Prompt, Reply
 from callscore.core.scenarios import History, Json
-from callscore.suites.orchestration.records import StepRecord
 from callscore.suites.orchestration.replies import (
     NOT_RUN,
     ScenarioReplies,
@@ -17,6 +16,7 @@ from callscore.suites.orchestration.replies import (
     text_of,
 )
 from callscore.suites.orchestration.scenario.gold import gold_of
+from callscore.suites.orchestration.step_record import StepRecord
 
 
 def trajectory(

@@ -1,4 +1,4 @@
-"""The text of an answer and what the benchmarks compare it with (C-92)."""
+"""The text of a reply and the texts that the benchmarks compare it with (C-92)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from callscore.suites.calls.benchmarks.words import CORRECTNESS, OUTPUT, RELEVAN
 
 
 def similarity_questions(subject: Subject) -> list[Question]:
-    """The answer compared with the question, if the case has one, and with the reference."""
+    """The reply compared with the question, if the case has one, and with the reference."""
     case = subject.case
     metrics = (RELEVANCY, CORRECTNESS) if case.question else (RELEVANCY,)
     return [
@@ -20,7 +20,7 @@ def similarity_questions(subject: Subject) -> list[Question]:
 
 
 def cosine(subject: Subject, metric: str, verdicts: Verdicts) -> float | None:
-    """By code where the texts are equal or one is empty, else the value given        C-92"""
+    """By code if the texts are equal or one is empty, else the given value        C-92"""
     decided = _by_code(subject, metric)
     if decided is not None:
         return decided

@@ -1,4 +1,4 @@
-"""Which turns of the call an answer relies on, and which the reference needs (C-94)."""
+"""Which turns of the call a reply relies on, and which the reference needs (C-94)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from callscore.suites.calls.benchmarks.view import finding
 from callscore.suites.calls.benchmarks.words import CONTEXTUAL, OFFERED, PRECISION, RECALL
 
 _SAID_IN: Mapping[str, str] = {"qa": "questions", "text": "summary"}
-"""The part of an answer that takes something from the call."""
+"""The part of a reply that is based on the call."""
 
 
 class _Pieces(NamedTuple):
-    """The turns that count, and how many are not judged."""
+    """The turns that count, and how many await a verdict."""
 
     found: frozenset[int]
     waiting: int
 
 
 def needed_questions(case: Case) -> list[Question]:
-    """Of every turn: does the expected outcome need it? Asked once a case, before any answer."""
+    """For every turn: does the expected outcome need it? Asked once per case, before any reply."""
     return [
         Question(RECALL, _item(number), text, "", OFFERED[RECALL]) for number, text in _spoken(case)
     ]
 
 
 def used_questions(case: Case, said: Sequence[str]) -> list[Question]:
-    """Of every turn: does the answer rely on it?"""
+    """For every turn: does the reply rely on it?"""
     joined, place = "\n".join(said), f"model_output.{_SAID_IN[case.task]}"
     return [
         Question(PRECISION, _item(number), text, joined, OFFERED[PRECISION], place)
@@ -43,7 +43,7 @@ def used_questions(case: Case, said: Sequence[str]) -> list[Question]:
 def measure(
     case: Case, said: Sequence[str], verdicts: Verdicts, flags: set[str]
 ) -> dict[str, Measure]:
-    """Contextual precision, recall and relevancy of one answer."""
+    """Contextual precision, recall and relevancy of one reply."""
     numbers = [number for number, _ in _spoken(case)]
     needed = _pieces(numbers, RECALL, "needed", verdicts, flags)
     used = _pieces(numbers if said else (), PRECISION, "used", verdicts, flags)
@@ -71,7 +71,7 @@ def _pieces(
 
 
 def _spoken(case: Case) -> list[tuple[int, str]]:
-    """Every turn in which something is said, with its number."""
+    """Every turn with text, with its number."""
     spoken = enumerate(turns(case.transcript), start=1)
     return [(number, turn.text) for number, turn in spoken if turn.text.strip()]
 

@@ -1,4 +1,4 @@
-"""An entity answer as the benchmarks see it: every reported entity is a fact."""
+"""An entity reply as the benchmarks see it: every reported entity is a fact."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from callscore.suites.calls.entity.task import EntityOutput
 
 
 def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
-    """The answer's entities and those expected; a keyword is no topic (C-49)."""
+    """The reported and the expected entities; a keyword is not a topic (C-49)."""
     reference: EntityReference = subject.reference
     output: EntityOutput = subject.output
     keywords = counts(reference.keywords, output.keywords)

@@ -1,4 +1,4 @@
-"""The free-text instructions of a config, in addition to those that code checks (C-96)."""
+"""The free-text instructions of a config, besides those that code checks (C-96)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from callscore.suites.calls.benchmarks.words import INSTRUCTIONS, OFFERED
 from callscore.suites.calls.placeholders import is_empty
 
 KEPT_BY_SHAPE = (True, True)
-"""Valid JSON, and exactly the wanted keys: an answer that was read has kept both."""
+"""Valid JSON, and exactly the requested keys: a parsed reply has followed both."""
 
 
 def instructions_of(case: Case) -> Sequence[str]:
-    """`config.instructions`, a text or several; what is no text is shown as JSON."""
+    """`config.instructions`, one text or several; other values are shown as JSON."""
     given = case.config.get("instructions")
     entries = given if isinstance(given, list) else [given]
     return [
@@ -28,24 +28,24 @@ def instructions_of(case: Case) -> Sequence[str]:
 
 
 def questions(subject: Subject) -> list[Question]:
-    """Of every free instruction: was it followed?"""
+    """For every free-text instruction: was it followed?"""
     return [
         Question(
             INSTRUCTIONS,
             _item(number),
-            wanted,
+            instruction,
             subject.text,
             OFFERED[INSTRUCTIONS],
             "model_output",
         )
-        for number, wanted in enumerate(instructions_of(subject.case), start=1)
+        for number, instruction in enumerate(instructions_of(subject.case), start=1)
     ]
 
 
 def followed(
     subject: Subject, rules: Sequence[bool], verdicts: Verdicts, flags: set[str]
 ) -> Findings:
-    """Every instruction, those of the task first: was it followed?"""
+    """For every instruction, those of the task first: was it followed?"""
     free = [
         finding(verdicts, Item(INSTRUCTIONS, _item(number)), "followed", flags)
         for number, _ in enumerate(instructions_of(subject.case), start=1)

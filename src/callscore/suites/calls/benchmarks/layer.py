@@ -25,27 +25,27 @@ class CallBenchmarks:
         self.tasks: Collection[str] = frozenset(task for task in load().tasks if criteria_of(task))
 
     def ask_case(self, case: Case) -> Sequence[Question]:
-        """What is asked once a case, whatever the models answer        C-94"""
+        """Questions about the case itself, independent of the replies        C-94"""
         return measuring.ask_of_case(case)
 
     def view(self, case: Case, reference: Any, output: Any, reply: Reply) -> Subject:
-        """The answer with its reference and its JSON."""
+        """The reply with its reference and its JSON."""
         parsed = read_object(reply, self._parse)
-        assert isinstance(parsed, Parsed)  # the task has read the same reply
+        assert isinstance(parsed, Parsed)  # the task has parsed the same reply
         return Subject(case, reference, output, parsed.value)
 
     def ask(self, view: Subject) -> Sequence[Question]:
-        """What code cannot decide about one answer, besides what its task asks."""
+        """Questions about one reply, besides those of its task."""
         return measuring.ask(view)
 
     def measure(self, view: Subject, verdicts: Verdicts) -> Mapping[str, Measure]:
-        """Every criterion of one answer but consistency        C-90"""
+        """Every criterion of one reply except consistency        C-90"""
         return measuring.measure(view, verdicts)
 
     def malformed(self, case: Case) -> Mapping[str, Measure]:
-        """An answer of the wrong structure is worth nothing in every criterion        C-90"""
+        """A malformed reply scores 0 in every criterion        C-90"""
         return measuring.malformed(case)
 
     def count_items(self, case: Case) -> ItemCount:
-        """The most items a judge can be asked about for the criteria."""
+        """The most items that a judge can be asked about for the criteria."""
         return count_benchmark_items(case)

@@ -1,7 +1,7 @@
 """The eleven criteria (003 Standard Benchmarks). Formulas only; limits live in spec.toml.
 
-Where a measure takes findings, True means the item counts, False that it does not, and None
-that it is not judged yet.
+In findings, True means that the item counts, False that it does not, and None that it is not
+judged yet.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fact_f1(expected: Findings, given: Findings) -> Measure:
 def contextual_precision(needed: AbstractSet[int], used: AbstractSet[int]) -> Measure:
     """relevant_pieces_used / total_pieces_referenced        003 Contextual Precision, C-94, C-13
 
-    0 where the answer relies on nothing though something is needed: silence earns nothing.
+    0 if the reply relies on nothing though something is needed.
     """
     if not needed and not used:
         return vacuous(1.0)
@@ -82,7 +82,7 @@ def contextual_recall(needed: AbstractSet[int], used: AbstractSet[int]) -> Measu
 
 
 def contextual_relevancy(precision: Measure, recall: Measure) -> Measure:
-    """(Precision + Recall) / 2; 0 where either is undefined   003 Contextual Relevancy, C-94"""
+    """(Precision + Recall) / 2; 0 if either is undefined   003 Contextual Relevancy, C-94"""
     if precision.value is None or recall.value is None:
         return ratio(0, 1)
     return ratio((precision.value + recall.value) / 2, 1)
@@ -113,7 +113,7 @@ def _clamped(cosine: float) -> float:
 
 
 def _share(findings: Findings, what: str) -> Measure:
-    """What counts / all, once nothing is undecided"""
+    """Items that count / all, once none is undecided"""
     waiting = findings.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(findings)} {what} await a verdict")

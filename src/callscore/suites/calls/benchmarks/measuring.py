@@ -1,4 +1,4 @@
-"""ask · measure for the benchmarks: from the answers and verdicts of any task (C-88, C-90)."""
+"""ask · measure for the benchmarks: from the replies and verdicts of any task (C-88, C-90)."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ ONLY_LEXICAL = not_run("no embedder reads this language; the limit means nothing
 
 
 def ask_of_case(case: Case) -> Sequence[Question]:
-    """What is asked once a case, whatever the models answer        C-94"""
+    """Questions about the case itself, independent of the replies        C-94"""
     return context.needed_questions(case) if _applies(case, PRECISION) else []
 
 
 def ask(subject: Subject) -> Sequence[Question]:
-    """What code cannot decide about one answer, besides what its task asks."""
+    """Questions about one reply, besides those of its task."""
     case, absent = subject.case, absent_criteria(subject.case)
     found = [*answers.similarity_questions(subject), *instructions.questions(subject)]
     if case.task in _QUESTIONS:
@@ -68,7 +68,7 @@ def ask(subject: Subject) -> Sequence[Question]:
 
 
 def measure(subject: Subject, verdicts: Verdicts) -> Benchmarked:
-    """Every criterion of one answer but consistency        C-90"""
+    """Every criterion of one reply except consistency        C-90"""
     case, flags = subject.case, set[str]()
     view = _VIEWS[case.task](subject, verdicts, flags)
     cosine = answers.cosine(subject, CORRECTNESS, verdicts)
@@ -89,7 +89,7 @@ def measure(subject: Subject, verdicts: Verdicts) -> Benchmarked:
 
 
 def malformed(case: Case) -> Benchmarked:
-    """An answer of the wrong structure is worth nothing in every criterion        C-90"""
+    """A malformed reply scores 0 in every criterion        C-90"""
     criteria = load().benchmarks.criteria
     worst = {
         slug: ratio(0, 1) if entry.unit == "fraction" else percent(1, 1)

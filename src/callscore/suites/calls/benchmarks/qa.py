@@ -1,4 +1,4 @@
-"""A QA answer as the benchmarks see it: its scores are facts, its reasons claims and arguments."""
+"""A QA reply as the benchmarks see it: its scores are facts, its reasons claims and arguments."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ CLOSED_OF_A_QUESTION = 3
 
 
 def said(subject: Subject) -> Sequence[str]:
-    """What the answer takes from the call: the moments that its reasons cite."""
+    """What the reply takes from the call: the moments that its reasons cite."""
     return [reason for question in _applicable(subject) if (reason := _reason(subject, question))]
 
 
 def questions(subject: Subject) -> list[Question]:
-    """Of every reason in words of its own: is its ground right?        C-95"""
+    """For every reason in its own words: is its ground right?        C-95"""
     return [
         Question(ARGUMENT, question.id, reason, _human(question), OFFERED[ARGUMENT])
         for question in _applicable(subject)
@@ -42,7 +42,7 @@ def questions(subject: Subject) -> list[Question]:
 
 
 def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
-    """The answer's claims, facts, closed fields, rules and arguments."""
+    """The claims, facts, closed fields, rules and arguments of the reply."""
     margin = subject.reference.settings.score_margin_fraction
     marks = [
         mark_of(question, subject.output.by_id.get(question.id), set())
@@ -63,7 +63,7 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
 
 
 def _human(question: FormQuestion) -> str:
-    """The human's mark and ground, as a judge is shown them."""
+    """The human mark and ground, as the judge sees them."""
     return f"{question.score:g} of {question.max_score:g}: {question.reason}"
 
 
@@ -72,7 +72,7 @@ def _applicable(subject: Subject) -> list[FormQuestion]:
 
 
 def _reason(subject: Subject, question: FormQuestion) -> str:
-    """The reason given; empty where it says nothing."""
+    """The reason given; empty if it says nothing."""
     reason = evidence.reason_of(subject.output.by_id.get(question.id))
     return "" if reason is None or is_empty(reason) else reason
 
@@ -80,7 +80,7 @@ def _reason(subject: Subject, question: FormQuestion) -> str:
 def _is_supported(
     subject: Subject, question: FormQuestion, verdicts: Verdicts, flags: set[str]
 ) -> bool | None:
-    """A reason is supported where its moment occurs as described; a vague one supports nothing."""
+    """A reason is supported if its moment occurs as described; a vague one is not."""
     for metric in (FAITHFULNESS, HALLUCINATION):
         words = [v.verdict for v in verdicts.get(Item(metric, question.id), ())]
         if words:
@@ -111,7 +111,7 @@ def _step(
 
 
 def _closed(subject: Subject) -> Closed:
-    """Ids, scores without any margin, and types        C-97"""
+    """Ids, scores without a margin, and types        C-97"""
     applicable = _applicable(subject)
     matches = 0
     for question in applicable:

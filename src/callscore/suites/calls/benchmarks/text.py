@@ -1,4 +1,4 @@
-"""A text answer as the benchmarks see it: its summary makes claims, its labels are closed."""
+"""A text reply as the benchmarks see it: its summary makes claims, its labels are closed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from callscore.suites.calls.text.task import TextOutput
 
 
 def said(subject: Subject) -> Sequence[str]:
-    """What the answer takes from the call: the claims of its summary."""
+    """What the reply takes from the call: the claims of its summary."""
     return [claim.text for claim in claims(subject.output.summary)]
 
 
 def questions(subject: Subject) -> list[Question]:
-    """Of every fact of either side that the other does not have word for word: does it?    C-93"""
+    """For every fact of one side that the other does not have verbatim: does it state it?   C-93"""
     expected, given = _both_sides(subject)
     return [
         *_ask(expected, "expected", given, "model_output.summary"),
@@ -43,7 +43,7 @@ def _ask(facts: Sequence[Claim], kind: str, others: Sequence[Claim], place: str)
 
 
 def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
-    """The answer's claims, facts, closed fields and rules."""
+    """The claims, facts, closed fields and rules of the reply."""
     reference: TextReference = subject.reference
     output: TextOutput = subject.output
     expected, given = _both_sides(subject)
@@ -59,7 +59,7 @@ def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
 
 
 def _both_sides(subject: Subject) -> tuple[Sequence[Claim], Sequence[Claim]]:
-    """The facts of the expected summary, and those of the answer's."""
+    """The facts of the expected summary, and those of the reply's."""
     case = subject.case
     summary = {} if case.is_absent("summary") else case.expected_outcome["summary"]
     return claims(summary), claims(subject.output.summary)
@@ -72,7 +72,7 @@ def _matched(
     verdicts: Verdicts,
     flags: set[str],
 ) -> list[bool | None]:
-    """Which facts the other side has: word for word, or by verdict."""
+    """Which facts the other side has: verbatim, or by verdict."""
     if not others:
         return [False] * len(facts)
     forms = {other.form for other in others}

@@ -15,7 +15,7 @@ from callscore.suites.calls.translation.task import TranslationOutput, fact_coun
 
 
 def view(subject: Subject, verdicts: Verdicts, flags: set[str]) -> View:
-    """The answer's facts, closed fields and rules; added facts are its unsupported claims."""
+    """The facts, closed fields and rules of the reply; added facts are unsupported claims."""
     reference: TranslationReference = subject.reference
     output: TranslationOutput = subject.output
     if not reference.sentences:
@@ -44,7 +44,7 @@ def _closed(subject: Subject) -> Closed:
 
 
 def _renderings(entries: Iterable[Mapping[str, Any]]) -> Mapping[str, frozenset[str]]:
-    """Every term with all that a list gives as its rendering."""
+    """Every term with all renderings in a list."""
     found: dict[str, set[str]] = {}
     for entry in entries:
         term, form = entry.get("term"), entry.get("handled_as")

@@ -1,4 +1,4 @@
-"""One answer in the words of the benchmarks, whatever its task."""
+"""One reply in the terms of the benchmarks, for any task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ID_KEYS = frozenset({"question_id", "sentence_id", "source_id"})
 
 
 def text_of(value: Any) -> str:
-    """All string values in document order, one a line, keys and ids left out        C-92"""
+    """All string values in document order, one per line, without keys and ids        C-92"""
     return "\n".join(_strings(value))
 
 
@@ -35,7 +35,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 class Subject(msgspec.Struct, frozen=True, dict=True):
-    """One well-formed answer: the case's reference, the answer as its task reads it, its JSON."""
+    """One well-formed reply: the case's reference, the output as its task parsed it, its JSON."""
 
     case: Case
     reference: Any
@@ -44,17 +44,17 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def text(self) -> str:
-        """All that the answer says."""
+        """The whole text of the reply."""
         return text_of(self.value)
 
     @cached_property
     def expected_text(self) -> str:
-        """All that the reference says."""
+        """The whole text of the reference."""
         return text_of(self.case.expected_outcome)
 
 
 class Facts(NamedTuple):
-    """The reference's facts that the answer has or lacks, and the answer's that it has of it."""
+    """For each fact of the reference whether the reply has it, and the other way round."""
 
     expected: Findings
     given: Findings
@@ -68,7 +68,7 @@ class Closed(NamedTuple):
 
 
 class View(msgspec.Struct, frozen=True):
-    """What the criteria count in one answer (C-90)."""
+    """What the criteria count in one reply (C-90)."""
 
     supported: Findings
     """Every claim: is it supported?"""
@@ -81,7 +81,7 @@ class View(msgspec.Struct, frozen=True):
 
 
 class Ids(NamedTuple):
-    """How an answer deals with the ids that it was given."""
+    """How a reply uses the ids of its prompt."""
 
     once: bool
     """Every expected id occurs exactly once."""
@@ -90,7 +90,7 @@ class Ids(NamedTuple):
 
 
 def ids_of(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, Any]) -> Ids:
-    """The ids of an answer and those expected."""
+    """Compare the ids of a reply with the expected ones."""
     seen: dict[str, int] = {}
     unexpected: list[Mapping[str, Any]] = []
     for item in items:
@@ -98,11 +98,11 @@ def ids_of(items: Sequence[Mapping[str, Any]], key: str, expected: Mapping[str, 
         seen[given] = seen.get(given, 0) + 1
         if given not in expected and seen[given] == 1:
             unexpected.append(item)
-    return Ids(all(seen.get(wanted) == 1 for wanted in expected), unexpected)
+    return Ids(all(seen.get(key_) == 1 for key_ in expected), unexpected)
 
 
 def finding(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
-    """Whether every word given on an item is the good one; None where there is none."""
+    """Whether every verdict on an item is the good word; None if there is none."""
     words = [verdict.verdict for verdict in verdicts.get(item, ()) if verdict.verdict is not None]
     if CANNOT_TELL in words:
         flags.add("abstained")

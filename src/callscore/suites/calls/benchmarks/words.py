@@ -1,4 +1,4 @@
-"""The slugs of the eleven criteria, and the words that may answer their questions."""
+"""The slugs of the eleven criteria, and the verdict words of their questions."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ OFFERED: Mapping[str, tuple[str, ...]] = {
     ARGUMENT: ("yes", "no", CANNOT_TELL),
     INSTRUCTIONS: ("followed", "not_followed", CANNOT_TELL),
 }
-"""What is asked: of each claim whether it is supported; of each fact whether the other side has
-it; of each turn whether the answer relies on it, and whether the reference needs it; of each
-reason whether its ground is right; of each free instruction whether it was followed."""
+"""The questions: for each claim whether it is supported; for each fact whether the other side has
+it; for each turn whether the reply relies on it, and whether the reference needs it; for each
+reason whether its ground is right; for each free-text instruction whether it was followed."""
 VALUES: Mapping[str, tuple[float, ...]] = {ARGUMENT: (0.0, 0.5, 1.0)}
 COSINES = frozenset({RELEVANCY, CORRECTNESS})
-"""The criteria that a similarity of texts answers, alone or together with words."""
+"""The criteria decided by a similarity of texts, alone or together with verdicts."""
 
 OUTPUT = "output"
-"""The item of a similarity: the whole answer."""
+"""The item of a similarity: the whole reply."""
 
 _OF_REASONS = frozenset({FAITHFULNESS, HALLUCINATION, PRECISION, RECALL, CONTEXTUAL, ARGUMENT})
 _OF_SUMMARY = frozenset({FAITHFULNESS, HALLUCINATION, CORRECTNESS, PRECISION, RECALL, CONTEXTUAL})
 
 
 def criteria_of(task: str) -> Sequence[str]:
-    """The criteria that look at the answers of a task        C-90"""
+    """The criteria that apply to a task        C-90"""
     return [slug for slug, entry in load().benchmarks.criteria.items() if task in entry.tasks]
 
 
 def absent_criteria(case: Case) -> frozenset[str]:
-    """The criteria that a case without these parts does not take part in        C-127"""
+    """The criteria that do not apply to a case without these parts        C-127"""
     gone: set[str] = set()
     if case.task == "qa" and case.is_absent("reason"):
         gone |= _OF_REASONS

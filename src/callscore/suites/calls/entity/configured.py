@@ -1,4 +1,4 @@
-"""What the config says about entities: the list to choose from, and other forms (C-40, C-43)."""
+"""The entities of the config: the list to choose from, and aliases (C-40, C-43)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from callscore.suites.calls.entity.identity import Aliases, distinct
 
 
 def strings(items: Any, path: str) -> list[str]:
-    """The value as a list of strings; raises DataError where it is none."""
+    """The value as a list of strings; raises DataError if it is not one."""
     if not isinstance(items, list):
         raise DataError("expected an array of strings", field=path)
     for item in items:
@@ -23,7 +23,7 @@ def strings(items: Any, path: str) -> list[str]:
 
 
 def configured_list(config: Mapping[str, Any]) -> list[str] | None:
-    """keywords ∪ topics, else entities; None where the config has no list        C-43"""
+    """keywords ∪ topics, else entities; None if the config has no list        C-43"""
     keywords, topics = config.get("keywords"), config.get("topics")
     if keywords is None and topics is None:
         entities = config.get("entities")
@@ -41,14 +41,14 @@ def configured_keys(forms: list[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _keys_without_aliases(forms: tuple[str, ...]) -> frozenset[str]:
-    """Remembered, as the calls of one business share one long list."""
+    """Cached, as the calls of one business share one long list."""
     return distinct(forms, {}).keys
 
 
 def read_aliases(config: Mapping[str, Any], configured: frozenset[str]) -> Aliases:
-    """`{entity: [form, …]}` or `{form: entity}`; raises DataError where a form has two entities.
+    """`{entity: [form, …]}` or `{form: entity}`; raises DataError if a form has two entities.
 
-    Of a pair of strings the configured one is the entity, the second where both or neither are.
+    Of a pair of strings the configured one is the entity; the second if both or neither are.
     """
     given = config.get("aliases")
     if given is None:

@@ -1,4 +1,4 @@
-"""The entities that counted against an answer, by their normal form."""
+"""The entities that counted against a reply, by their normal form."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ NO_FLAGS: frozenset[str] = frozenset()
 
 
 class Distinct(msgspec.Struct, frozen=True, gc=False):
-    """The entities of a list, each once, and what was noticed on the way."""
+    """The entities of a list, each once, and flags."""
 
     keys: frozenset[str]
     flags: frozenset[str]
@@ -66,5 +66,5 @@ def _key_of_non_string(item: object) -> str:
 
 
 def is_text(key: str) -> bool:
-    """Whether the key was made of a string: a number or null occurs in no transcript"""
+    """Whether the key comes from a string: a number or null occurs in no transcript."""
     return not key.startswith(" ")

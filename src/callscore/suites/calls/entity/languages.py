@@ -13,7 +13,7 @@ _NO_LANGUAGE = frozenset({"und", "mul", "mis", "zxx"})
 
 
 def primary_language(tag: str) -> str:
-    """The language of a BCP 47 tag, lower case: `en` of `en-US`; empty where it is unknown"""
+    """The language of a BCP 47 tag, lower case: `en` of `en-US`; empty if unknown."""
     language = tag.strip().replace("_", "-").partition("-")[0].lower()
     known = language.isascii() and language.isalpha() and len(language) in (2, 3)
     return language if known and language not in _NO_LANGUAGE else ""
@@ -22,7 +22,7 @@ def primary_language(tag: str) -> str:
 def foreign_entities(expected: frozenset[str], case: Case, aliases: Aliases) -> frozenset[str]:
     """The expected entities whose configured form is not in the transcript's language     C-48
 
-    Empty where either language is unknown: such a case is not cross-language.
+    Empty if either language is unknown: such a case is not cross-language.
     """
     given = case.config.get("entity_language")
     if given is None:

@@ -35,7 +35,7 @@ def config_adherence(
 ) -> Measure:
     """configured / (|keywords| + |topics|) of those reported        003 Entity Metric 7, C-44
 
-    An answer that reports nothing earns nothing where something is expected (C-13).
+    A reply that reports nothing scores 0 if something is expected (C-13).
     """
     total = len(keywords) + len(topics)
     if total == 0:
@@ -49,7 +49,7 @@ def fabricated_entities(
 ) -> frozenset[str]:
     """reported − configured − expected − spoken        003 Fabricated Entity Count, C-45
 
-    A value that is no string equals nothing expected and is never spoken: it is made up.
+    A value that is not a string equals nothing expected and is never spoken: it is fabricated.
     """
     if keywords <= reference.configured and topics <= reference.configured:
         return NO_ENTITIES

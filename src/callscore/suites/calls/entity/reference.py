@@ -1,4 +1,4 @@
-"""The entities of one case as the human found them: checked once, before any answer is seen."""
+"""The expected entities of one case, checked once, before any reply is scored."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
     """The case, its expected entities by key, and the list they were chosen from.
 
     A part that the case declares absent is an empty set here, and its metrics are in
-    `absent`. `as_written` is the configured list before normalisation (a model that copies it
-    needs no second look), `valid_set` the expected one.
+    `absent`. `as_written` is the configured list before normalisation (a copy of it needs no
+    further check), `valid_set` the expected one.
     """
 
     case: Case
@@ -65,20 +65,20 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """What cannot be a fabrication: expected in any of the three lists, or configured (C-45).
+        """Not fabricated: expected in any of the three lists, or configured (C-45).
 
-        Made on first use: few answers name an entity that is not configured.
+        Computed on first use: few replies name an entity that is not configured.
         """
         valid = distinct(self.valid_set, self.aliases).keys
         return self.keywords | self.topics | self.configured | valid
 
     @cached_property
     def spoken(self) -> str:
-        """All that was said, as N2; made on first use, for the same reason."""
+        """The whole transcript as N2; computed on first use, for the same reason."""
         return n2(spoken_text(self.case.transcript))
 
     def is_spoken(self, key: str) -> bool:
-        """Whether the transcript holds the entity under any of its forms        C-46"""
+        """Whether any form of the entity occurs in the transcript        C-46"""
         if not is_text(key):
             return False
         forms = [form for form, entity in self.aliases.items() if entity == key]
@@ -86,7 +86,7 @@ class EntityReference(msgspec.Struct, frozen=True, dict=True):
 
 
 def read_reference(case: Case, sources: Sources) -> EntityReference:
-    """The entities of a case; raises DataError where C-20 says so."""
+    """The entities of a case; raises DataError (C-20)."""
     documented_keys(case.expected_outcome, PARTS, case)
     given_keywords, given_topics = _entities(case, KEYWORDS), _entities(case, TOPICS)
     valid_set = _entities(case, VALID_SET)
@@ -117,7 +117,7 @@ def read_reference(case: Case, sources: Sources) -> EntityReference:
 
 
 def refuse_blocked(reference: EntityReference) -> None:
-    """Raise where a perfect answer would be blocked: for entities that its list lacks     C-131"""
+    """Raise if a perfect reply would be blocked: by entities missing in the list     C-131"""
     if NOT_CONFIGURED not in reference.flags:
         return
     configured = reference.configured
@@ -134,7 +134,7 @@ def refuse_blocked(reference: EntityReference) -> None:
         return
     part = KEYWORDS if outside[KEYWORDS] else TOPICS
     raise DataError(
-        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which holds"
+        f"{', '.join(map(repr, outside[part]))} is not in the configured list, which contains"
         f" {_some(configured)}: a perfect answer would be blocked; expected entities of the list",
         field=f"expected_outcome.{part}",
     )
@@ -151,7 +151,7 @@ def _entities(case: Case, part: str) -> list[str]:
 
 
 def _absent_metrics(case: Case, no_list: bool) -> frozenset[str]:
-    """The metrics that a case without these parts does not take part in        C-127"""
+    """The metrics that do not apply to a case without these parts        C-127"""
     if not case.expected_parts:
         return NO_PARTS
     no_keywords, no_topics = case.is_absent(KEYWORDS), case.is_absent(TOPICS)

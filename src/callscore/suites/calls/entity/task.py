@@ -1,4 +1,4 @@
-"""The Entity task: prompt · read · ask · measure (003 Task 2). Code decides all of it."""
+"""The Entity task: prompt · read · ask · measure (003 Task 2). It needs no judge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from callscore.suites.calls.entity.reference import (
     read_reference,
     refuse_blocked,
 )
-from callscore.suites.calls.parse import read_shaped
+from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.prompting import answer_form, build_prompt
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
@@ -49,7 +49,7 @@ OFFERED: Mapping[str, tuple[str, ...]] = {}
 class EntityOutput(msgspec.Struct, frozen=True, gc=False):
     """The distinct entities that the model reported, by key.
 
-    Its own valid_entity_set is not kept, as it never scores (C-43).
+    Its own valid_entity_set is dropped, as it is not scored (C-43).
     """
 
     keywords: frozenset[str]
@@ -67,7 +67,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         self._sources = Sources({}, open_maps=settings.open_maps, form=answer_form("entity"))
 
     def reference(self, case: Case) -> EntityReference:
-        """The human's entities, checked (C-20)."""
+        """The expected entities, checked (C-20)."""
         return read_reference(case, self._sources)
 
     def check_reference(self, reference: EntityReference) -> None:
@@ -83,7 +83,7 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
     def read(self, reference: EntityReference, reply: Reply) -> EntityOutput | Malformed:
         """The model's entities, or why they cannot be scored."""
-        parsed = read_shaped(reply, reference.structure, self.settings.parse)
+        parsed = parse_reply(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         keywords = distinct(_given(KEYWORDS, parsed.value, reference), reference.aliases)
@@ -96,13 +96,13 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         return EntityOutput(keywords.keys, topics.keys, sorted(flags) if flags else [])
 
     def ask(self, reference: EntityReference, output: EntityOutput) -> Sequence[Question]:
-        """Nothing: set arithmetic needs no judge."""
+        """No questions: set arithmetic needs no judge."""
         return []
 
     def measure(
         self, reference: EntityReference, output: EntityOutput | Malformed, verdicts: Verdicts
     ) -> Measured:
-        """All Entity measures of one answer."""
+        """All Entity measures of one reply."""
         if isinstance(output, Malformed):
             return _malformed(reference, output)
         keywords, topics = output.keywords, output.topics
@@ -127,13 +127,13 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
 
 
 def _given(part: str, answer: Mapping[str, Any], reference: EntityReference) -> list[Any]:
-    """A list of the answer; empty if the case leaves it out, whatever the answer has (C-127)."""
+    """A list of the reply; empty if the case declares it absent (C-127)."""
     case = reference.case
     return [] if case.expected_parts and case.is_absent(part) else answer[part]
 
 
 def _valid_set_differs(answer: Mapping[str, Any], reference: EntityReference) -> bool:
-    """Whether the model's own list departs from the configured one: a warning only (C-43)."""
+    """Whether the model's own list differs from the configured one: only a warning (C-43)."""
     if reference.case.is_absent(VALID_SET):
         return False
     given = answer[VALID_SET]

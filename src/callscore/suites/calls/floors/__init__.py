@@ -1,1 +1,1 @@
-"""What an answer that reads nothing would score on the same cases (C-135)."""
+"""The scores of trivial answers on the same cases (C-135)."""

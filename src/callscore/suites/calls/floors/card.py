@@ -18,7 +18,7 @@ UNDEMONSTRATED = ": the false pass rate cannot be demonstrated with this data"
 def undemonstrated_notes(
     models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]]
 ) -> Sequence[str]:
-    """Where passing every question would block no model        C-135"""
+    """Notes if passing every question would block no model        C-135"""
     unseen = [_undemonstrated(model, tallies.get(model.model, {})) for model in models]
     return list(dict.fromkeys(note for note in unseen if note))
 
@@ -57,8 +57,8 @@ def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str 
 def _shows_failures(failed: float, asked: float) -> bool:
     """Whether a model that passes every question would breach the gate        C-35
 
-    Nor is anything said where a single false pass would: so few questions have their resolution
-    next to the rate.
+    True as well if a single false pass would: with that few questions the resolution is shown next
+    to the rate.
     """
     gate = load().metrics[FALSE_PASS].gate
     return gate is not None and gate.breached(100 * max(failed, 1) / asked)

@@ -30,7 +30,7 @@ class _Reported(NamedTuple):
     topics: frozenset[str]
 
 
-class _Way:
+class _StrategyCounts:
     """The counts of one strategy."""
 
     def __init__(self) -> None:
@@ -71,21 +71,21 @@ class EntityFloor(FloorTally):
     """Counts what each strategy would find."""
 
     def __init__(self) -> None:
-        self._ways = {name: _Way() for name in (WHOLE, NOTHING, LITERAL)}
+        self._strategies = {name: _StrategyCounts() for name in (WHOLE, NOTHING, LITERAL)}
 
     def add(self, reference: EntityReference) -> None:
         """Count the entities of one call."""
         listed = _listed(reference)
-        self._ways[WHOLE].add(reference, listed)
-        self._ways[NOTHING].add(reference, _Reported(NO_ENTITIES, NO_ENTITIES))
+        self._strategies[WHOLE].add(reference, listed)
+        self._strategies[NOTHING].add(reference, _Reported(NO_ENTITIES, NO_ENTITIES))
         spoken = _spoken(reference, listed.keywords | listed.topics)
-        self._ways[LITERAL].add(
+        self._strategies[LITERAL].add(
             reference, _Reported(listed.keywords & spoken, listed.topics & spoken)
         )
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The rows of each way."""
-        return [way.strategy(name) for name, way in self._ways.items()]
+        """The rows of each strategy."""
+        return [way.strategy(name) for name, way in self._strategies.items()]
 
 
 def _listed(reference: EntityReference) -> _Reported:
@@ -107,7 +107,7 @@ def _listed(reference: EntityReference) -> _Reported:
 def _spoken(reference: EntityReference, entities: frozenset[str]) -> frozenset[str]:
     """The entities that a search for their forms finds in the transcript, in any case.
 
-    A trivial answer does not normalise either, which would take longer than all the rest.
+    A trivial answer does not normalise, which would take longer than everything else.
     """
     said = spoken_text(reference.case.transcript).casefold()
     found = [key for key in entities if contains(said, key)]
@@ -124,7 +124,7 @@ def _keys(forms: list[str] | None, reference: EntityReference) -> frozenset[str]
 
 
 def _f1(expected: frozenset[str], found: frozenset[str]) -> tuple[int, int]:
-    """2 TP / (|expected| + |found|) as a fraction; 1 where both are empty        C-13"""
+    """2 TP / (|expected| + |found|) as a fraction; 1 if both are empty        C-13"""
     both = len(expected) + len(found)
     return (2 * len(expected & found), both) if both else (1, 1)
 

@@ -19,7 +19,7 @@ to bound memory."""
 FALSE_PASS = "qa.false_pass_rate"
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """A question as every call asks it."""
 
     id: str
@@ -30,7 +30,7 @@ class _Asked(NamedTuple):
 class _Expected(NamedTuple):
     """A question with the mark that a person gave, in a call with this many questions."""
 
-    asked: _Asked
+    asked: _Question
     score: float
     questions: int
 
@@ -61,7 +61,7 @@ class QAFloor(FloorTally):
     def _expected(self) -> Iterable[tuple[_Expected, int]]:
         for (name, scale, kind, score, number), count in self._counts.items():
             assert score is not None  # only applicable questions are counted
-            yield _Expected(_Asked(name, scale, kind), score, number), count
+            yield _Expected(_Question(name, scale, kind), score, number), count
 
     @property
     def failures(self) -> tuple[int, int]:
@@ -73,20 +73,20 @@ class QAFloor(FloorTally):
         return failed, sum(count for _, count in pass_fail)
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """Each way to mark, with reasons that say nothing and with a line quoted for each."""
+        """Each way to mark, without reasons and with a quoted line as reason."""
         usual = self._usual()
-        ways: Mapping[str, Callable[[_Asked], float]] = {
+        marks: Mapping[str, Callable[[_Question], float]] = {
             "always full marks": lambda asked: asked.max_score,
             "always zero": lambda asked: 0.0,
             "the question's usual mark": usual.__getitem__,
         }
-        for name, mark in ways.items():
+        for name, mark in marks.items():
             for reasons, evidence in ((", a quoted line as reason", 1.0), (", no reasons", 0.0)):
                 yield self._strategy(name + reasons, mark, evidence)
 
-    def _usual(self) -> Mapping[_Asked, float]:
+    def _usual(self) -> Mapping[_Question, float]:
         """The mark that people gave most often to each question, the lowest of several."""
-        given: dict[_Asked, Counter[float]] = {}
+        given: dict[_Question, Counter[float]] = {}
         for expected, count in self._expected():
             given.setdefault(expected.asked, Counter())[expected.score] += count
         return {
@@ -94,7 +94,7 @@ class QAFloor(FloorTally):
             for asked, marks in given.items()
         }
 
-    def _strategy(self, name: str, mark: Callable[[_Asked], float], evidence: float) -> Strategy:
+    def _strategy(self, name: str, mark: Callable[[_Question], float], evidence: float) -> Strategy:
         right: list[float] = []
         close: list[float] = []
         asked = passed = 0

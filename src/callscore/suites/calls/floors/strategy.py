@@ -11,17 +11,17 @@ from callscore.scorecard.formula import TaskFormula, task_score
 
 
 class Strategy(NamedTuple):
-    """A way to answer every case without reading any: its rows, as a model's would be."""
+    """A way to answer every case without reading it, with the rows it would get."""
 
     name: str
     rows: Mapping[str, float | None]
-    """Every weighted metric; None where no case has it."""
+    """Every weighted metric; None if no case has it."""
     gated: Mapping[str, float | None] = {}
-    """The values that gates look at; nothing to count is no value."""
+    """The values that gates test; None if there is nothing to count."""
 
 
 class FloorTally(ABC):
-    """Adds up what the references of a task's cases say, one after the other."""
+    """Adds up the references of a task's cases."""
 
     @property
     def failures(self) -> tuple[int, int]:
@@ -55,5 +55,5 @@ def _is_blocked(strategy: Strategy, formula: TaskFormula) -> bool:
 
 
 def share(part: float, whole: float) -> float | None:
-    """part / whole; None where there is nothing to share"""
+    """part / whole; None if the whole is 0"""
     return part / whole if whole else None

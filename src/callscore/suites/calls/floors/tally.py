@@ -1,4 +1,4 @@
-"""The floors of a data set: each reference is added once, whatever models answer."""
+"""The floors of a data set: each reference is added once, independent of the models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ENOUGH = 1_000
 
 
 class CallFloors:
-    """What trivial answers would score on the cases added so far        C-135
+    """The scores of trivial answers on the cases added so far        C-135
 
-    Of a large data set every k-th case of a task is counted, some `ENOUGH` in all: floors are
-    known to a hundredth then, and cost no time. The strategy says so.
+    In a large data set every k-th case of a task is counted, about `ENOUGH` in all, which gives
+    floors to a hundredth in little time. The strategy mentions it.
     """
 
     def __init__(self, settings: Settings, cases: int = 0) -> None:
@@ -64,7 +64,7 @@ class CallFloors:
 
 
 def _tally_of(task: str, settings: Settings) -> FloorTally | None:
-    """What counts the cases of a task, imported when the first one comes; other suites have none"""
+    """The counter of a task's cases, imported on first use; None for tasks of other suites."""
     if task == "qa":
         from callscore.suites.calls.floors.qa import QAFloor
 

@@ -1,6 +1,6 @@
-"""Calls labelled without reading: everywhere the usual label and emotion, every field empty.
+"""Calls labelled without reading: the most frequent label and emotion, every field empty.
 
-What a judge would decide (purpose, highlights, claims) is taken at its most lenient.
+What a judge would decide (purpose, highlights, claims) gets the most lenient verdict.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TextFloor(FloorTally):
             self._judged[slug] += slug not in absent
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The one way, which is the best of its kind."""
+        """The only strategy, which is the best of its kind."""
         rows: dict[str, float | None] = {
             slug: 1.0 if self._judged[slug] else None for slug in LENIENT
         }
@@ -65,7 +65,7 @@ class TextFloor(FloorTally):
         return [Strategy("the usual label and emotion, every field empty", rows)]
 
     def _named(self, emotion: str) -> int:
-        """The calls in which people name this emotion first, or no other before it."""
+        """The calls in which this emotion is the greatest, or one of the greatest."""
         return sum(count for top, count in self._emotions.items() if emotion in top)
 
     def _sentiment(self) -> dict[str, float | None]:

@@ -1,6 +1,6 @@
-"""A call handed back untranslated; facts and what a judge decides are taken at their most lenient.
+"""The source copied as translation; facts and judged metrics get the most lenient value.
 
-The source holds the facts of the call, however a rule would read them.
+The source contains the facts of the call, so all of them count as preserved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from callscore.suites.calls.translation.reference import NOUNS, TERMS, Translati
 from callscore.suites.calls.translation.rendering import Sentence, is_near
 
 LONGEST_SHORT = 64
-"""Longer sources that equal their translation are near it, too, unless they are hardly letters."""
+"""Longer sources that equal their translation are near it too, unless they have few letters."""
 COMPLETENESS, DOMAIN_TERMS = "translation.completeness", "translation.domain_terms"
 
 
@@ -54,7 +54,7 @@ class TranslationFloor(FloorTally):
             self._nouns[(kept, total) if total else (1, 1)] += 1
 
     def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
-        """The one way."""
+        """The only strategy."""
         calls = self._sentences.total()
         terms = share(*self._terms)
         rows = {
@@ -98,7 +98,7 @@ def _kept(part: str, reference: TranslationReference) -> tuple[int, int]:
 
 
 def _is_kept(form: str, sentences: Sequence[tuple[str, str]]) -> bool:
-    """Whether every sentence in which people have the form has it in the source, too."""
+    """Whether every sentence whose human translation has the form has it in the source too."""
     holding = [pair for pair in sentences if form in pair[1]]
     if not holding:
         is_copied = all(source == human for source, human in sentences)

@@ -1,4 +1,4 @@
-"""How much evidence a reason gives: by code where code can tell, else by verdicts (C-37 … C-39)."""
+"""How much evidence a reason gives: by code if possible, else by verdicts (C-37 … C-39)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POINTS: Mapping[str, int] = {
     "absent": 1,
     "cannot_tell": 0,
 }
-"""Points of a reason by verdict (C-37); `specific` alone still awaits its second verdict."""
+"""Points of a reason by verdict (C-37); `specific` needs a second verdict."""
 MOST_POINTS = 2
 
 LONGEST_BARE_TIME = 40
@@ -32,13 +32,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def reason_of(item: Mapping[str, Any] | None) -> str | None:
-    """The reason that an answer gives for a question; None where it gives none."""
+    """The reason that a reply gives for a question; None if it gives none."""
     reason = item.get("reason") if item is not None else None
     return reason if isinstance(reason, str) else None
 
 
 def points_by_code(reason: str | None, expected: str) -> int | None:
-    """What needs no judge: no reason, a bare time, or the human's own words  C-37, C-38, C-39"""
+    """Points without a judge: no reason, a bare time, or the human's own words  C-37, C-38, C-39"""
     if reason is None or is_empty(reason):
         return 0
     if len(reason) <= LONGEST_BARE_TIME and ":" in reason and _is_bare_time(reason):
@@ -47,7 +47,7 @@ def points_by_code(reason: str | None, expected: str) -> int | None:
 
 
 def is_own_words(reason: str, expected: str) -> bool:
-    """Whether a reason is the human's (N2), who has given one        C-37
+    """Whether a reason equals the human's (N2), if there is one        C-37
 
     The first letters are compared before the whole: two reasons that differ there differ.
     """
@@ -68,9 +68,9 @@ def _is_bare_time(reason: str) -> bool:
 def points(
     reason: str | None, question: FormQuestion, verdicts: Verdicts, flags: set[str]
 ) -> int | None:
-    """The points of a reason; the lowest where there are several verdicts, None without one.
+    """The points of a reason; the lowest of several verdicts, None without one.
 
-    A verdict on the human's own words outranks the points that they get without one (C-37).
+    A verdict on the human's own words outranks the points they get without one (C-37).
     """
     decided = points_by_code(reason, question.reason)
     if decided == 0 or not verdicts:

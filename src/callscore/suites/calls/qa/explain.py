@@ -14,17 +14,17 @@ from callscore.suites.calls.qa.task import QAOutput, mark_of
 def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faults:
     """Wrongly scored questions with both scores, the widest gap first, and reasons short of points.
 
-    A reason that awaits its verdict has not counted yet.
+    A reason that awaits its verdict is not included.
     """
     applicable = [q for q in reference.questions.values() if q.score is not None]
     marks = [mark_of(question, output.by_id.get(question.id), set()) for question in applicable]
     marks.sort(key=normalised_gap, reverse=True)
     margin = reference.settings.score_margin_fraction
     return {
-        "qa.question_score_accuracy": [_told(m) for m in marks if not is_correct(m, margin)],
-        "qa.score_gap_accuracy": [_told(mark) for mark in marks if normalised_gap(mark) > 0],
+        "qa.question_score_accuracy": [_scores_of(m) for m in marks if not is_correct(m, margin)],
+        "qa.score_gap_accuracy": [_scores_of(mark) for mark in marks if normalised_gap(mark) > 0],
         "qa.false_pass_rate": [
-            _told(mark) for mark in marks if mark.question.pass_fail and is_false_pass(mark)
+            _scores_of(mark) for mark in marks if mark.question.pass_fail and is_false_pass(mark)
         ],
         evidence.EVIDENCE: [
             f"{quoted(question.id)} ({points} of {evidence.MOST_POINTS} points)"
@@ -40,7 +40,7 @@ def faults(reference: QAReference, output: QAOutput, verdicts: Verdicts) -> Faul
     }
 
 
-def _told(mark: Mark) -> str:
+def _scores_of(mark: Mark) -> str:
     given = "no score" if mark.given is None else f"{mark.given:g}"
     scale = "" if mark.same_scale else " on another scale"
     question = mark.question

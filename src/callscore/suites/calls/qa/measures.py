@@ -17,7 +17,7 @@ NO_FAILURE = undefined("no PASS_FAIL question was failed by the human")
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
-    """One applicable question with the model's mark; `given` is None where there is none."""
+    """One applicable question with the model's mark; `given` is None if there is none."""
 
     question: FormQuestion
     given: float | None
@@ -31,22 +31,22 @@ def is_correct(mark: Mark, margin_fraction: float) -> bool:
     if given is None or not mark.same_scale or not 0 <= given <= question.max_score:
         return False
     margin = 0.0 if question.pass_fail else margin_fraction * question.max_score
-    assert question.score is not None  # marks are made of applicable questions only
+    assert question.score is not None  # only applicable questions have marks
     return abs(given - question.score) - margin <= TOLERANCE
 
 
 def normalised_gap(mark: Mark) -> float:
-    """min(1, |given − expected| / max_score); 1 where missing or on another scale   C-28, C-31"""
+    """min(1, |given − expected| / max_score); 1 if missing or on another scale   C-28, C-31"""
     question = mark.question
     if mark.given is None or not mark.same_scale:
         return 1.0
-    assert question.score is not None  # marks are made of applicable questions only
+    assert question.score is not None  # only applicable questions have marks
     gap = abs(mark.given - question.score) / question.max_score
     return gap if gap < 1 else 1.0
 
 
 def is_false_pass(mark: Mark) -> bool:
-    """Full marks where the human gave zero        003 Compliance False Pass Rate, C-31, C-35"""
+    """Full marks although the human gave zero        003 Compliance False Pass Rate, C-31, C-35"""
     return mark.question.score == 0 and mark.full_marks
 
 

@@ -1,4 +1,4 @@
-"""The QA form of one case as the human filled it: checked once, before any answer is seen."""
+"""The expected QA form of one case, checked once, before any reply is scored."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIELDS = ItemFields("question_id", "score", "max_score", "type", "reason")
 
 
 class FormQuestion(msgspec.Struct, frozen=True, gc=False):
-    """One question of the form; `score` is None where it is not applicable (C-33).
+    """One question of the form; `score` is None if it is not applicable (C-33).
 
     `reason` is the human's, as N1.
     """
@@ -43,7 +43,7 @@ class FormQuestion(msgspec.Struct, frozen=True, gc=False):
 
 
 class QAReference(msgspec.Struct, frozen=True):
-    """The case, its questions and the structure an answer must have."""
+    """The case, its questions and the structure that replies must have."""
 
     case: Case
     settings: Settings
@@ -52,7 +52,7 @@ class QAReference(msgspec.Struct, frozen=True):
 
 
 def read_reference(case: Case, settings: Settings, sources: Sources) -> QAReference:
-    """The form of a case; raises DataError where C-20 says so."""
+    """The form of a case; raises DataError (C-20)."""
     expected = case.expected_outcome
     documented_keys(expected, ("questions",), case)
     items = listed(expected, "questions", case)

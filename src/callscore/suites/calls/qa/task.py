@@ -15,7 +15,7 @@ from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.parse import read_shaped
+from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.prompting import answer_form, build_prompt
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
@@ -53,7 +53,7 @@ class QATask(CallTask[QAReference, QAOutput]):
         )
 
     def reference(self, case: Case) -> QAReference:
-        """The human's form, checked (C-20)."""
+        """The expected form, checked (C-20)."""
         return read_reference(case, self.settings, self._sources)
 
     def prompt(self, case: Case) -> Prompt:
@@ -63,7 +63,7 @@ class QATask(CallTask[QAReference, QAOutput]):
 
     def read(self, reference: QAReference, reply: Reply) -> QAOutput | Malformed:
         """The model's form, or why it cannot be scored."""
-        parsed = read_shaped(reply, reference.structure, self.settings.parse)
+        parsed = parse_reply(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         matched = match(parsed.value.get("questions", ()), "question_id", reference.questions)
@@ -84,7 +84,7 @@ class QATask(CallTask[QAReference, QAOutput]):
     def measure(
         self, reference: QAReference, output: QAOutput | Malformed, verdicts: Verdicts
     ) -> Measured:
-        """All QA measures of one answer."""
+        """All QA measures of one reply."""
         reasons_absent = reference.case.is_absent("reason")
         if isinstance(output, Malformed):
             return _malformed(reasons_absent, output)
@@ -136,7 +136,7 @@ def _malformed(reasons_absent: bool, output: Malformed) -> Measured:
 
 
 def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[str]) -> Mark:
-    """One question as the model marked it; what is odd about it is flagged."""
+    """One question as the model marked it; anomalies are flagged."""
     if item is None:
         flags.add("missing_item")
         return Mark(question, None)
@@ -149,7 +149,7 @@ def mark_of(question: FormQuestion, item: Mapping[str, Any] | None, flags: set[s
         if not 0 <= given <= highest:
             flags.add("score_out_of_range")
     same_scale, full = True, given - highest >= -TOLERANCE
-    if maximum != highest or maximum is True:  # true is 1 in Python alone
+    if maximum != highest or maximum is True:  # true equals 1 in Python, not in JSON
         maximum = number(maximum)
         same_scale = maximum is not None and abs(maximum - highest) <= TOLERANCE
         full = full or (maximum is not None and maximum > 0 and given - maximum >= -TOLERANCE)

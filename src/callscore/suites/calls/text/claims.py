@@ -1,4 +1,4 @@
-"""The facts of a summary: a pure function of the summary alone, the same for every reader (C-60).
+"""The facts of a summary: a pure function of the summary alone, independent of the judge (C-60).
 
 Fabrication-Free Rate, Faithfulness and the Hallucination benchmark all count over this list.
 """
@@ -17,10 +17,10 @@ from callscore.suites.calls.sentences import sentences
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """One thing that a summary says.
+    """One statement of a summary.
 
-    `item` names it in questions and verdicts, `field` is its place, and `form` is the
-    text under N2, by which two claims are the same.
+    `item` names it in questions and verdicts, `field` is its path, and `form` is the
+    text under N2, by which two claims are equal.
     """
 
     item: str
@@ -41,12 +41,12 @@ def claims(summary: JsonObject) -> tuple[Claim, ...]:
 
 
 def claim_forms(summary: JsonObject) -> frozenset[str]:
-    """The claims of a summary under N2, which is all that code compares        C-60"""
+    """The claims of a summary under N2, as code compares them        C-60"""
     return frozenset([n2(text) for _, _, text in _statements(summary)])
 
 
 def _statements(summary: JsonObject) -> Iterator[tuple[str, object, str]]:
-    """The part of the summary, the place in it, and the text there; what is empty says nothing."""
+    """The part of the summary, the path in it, and the text there; empty texts are left out."""
     purpose = summary.get("call_purpose")
     if isinstance(purpose, str) and not is_empty(purpose):
         yield "call_purpose", "", purpose.strip()
@@ -70,6 +70,6 @@ def _written(value: Any) -> str:
         return value.strip()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    import json  # here, because nearly every value is a text
+    import json  # imported here, because nearly every value is a text
 
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

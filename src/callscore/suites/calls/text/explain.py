@@ -1,4 +1,4 @@
-"""The sentences, highlights, fields and claims that counted against a text answer."""
+"""The sentences, highlights, fields and claims that counted against a text reply."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def faults(reference: TextReference, output: TextOutput, verdicts: Verdicts) -> 
 
 
 def _labels(reference: TextReference, output: TextOutput) -> Iterator[tuple[str, str, str | None]]:
-    """(sentence id, expected label, given label) of every sentence that has one to expect."""
+    """(sentence id, expected label, given label) of every sentence with an expected label."""
     pairs = sentiment.label_pairs(reference.sentences, output.sentences, set())
     labelled = (key for key, sentence in reference.sentences.items() if sentence.label is not None)
     for key, (expected, given) in zip(labelled, pairs, strict=True):
@@ -59,7 +59,7 @@ def _highlights(reference: TextReference, output: TextOutput, verdicts: Verdicts
         HIGHLIGHT_RECALL: _refuted(HIGHLIGHT_RECALL, reference.highlights, captured, verdicts),
         HIGHLIGHT_CORRECTNESS: [
             *_refuted(HIGHLIGHT_CORRECTNESS, given.texts, accurate, verdicts),
-            *["a highlight that is no text"] * given.not_text,
+            *["a highlight that is not text"] * given.not_text,
         ],
     }
 

@@ -59,7 +59,7 @@ def without_padding(
 ) -> Sequence[bool | None]:
     """All claims, but at most max(12, 3 × reference facts) supported ones        C-136
 
-    So the call repeated at length cannot dilute an invention.
+    So that repeating the call at length cannot dilute a fabrication.
     """
     most = max(FEWEST_COUNTED, MOST_TIMES * reference_facts)
     if len(found) <= most or found.count(True) <= most:
@@ -69,7 +69,7 @@ def without_padding(
 
 
 def fabricated(claims: Sequence[Claim], known: frozenset[str], verdicts: Verdicts) -> list[str]:
-    """The claims that are not supported, in the words of the model or judge that listed them."""
+    """The claims that are not supported, as the model or the judge worded them."""
     given = _given(verdicts)
     texts = [claim.text for claim in claims]
     if _brings_own_claims(given, claims):
@@ -96,7 +96,7 @@ def _given(verdicts: Verdicts) -> GivenClaims:
 
 
 def _claim_number(item: str) -> tuple[int, str]:
-    """Sorts as the number does, without making an integer of however many digits."""
+    """A sort key by number, without converting any number of digits to an integer."""
     digits = item.removeprefix(CLAIM_PREFIX).lstrip("0")
     return len(digits), digits
 
@@ -110,10 +110,10 @@ def _are_ours(given: GivenClaims, claims: Sequence[Claim]) -> bool:
 
 
 def _in_order(found: list[bool | None], given: GivenClaims, flags: set[str]) -> list[bool | None]:
-    """Verdicts on all claims, or on all that code left open; any others fit nothing.
+    """Verdicts on all claims, or on all that code left open; others match nothing.
 
-    Those on open claims carry the numbers of these claims, or count from 1. Verdicts with a
-    gap would answer a claim that they are not about.
+    Those on open claims have the numbers of these claims, or count from 1. With a gap in the
+    numbers, a verdict could be applied to the wrong claim.
     """
     numbers = range(1, len(found) + 1)
     still_open = [

@@ -1,7 +1,7 @@
 """Text measures (003 Task 3). Formulas only; weights, bands and gates live in spec.toml.
 
-Where a measure takes findings, True means the item counts, False that it does not, and None
-that it is not judged yet.
+In findings, True means that the item counts, False that it does not, and None that it is not
+judged yet.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def missing_labels(pairs: Sequence[Pair]) -> Measure:
 def call_intent(points: float | None) -> Measure:
     """1 same intent · 0.5 right domain, incomplete · 0 wrong intent        003 Text Metric 3, C-54
 
-    None means that no verdict has decided it: an abstention must not block a call.
+    None means undecided: an abstention must not block a call.
     """
     if points is None:
         return not_run("1 of 1 call purposes awaits a verdict")
@@ -59,7 +59,7 @@ def highlight_recall(captured: Findings) -> Measure:
 def highlight_correctness(accurate: Findings, *, any_expected: bool) -> Measure:
     """factually_accurate_highlights / highlights_returned        003 Text Metric 5, C-56, C-57
 
-    Returning nothing is right only where nothing was expected.
+    Returning nothing is right only if nothing was expected.
     """
     if not accurate:
         return Measure(0.0) if any_expected else vacuous(1.0)
@@ -100,12 +100,12 @@ def top_emotions(emotion: Mapping[str, object]) -> frozenset[str]:
 
 
 def dominant_emotion(expected_top: frozenset[str], given_top: frozenset[str]) -> Measure:
-    """1 where ∅ ≠ given top ⊆ expected top, else 0        003 Text Metric 8, C-63"""
+    """1 if ∅ ≠ given top ⊆ expected top, else 0        003 Text Metric 8, C-63"""
     return ratio(bool(given_top) and given_top <= expected_top, 1)
 
 
 def _share(findings: Findings, what: str) -> Measure:
-    """What counts / all, once nothing is undecided"""
+    """Items that count / all, once none is undecided"""
     waiting = findings.count(None)
     if waiting:
         return not_run(f"{waiting} of {len(findings)} {what} await a verdict")

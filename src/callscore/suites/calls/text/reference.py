@@ -1,4 +1,4 @@
-"""What a text case expects: checked once, and made ready for every model's answer."""
+"""The expected outcome of a text case, checked and prepared once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METRICS_OF_PART: Mapping[str, Sequence[str]] = {
     "call_extracted_info": ("text.field_presence",),
     "emotion": ("text.dominant_emotion",),
 }
-"""What cannot be measured where the reference declares a part absent (C-127)."""
+"""Metrics that cannot be measured if the reference declares a part absent (C-127)."""
 
 _SENTIMENT_PATH = "expected_outcome.sentiment"
 _SUMMARY = "expected_outcome.summary"
@@ -53,14 +53,14 @@ _KINDS = (("call_purpose", str, "text"), ("call_extracted_info", dict, "an objec
 
 
 class Sentence(msgspec.Struct, frozen=True, gc=False):
-    """One expected sentence; without a label it leaves the denominators (C-50)."""
+    """One expected sentence; without a label it is not counted (C-50)."""
 
     text: str | None
     label: str | None
 
 
 class TextReference(msgspec.Struct, frozen=True):
-    """The expected sentences, summary and emotion, and the structure an answer must have."""
+    """The expected sentences, summary and emotion, and the structure that replies must have."""
 
     case: Case
     structure: Structure
@@ -80,7 +80,7 @@ class TextReference(msgspec.Struct, frozen=True):
 def read_reference(
     case: Case, sources: Sources, asked_names: AskedNames = no_names_asked
 ) -> TextReference:
-    """The expected outcome of a case; raises DataError where C-20 says so."""
+    """The expected outcome of a case; raises DataError (C-20)."""
     expected = case.expected_outcome
     documented_keys(expected, PARTS, case)
     parts = absent_parts(case)
@@ -140,14 +140,14 @@ def _label(given: object, index: int) -> str:
 def _summary(summary: Any, case: Case) -> Mapping[str, Any]:
     documented_keys(summary, SUMMARY_KEYS, case, _SUMMARY)
     checked: Mapping[str, Any] = summary
-    for key, kind, wanted in _KINDS:
+    for key, kind, kind_name in _KINDS:
         if not isinstance(summary.get(key), kind) and not case.is_absent(key):
-            raise DataError(f"expected {wanted}", field=f"{_SUMMARY}.{key}")
+            raise DataError(f"expected {kind_name}", field=f"{_SUMMARY}.{key}")
     return checked
 
 
 def _highlights(summary: Mapping[str, Any], case: Case) -> list[Claim]:
-    """The highlights that an answer must capture; an empty one says nothing."""
+    """The highlights that a reply must capture; empty ones are left out."""
     highlights: list[Claim] = []
     for index, text in enumerate(listed(summary, "highlights", case, path=_SUMMARY, filled=False)):
         field = f"highlights[{index}]"
@@ -174,7 +174,7 @@ def _emotion(emotion: Any, absent: frozenset[str]) -> tuple[Sequence[str], froze
     for name, value in emotion.items():
         if isinstance(value, (int, float)) and value < 0:
             raise DataError(
-                f"{value!r} cannot be a share; expected a number from 0", field=f"{path}.{name}"
+                f"{value!r} is not a share; expected a number from 0", field=f"{path}.{name}"
             )
     top = top_emotions(emotion)
     if not top:

@@ -10,16 +10,16 @@ from callscore.metrics.text import n2
 from callscore.suites.calls.text.measures import CLASSES
 from callscore.suites.calls.text.reference import Sentence
 
-LEAST_LIKENESS = 80.0
-"""Below this likeness in percent a sentence is another one."""
+LEAST_SIMILARITY = 80.0
+"""Below this similarity in percent a sentence is a different one."""
 TOLERATED_SHARE = 0.10
-"""More other sentences than this, and the model has cut the call in its own way (C-50)."""
+"""With a larger share of different sentences, the model has resegmented the call (C-50)."""
 
 Items = Mapping[str, Mapping[str, Any]]
 
 
 def label_pairs(sentences: Mapping[str, Sentence], items: Items, flags: set[str]) -> list[Pair]:
-    """(expected, given) for every sentence with an expected label; None where none was given."""
+    """(expected, given) for every sentence with an expected label; None if none was given."""
     pairs: list[Pair] = []
     for key, sentence in sentences.items():
         expected = sentence.label
@@ -64,7 +64,7 @@ def is_resegmented(sentences: Mapping[str, Sentence], items: Items) -> bool:
 def _is_another(expected: str | None, given: object) -> bool:
     if expected is None or not isinstance(given, str):
         return False
-    # only answers that do not repeat the text need it
+    # only needed by replies that do not repeat the text
     from rapidfuzz.fuzz import ratio
 
-    return ratio(n2(expected), n2(given)) < LEAST_LIKENESS
+    return ratio(n2(expected), n2(given)) < LEAST_SIMILARITY

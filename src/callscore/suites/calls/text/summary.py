@@ -1,4 +1,4 @@
-"""What code and verdicts find about a summary: intent, highlights, fields (C-54 … C-59)."""
+"""Intent, highlights and fields of a summary, by code and by verdicts (C-54 … C-59)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PURPOSE = "call_purpose"
 OTHER_GOAL = "call_purpose:other_goal"
 INTENT_POINTS: Mapping[str, float] = {"same": 1.0, "same_domain_incomplete": 0.5, "different": 0.0}
 WITH_ANOTHER_GOAL = 0.5
-"""A purpose that names the right intent and a wrong one cannot be worth more (C-54)."""
+"""The most points of a purpose that names the right intent and a wrong one (C-54)."""
 FEWEST_DIGITS = 3
-"""A security code has no fewer."""
+"""The fewest digits of a security code."""
 COUNTING = frozenset({"stated", "supported_by_transcript", "supported_by_reference"})
-"""The verdicts that speak for the model; all others, and abstaining, speak against it."""
+"""The verdicts in favour of the model; all others, and abstaining, count against it."""
 
 
 class Highlights(msgspec.Struct, frozen=True, gc=False):
-    """The model's highlights: the texts, and how many are no text at all."""
+    """The model's highlights: the texts, and how many are not text."""
 
     texts: Sequence[Claim]
     not_text: int
@@ -40,7 +40,7 @@ NO_HIGHLIGHTS = Highlights((), 0)
 
 
 def read_highlights(given: Sequence[Any], flags: set[str]) -> Highlights:
-    """The highlights of an answer; empty ones are dropped, those that are not text are wrong."""
+    """The highlights of a reply; empty ones are dropped, those that are not text are wrong."""
     texts: list[Claim] = []
     not_text = 0
     for index, text in enumerate(given):
@@ -56,7 +56,7 @@ def read_highlights(given: Sequence[Any], flags: set[str]) -> Highlights:
 
 
 def intent_by_code(expected: str, given: object) -> float | None:
-    """1 where equal under N2, 0 where empty or not text, else None        C-54"""
+    """1 if equal under N2, 0 if empty or not text, else None        C-54"""
     if not isinstance(given, str):
         return 0.0
     if given == expected or n2(given) == n2(expected):
@@ -65,7 +65,7 @@ def intent_by_code(expected: str, given: object) -> float | None:
 
 
 def intent_by_verdicts(verdicts: Verdicts, flags: set[str]) -> float | None:
-    """The lowest points given, at most 0.5 with another goal; None where none were        C-54"""
+    """The lowest points given, at most 0.5 with another goal; None without verdicts        C-54"""
     given = (
         *verdicts.get(Item(CALL_INTENT, PURPOSE), ()),
         *verdicts.get(Item(CALL_INTENT, OTHER_GOAL), ()),
@@ -79,7 +79,7 @@ def intent_by_verdicts(verdicts: Verdicts, flags: set[str]) -> float | None:
 
 
 def captured(reference: TextReference, given: Highlights) -> list[bool | None]:
-    """Every expected highlight: is its content stated by the model's?        C-55"""
+    """For every expected highlight: do the model's highlights state it?        C-55"""
     if not given.texts:
         return [False] * len(reference.highlights)
     forms: set[str] = set()
@@ -89,7 +89,7 @@ def captured(reference: TextReference, given: Highlights) -> list[bool | None]:
 
 
 def stated_in(forms: Collection[str], statements: Sequence[Claim]) -> list[bool | None]:
-    """True for each statement whose form is among these; None where only a judge can tell"""
+    """True for each statement whose form is among these; None if only a judge can decide"""
     found: list[bool | None] = []
     for statement in statements:
         found.append(True if statement.form in forms else None)
@@ -97,7 +97,7 @@ def stated_in(forms: Collection[str], statements: Sequence[Claim]) -> list[bool 
 
 
 def filled_fields(reference: TextReference, info: Mapping[str, Any]) -> list[bool]:
-    """Every required field: is it there and not empty?        C-58, C-59"""
+    """For every required field: is it present and not empty?        C-58, C-59"""
     return [not is_empty(info.get(name)) for name in reference.required_fields]
 
 
@@ -108,7 +108,7 @@ def settle(
     verdicts: Verdicts,
     flags: set[str],
 ) -> list[bool | None]:
-    """What code found; where it found nothing, what the verdicts say."""
+    """The findings of code, completed by verdicts."""
     if not verdicts or None not in found:
         return found
     return [
@@ -120,7 +120,7 @@ def settle(
 
 
 def by_verdicts(given: Sequence[Verdict], flags: set[str]) -> bool | None:
-    """Whether all verdicts on an item speak for it; None where there is none."""
+    """Whether all verdicts on an item are in its favour; None if there is none."""
     words = _words(given, flags)
     return COUNTING.issuperset(words) if words else None
 

@@ -22,8 +22,8 @@ from callscore.suites.calls.answer_spec import (
 )
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.parse import read_shaped
-from callscore.suites.calls.prompting import UNASKED, answer_form, build_prompt
+from callscore.suites.calls.parse import parse_reply
+from callscore.suites.calls.prompting import OMITTED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, load, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.text import fabrication, sentiment, summary
@@ -40,7 +40,7 @@ from callscore.suites.calls.text.summary import (
 from callscore.suites.calls.validation import structure_of
 
 EMOTION, FIELDS = "emotion", "summary.call_extracted_info"
-"""Where the names are content: those asked for and those of the reference will do (C-25)."""
+"""Paths where names are content: requested names and those of the reference (C-25)."""
 DOMINANT_EMOTION = "text.dominant_emotion"
 STRUCTURE = "text.structure"
 _SUPPORT = (
@@ -95,12 +95,12 @@ class TextTask(CallTask[TextReference, TextOutput]):
         }
 
     def prompt(self, case: Case) -> Prompt:
-        """The sentences, the wanted fields and emotions, and the transcript."""
+        """The sentences, the requested fields and emotions, and the transcript."""
         structure = structure_of(case, self._sources, partial(self._asked_names, case))
         asked: dict[str, Any] = {}
         if not case.is_absent("sentiment"):
             sentences = asked_sentences(case, "sentiment", "sentence_id", "text")
-            asked["sentences"] = UNASKED if sentences is None else sentences
+            asked["sentences"] = OMITTED if sentences is None else sentences
         if not case.is_absent("summary"):
             asked["required_fields"] = structure.asked[FIELDS]
         if not case.is_absent("emotion"):
@@ -108,8 +108,8 @@ class TextTask(CallTask[TextReference, TextOutput]):
         return build_prompt(case, asked, structure)
 
     def read(self, reference: TextReference, reply: Reply) -> TextOutput | Malformed:
-        """The model's answer in its parts, or why it cannot be scored."""
-        parsed = read_shaped(reply, reference.structure, self.settings.parse)
+        """The parts of the reply, or why it cannot be scored."""
+        parsed = parse_reply(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         value = parsed.value
@@ -153,7 +153,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
     def measure(
         self, reference: TextReference, output: TextOutput | Malformed, verdicts: Verdicts
     ) -> Measured:
-        """All Text measures of one answer."""
+        """All Text measures of one reply."""
         if isinstance(output, Malformed):
             return _malformed(reference, output)
         flags = set(output.flags)
@@ -182,7 +182,7 @@ class TextTask(CallTask[TextReference, TextOutput]):
 
 
 def _emotions_of(reference: TextReference, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The emotions of an answer; those that the case leaves out hold anything        C-127"""
+    """The emotions of a reply; if the case declares them absent, any value is allowed      C-127"""
     if not reference.emotions:
         return {}
     given: Mapping[str, Any] = value.get("emotion", {})
@@ -199,7 +199,7 @@ def _malformed(reference: TextReference, output: Malformed) -> Measured:
 
 
 def highlights_of(reference: TextReference, output: TextOutput, flags: set[str]) -> Highlights:
-    """The highlights of an answer, none where the reference leaves them out."""
+    """The highlights of a reply; none if the reference declares them absent."""
     if HIGHLIGHT_RECALL in reference.absent:
         return summary.NO_HIGHLIGHTS
     return summary.read_highlights(output.summary.get("highlights", ()), flags)
@@ -299,7 +299,7 @@ def _is_resolution_limited(facts: float) -> bool:
 
 
 def _emotion(reference: TextReference, output: TextOutput, flags: set[str]) -> Measure:
-    """The top emotion, after what is no share of anything is left out (C-63, C-64)."""
+    """The top emotion, without values that are not shares (C-63, C-64)."""
     if DOMINANT_EMOTION in reference.absent:
         return ABSENT
     shares: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Critical facts of one case: where they come from, and how many an answer lost or added."""
+"""Critical facts of one case: where they come from, and how many a reply lost or added."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "critical_facts"
 
 
 def given_facts(case: Case) -> Sequence[GivenFact] | None:
-    """The facts that the case names, in annotations or config; None where it names none     C-74"""
+    """The facts that the case names, in annotations or config; None if it names none     C-74"""
     for place, holder in (("annotations", case.annotations), ("config", case.config)):
         facts = holder.get(KEY) if holder is not None else None
         if facts is None:
@@ -35,7 +35,8 @@ def _given(fact: Any, path: str) -> GivenFact:
     forms = (fact, fact) if isinstance(fact, str) else _forms(fact)
     if not all(isinstance(form, str) and form.strip() for form in forms):
         raise DataError(
-            f'{fact!r} is no fact; expected text, or {{"fact": text, "expected": text}}', field=path
+            f'{fact!r} is no fact; expected text, or {{"fact": text, "expected": text}}',
+            field=path,
         )
     return GivenFact(*forms)
 
@@ -78,7 +79,7 @@ def count(sheet: FactSheet, rendered: Rendered, verdicts: Verdicts, flags: set[s
 
 
 def lost(sheet: FactSheet, found: Drift, verdicts: Verdicts) -> list[str]:
-    """The facts that `count` counts as lost, in the words of the reference."""
+    """The facts that `count` counts as lost, as the reference words them."""
     wording = _wording(sheet)
     refuted = [at for at in found.undecided if _is_refuted(at, verdicts)]
     spelled = [at for at in _maybe_spelled(sheet, found) if _is_kept(at, verdicts, set())]
@@ -108,19 +109,19 @@ def questions(sheet: FactSheet, translation: str) -> Iterable[Question]:
 
 
 def _is_kept(place: int, verdicts: Verdicts, flags: set[str]) -> bool | None:
-    """What people or a judge say; what a built-in rule estimates is left out."""
+    """The verdict of people or a judge; estimates of a built-in rule are left out."""
     item = Item(CRITICAL_FACTS, item_of(place))
     exact = [verdict for verdict in verdicts.get(item, ()) if not verdict.approximate]
     return holds({item: exact}, item, "preserved", flags)
 
 
 def _is_estimated_kept(place: int, verdicts: Verdicts) -> bool | None:
-    """What a built-in rule estimates: it counts, but no gate rests on it (C-125)."""
+    """The estimate of a built-in rule: it counts, but no gate uses it (C-125)."""
     return holds(verdicts, Item(CRITICAL_FACTS, item_of(place)), "preserved", set())
 
 
 def item_of(place: int) -> str:
-    """What questions and verdicts call the fact at a place of the list."""
+    """The item id of the fact at a position in the list."""
     return f"fact:{place + 1}"
 
 

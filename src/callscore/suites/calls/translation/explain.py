@@ -24,7 +24,7 @@ from callscore.suites.calls.translation.task import (
 def faults(
     reference: TranslationReference, output: TranslationOutput, verdicts: Verdicts
 ) -> Faults:
-    """Sentences left out or least like the human's, terms and names not kept, facts adrift."""
+    """Sentences missing or least similar to the human's, lost terms and names, wrong facts."""
     rendered = output.rendered
     if rendered.is_reference:
         return {}
@@ -63,7 +63,7 @@ def _names(reference: TranslationReference, rendered: Rendered, verdicts: Verdic
 
 
 def _drifted(reference: TranslationReference, rendered: Rendered, verdicts: Verdicts) -> list[str]:
-    """Facts lost, in the words of the reference, and facts added, in those of the answer."""
+    """Facts lost, as the reference words them, and facts added, as the reply words them."""
     found = drift(reference.facts, rendered.text)
     facts = critical.lost(reference.facts, found, verdicts)
     stated = outcomes.lost(reference, rendered, verdicts)

@@ -1,6 +1,6 @@
-"""Critical facts of a translation: what must be kept, what was lost, what was added   C-74 … C-76.
+"""Critical facts of a translation: expected, lost and added ones   C-74 … C-76.
 
-`fact_sheet` reads a case once, before any model is seen; `drift` holds a translation against it.
+`fact_sheet` reads a case once, before any reply; `drift` compares a translation with it.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,33 +31,33 @@ _Lost = tuple[str, tuple[Fact, ...]]
 
 
 class GivenFact(msgspec.Struct, frozen=True):
-    """A fact that the case names: how the source says it and how the reference does."""
+    """A fact that the case names: its form in the source and in the reference."""
 
     source: str
     expected: str
 
 
 class FactSheet(msgspec.Struct, dict=True):
-    """Everything a case says about its facts; the same for every model.
+    """The facts of a case; the same for every model.
 
-    What only an imperfect translation needs is worked out when the first one comes, and kept.
+    What only an imperfect translation needs is computed on first use and cached.
     """
 
     said: str | Callable[[], str]
-    """The source, or a function that gives it: few translations need it."""
+    """The source, or a function that returns it: few translations need it."""
     source_lang: str | None
     reference: str
     lang: str | None
     given: tuple[GivenFact, ...] | None
-    """The facts the case names; None where they are read from the reference."""
+    """The facts that the case names; None if they are read from the reference."""
     read: dict[str, list[Fact]]
-    """The facts of every line read so far: many sentences of an answer are the reference's own."""
+    """The facts of every line read so far: many sentences equal those of the reference."""
     found: Sequence[Fact] | None = None
     """The facts of the reference, computed on first use."""
 
     @property
     def source(self) -> str:
-        """All that the call says."""
+        """The text of the whole call."""
         return self.said if isinstance(self.said, str) else self.said()
 
     @property
@@ -79,12 +79,12 @@ class FactSheet(msgspec.Struct, dict=True):
 
     @cached_property
     def stated(self) -> Index:
-        """The facts of the reference and of the source: what a translation may say."""
+        """The facts of the reference and of the source, which a translation may state."""
         return Index([*self.of_reference, *extract(self.source, self.source_lang)])
 
     @cached_property
     def written(self) -> str:
-        """The reference as forms are sought in it."""
+        """The reference, normalised for searching."""
         return comparable(self.reference, ignore_case=True)
 
     @property
@@ -94,16 +94,16 @@ class FactSheet(msgspec.Struct, dict=True):
 
 
 class Drift(msgspec.Struct, frozen=True, gc=False):
-    """Facts of one translation that went wrong, in the words of the expected or the added fact."""
+    """The wrong facts of one translation, as the reference or the translation words them."""
 
     total: int
     lost: tuple[str, ...]
     """Omitted or altered, one each."""
     added: tuple[str, ...]
     undecided: tuple[int, ...]
-    """Places in the list of given facts that only a judge can decide."""
+    """Positions in the list of given facts that only a judge can decide."""
     maybe_spelled: tuple[str, ...]
-    """Lost facts without a counterpart in digits: they may be there in words."""
+    """Lost facts without a counterpart in digits: they may be written in words."""
 
     @property
     def count(self) -> int:
@@ -116,7 +116,7 @@ class Stated(msgspec.Struct, frozen=True):
 
     supported: int
     added: int
-    """In neither reference nor source, altered ones included: they are said all the same."""
+    """In neither reference nor source, altered ones included."""
 
 
 def fact_sheet(
@@ -127,7 +127,7 @@ def fact_sheet(
     source_lang: str | None = None,
     given: Sequence[GivenFact] | None = None,
 ) -> FactSheet:
-    """The facts of a case, frozen before any model is seen        C-74"""
+    """The facts of a case, determined before any reply is scored        C-74"""
     return FactSheet(
         said=source,
         source_lang=source_lang,
@@ -143,7 +143,7 @@ def preserved(
 ) -> bool | None:
     """Its expected form occurs, or all its numbers and units agree        C-74
 
-    None where only a judge can tell: the form does not occur and has no digits to compare.
+    None if only a judge can decide: the form does not occur and has no digits to compare.
     """
     sheet = fact_sheet("", reference, lang, given=[given])
     written = comparable(translation, ignore_case=True)
@@ -153,7 +153,7 @@ def preserved(
 def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None = None) -> Drift:
     """Expected facts omitted or altered + facts that neither reference nor source states   C-75
 
-    `folded` gives the translation as forms are sought in it, if the caller has it already.
+    `folded` returns the translation normalised for searching, if the caller has it already.
     """
     if sheet.given is not None:
         lost, undecided = _lost_of_given(sheet, translation, folded)
@@ -179,7 +179,7 @@ def drift(sheet: FactSheet, translation: str, folded: Callable[[], str] | None =
 
 
 def stated(sheet: FactSheet, translation: str) -> Stated:
-    """The facts of a translation: those that reference or source state, and the others     C-90"""
+    """Counts the facts of a translation: those that reference or source state, and others   C-90"""
     found = extract(translation, sheet.lang, sheet.read)
     added = _without_spelled(unmatched(found, sheet.stated), sheet)
     return Stated(len(found) - len(added), len(added))
@@ -221,7 +221,7 @@ def _lost_of_given(
 
 
 def _preserved_by_reference(given: GivenFact, sheet: FactSheet) -> bool:
-    """A fact that the reference itself does not hold cannot be asked of a model"""
+    """A fact that does not occur in the reference itself cannot be required."""
     return _preserved(given, sheet.written, lambda: sheet.in_reference, sheet) is True
 
 
@@ -238,14 +238,14 @@ def _preserved(
 
 
 def _facts_of(given: GivenFact, lang: str | None) -> list[Fact]:
-    # A fact given only in its source form keeps the source's marks: read it every way.
+    # A fact given only in its source form keeps the source's number format: try all.
     return extract(given.expected, None if given.expected == given.source else lang)
 
 
 def _pair(lost: list[tuple[Fact, ...]], added: list[Fact]) -> tuple[set[int], list[Fact]]:
-    """An altered fact is not also added: a lost fact takes what replaced it        C-75
+    """An altered fact is not also an added one: a lost fact is paired with its replacement   C-75
 
-    Both are taken in the order of their keys, so that the order of sentences decides nothing.
+    Both are taken in the order of their keys, so that the order of sentences does not matter.
     """
     altered: set[int] = set()
     parts = [(place, fact) for place, facts in enumerate(lost) for fact in facts]
@@ -281,7 +281,7 @@ def _without_spelled(added: list[Fact], sheet: FactSheet) -> list[Fact]:
 
 
 def _sayable(fact: Fact) -> tuple[str, ...]:
-    """The numbers one would say: of a date its day, of a time its hour by the dial"""
+    """The numbers as spoken: of a date its day, of a time its hour on a 12-hour clock"""
     key = fact.key
     if fact.kind == "range":
         return key[1:3]
@@ -291,7 +291,7 @@ def _sayable(fact: Fact) -> tuple[str, ...]:
 
 
 def _spelled(text: str, lang: str | None) -> set[str]:
-    """Numbers that a text has in words, as far as the lexicon knows them"""
+    """Numbers written in words in a text, as far as the lexicon has them"""
     table = lexicon(lang).spelled
     words = [table.get(word.strip(".,;:!?¿¡()\"'।…"), ()) for word in n2(text).split()]
     numbers = {number for found in words for number in found}

@@ -1,6 +1,6 @@
-"""Terms and names: where the human translation has a form, and whether an answer has it too.
+"""Terms and names: where the human translation has a form, and whether a reply has it too.
 
-The answer's own list of handled terms is a claim, not proof (C-70): only its text counts.
+The reply's own list of handled terms is a claim, not proof (C-70): only its text counts.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ MOST_CLAIMS = 500
 
 
 class Wording(msgspec.Struct, frozen=True):
-    """What the source says (N1), and how a translation says it."""
+    """A term in the source (N1), and its form in a translation."""
 
     name: str
     form: str
 
 
-class Placed(msgspec.Struct, frozen=True):
-    """A form ready for the search, and the ids of the sentences that must have it."""
+class LocatedForm(msgspec.Struct, frozen=True):
+    """A form prepared for searching, and the ids of the sentences that must have it."""
 
     form: str
     sentences: Sequence[str]
     inside_words: bool
-    """The human translation has the form only within other words, so a substring will do."""
+    """The human translation has the form only within other words, so a substring is enough."""
 
 
 class Handled(msgspec.Struct, frozen=True):
-    """One term or name: all its forms, and those that can be looked for sentence by sentence."""
+    """One term or name: all its forms, and those that can be searched for per sentence."""
 
     name: str
     forms: frozenset[str]
-    placed: Sequence[Placed]
+    located: Sequence[LocatedForm]
     ignore_case: bool
 
 
-def place(
+def locate_forms(
     wordings: Sequence[Wording], written: Mapping[str, str], *, ignore_case: bool
 ) -> Sequence[Handled]:
-    """Every distinct name, with the sentences (N1) of the human that hold its forms        C-70"""
+    """Every distinct name, with the human sentences (N1) that contain its forms        C-70"""
     if not wordings:
         return ()
     if ignore_case:
@@ -61,14 +61,14 @@ def place(
         Handled(
             name,
             frozenset(found),
-            [placed for form in found if (placed := _placed(form, written)).sentences],
+            [located for form in found if (located := _locate(form, written)).sentences],
             ignore_case,
         )
         for name, found in forms.items()
     ]
 
 
-def _placed(form: str, written: Mapping[str, str]) -> Placed:
+def _locate(form: str, written: Mapping[str, str]) -> LocatedForm:
     holding: list[str] = []
     as_words: list[str] = []
     for key, text in written.items():
@@ -76,42 +76,40 @@ def _placed(form: str, written: Mapping[str, str]) -> Placed:
             holding.append(key)
             if contains(text, form):
                 as_words.append(key)
-    return Placed(form, as_words or holding, inside_words=not as_words)
+    return LocatedForm(form, as_words or holding, inside_words=not as_words)
 
 
 def is_handled(handled: Handled, rendered: Rendered) -> bool:
-    """Every sentence in which the human has the form has it in the answer too        C-70, C-71
+    """Every human sentence with the form has it in the reply too        C-70, C-71
 
-    Where no sentence of the human has it, the whole answer is searched; the human's own text is
-    right whatever it has, so that a perfect answer is never faulted.
+    If no human sentence has it, the whole reply is searched; the human's own text is always right,
+    so that a perfect reply has no faults.
     """
-    if handled.placed:
+    if handled.located:
         return not lacking(handled, rendered)
     whole = rendered.folded if handled.ignore_case else rendered.written
     return rendered.is_reference or any(contains(whole, form) for form in handled.forms)
 
 
 def lacking(handled: Handled, rendered: Rendered) -> Sequence[tuple[str, str]]:
-    """Each form that should occur in a sentence of the answer, with the sentence that lacks it."""
+    """Each form that is missing in a sentence of the reply, with that sentence."""
     missed = []
-    for placed in handled.placed:
-        for key in placed.sentences:
+    for at in handled.located:
+        for key in at.sentences:
             rendering = rendered.by_id[key]
             if rendering.state is State.SAME:
                 continue
             text = rendering.written
             searched = text.casefold() if handled.ignore_case else text
-            has = (
-                placed.form in searched if placed.inside_words else contains(searched, placed.form)
-            )
+            has = at.form in searched if at.inside_words else contains(searched, at.form)
             if not has:
-                missed.append((placed.form, text))
+                missed.append((at.form, text))
     return missed
 
 
 def may_be_inflected(handled: Handled, rendered: Rendered) -> bool:
-    """Each word of a form that a sentence lacks may occur there with another ending        C-72"""
-    return bool(handled.placed) and all(
+    """Whether each word of a missing form may occur with another ending        C-72"""
+    return bool(handled.located) and all(
         _has_stems_of(form, text) for form, text in lacking(handled, rendered)
     )
 
@@ -136,10 +134,10 @@ def is_any_contradicted(
     wrong: frozenset[str],
     rendered: Rendered,
 ) -> bool:
-    """Whether an answer claims a form that its text does not have        C-70
+    """Whether a reply claims a form that its text does not have        C-70
 
-    A claim as the human made it is as right as the text (`wrong` names the terms that are not).
-    Any other claim is sought in the whole answer, in any case: this is a warning, not a score.
+    A claim equal to the human's is as right as the text (`wrong` has the terms that are not).
+    Any other claim is searched for in the whole reply, ignoring case: a warning, not a score.
     """
     forms = {entry.name: entry.forms for entry in handled}
     for claim in islice(claims, MOST_CLAIMS):

@@ -1,4 +1,4 @@
-"""What only a judge or an embedder can say about a translation, and how its answers count."""
+"""Questions about a translation for judge and embedder, and how their verdicts count."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ ANCHORS: Mapping[str, float] = {
     "significant": 0.25,
     "incomprehensible": 0.0,
 }
-"""The framework's five anchors of fluency; nothing between them is accepted (C-69)."""
+"""The framework's five anchors of fluency; no other value is accepted (C-69)."""
 IDENTICAL, NATIVE = 1.0, ANCHORS["native"]
 """The similarity and the fluency of the human's own words (C-67, C-69)."""
 
 KEEPING_FACTS = ("preserved", "altered", "omitted", CANNOT_TELL)
 FINDING_OUTCOMES = ("outcome", "no_outcome", CANNOT_TELL)
-"""What is asked of the reference, once a case (C-74)."""
+"""Asked about the reference, once per case (C-74)."""
 OUTCOME = "outcome:"
 
 OFFERED: Mapping[str, tuple[str, ...]] = {
@@ -77,9 +77,9 @@ def fluency(rendering: Rendering, verdicts: Verdicts, flags: set[str]) -> float 
 
 
 def holds(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | None:
-    """Whether every word given on an item is the good one; None where there is none.
+    """Whether every verdict on an item is the good word; None if there is none.
 
-    An abstention counts against the answer: names and facts are to be scored strictly.
+    An abstention counts against the reply: names and facts are scored strictly.
     """
     words = [v.verdict for v in verdicts.get(item, ()) if v.verdict is not None]
     if CANNOT_TELL in words:
@@ -88,7 +88,7 @@ def holds(verdicts: Verdicts, item: Item, good: str, flags: set[str]) -> bool | 
 
 
 def is_same_name(noun: Handled, rendered: Rendered, verdicts: Verdicts, flags: set[str]) -> bool:
-    """Found by code, or accepted by a judge; offline an inflected name is wrong        C-72"""
+    """Found by code or accepted by a judge; without a judge an inflected name is wrong      C-72"""
     if is_handled(noun, rendered):
         return True
     accepted = holds(verdicts, Item(PROPER_NOUNS, noun.name), "same_name", flags)
@@ -98,7 +98,7 @@ def is_same_name(noun: Handled, rendered: Rendered, verdicts: Verdicts, flags: s
 
 
 def sentence_questions(rendered: Rendered) -> Iterable[Question]:
-    """A similarity and an anchor for every sentence in words of its own."""
+    """A similarity and an anchor for every sentence that differs from the human's."""
     for key, rendering in rendered.by_id.items():
         if rendering.state is State.OTHER:
             text, human = rendering.text, rendering.sentence.translation
@@ -107,7 +107,7 @@ def sentence_questions(rendered: Rendered) -> Iterable[Question]:
 
 
 def name_questions(nouns: Sequence[Handled], rendered: Rendered) -> Iterable[Question]:
-    """Every name that may only be inflected; one that is simply not there needs no judge."""
+    """Every name that may be inflected; one that is missing needs no judge."""
     for noun in nouns:
         if not is_handled(noun, rendered) and may_be_inflected(noun, rendered):
             form, sentence = lacking(noun, rendered)[0]

@@ -31,8 +31,8 @@ def meaning(similarities: Sequence[float | None]) -> Measure:
 def fluency(ratings: Sequence[float | None], total: int) -> Measure:
     """mean(anchor of each translated sentence)        003 Translation Metric 3, C-69
 
-    `ratings` leaves untranslated sentences out; None is not judged. An answer
-    that translates none of its `total` sentences has no fluency at all: 0.
+    `ratings` has only translated sentences; None is not judged. A reply
+    that translates none of its `total` sentences scores 0.
     """
     if not ratings:
         return ratio(0, total)
@@ -51,18 +51,18 @@ def preservation(correct: int, total: int) -> Measure:
 
 
 class FactCount(msgspec.Struct, frozen=True, gc=False):
-    """Critical facts of one answer: lost or added, of how many that are decided (C-75)."""
+    """Critical facts of one reply: lost or added, of how many that are decided (C-75)."""
 
     drifted: int
     total: int
     """Expected facts that code or a verdict has decided."""
     is_approximate: bool = False
-    """Whether no judge has looked for outcomes, or an estimate was counted."""
+    """Whether no judge was asked about outcomes, or an estimate was counted."""
     added: int = 0
     awaiting: int = 0
     """Listed facts that await a verdict."""
     is_estimated: bool = False
-    """Whether an estimated verdict was counted: no gate may rest on that."""
+    """Whether an estimated verdict was counted; gates do not use it."""
 
     @property
     def lost(self) -> int:
@@ -82,7 +82,7 @@ def drift(count: FactCount) -> Measure:
 
 
 def _of_facts(count: FactCount, value: float, *, is_drift: bool) -> Measure:
-    """The value with its counts, which add up over calls; none while a listed fact is open."""
+    """The value with its counts, which add up over calls; None while a listed fact is open."""
     bad = count.drifted if is_drift else count.total - count.drifted
     if count.awaiting:
         listed = count.total + count.awaiting

@@ -26,7 +26,7 @@ STATES = ("outcome", "no_outcome")
 
 
 class Outcome(NamedTuple):
-    """What the reference states as an outcome: its name, its place, and the words that do."""
+    """An outcome that the reference states: its name, its source id, and its wording."""
 
     name: str
     """The source id; of a second and third outcome under that id, `id[2]` and `id[3]`."""
@@ -35,14 +35,14 @@ class Outcome(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """The outcomes of a case, and whether nothing was left undecided while looking for them."""
+    """The outcomes of a case, and whether all sentences were decided."""
 
     found: Sequence[Outcome]
     is_complete: bool
 
 
 class Kept(NamedTuple):
-    """Outcomes that an answer has lost, of how many, and whether one awaits its judge."""
+    """Outcomes that a reply has lost, of how many, and whether one awaits a verdict."""
 
     lost: int
     total: int
@@ -50,7 +50,7 @@ class Kept(NamedTuple):
 
 
 NOTHING_LOST = Kept(0, 0, is_open=False)
-NOBODY_LOOKED = Kept(0, 0, is_open=True)
+NOT_JUDGED = Kept(0, 0, is_open=True)
 
 
 def is_frozen(item: Item) -> bool:
@@ -59,7 +59,7 @@ def is_frozen(item: Item) -> bool:
 
 
 def questions_of_case(reference: TranslationReference) -> list[Question]:
-    """Of every sentence of the reference: does it state an outcome? Not where facts are given."""
+    """For every sentence of the reference: does it state an outcome? None if facts are given."""
     return [
         Question(CRITICAL_FACTS, OUTCOME + name, piece.text, "", FINDING_OUTCOMES)
         for name, piece in reference.may_state_outcomes.items()
@@ -67,7 +67,7 @@ def questions_of_case(reference: TranslationReference) -> list[Question]:
 
 
 def supposed(questions: Sequence[Question]) -> Verdicts:
-    """Verdicts as if every sentence that is asked about stated an outcome."""
+    """Verdicts as if every such sentence stated an outcome."""
     return {
         Item(question.metric, question.item): [Verdict(question.metric, question.item, STATES[0])]
         for question in questions
@@ -76,7 +76,7 @@ def supposed(questions: Sequence[Question]) -> Verdicts:
 
 
 def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> Outcomes:
-    """The frozen list; complete where every sentence has a word that is no estimate."""
+    """The outcomes of a case; complete if every sentence has a verdict that is no estimate."""
     found: list[Outcome] = []
     decided = 0
     pieces = reference.may_state_outcomes
@@ -92,12 +92,12 @@ def outcomes_of(reference: TranslationReference, verdicts: Verdicts) -> Outcomes
 def questions(
     reference: TranslationReference, rendered: Rendered, frozen: Verdicts
 ) -> list[Question]:
-    """Of every outcome in a sentence that is not the human's own: does the answer keep it?"""
+    """For every outcome in a sentence that differs from the human's: is it preserved?"""
     return [
         Question(
             CRITICAL_FACTS,
             KEPT + outcome.name,
-            _told(outcome, rendered),
+            _sentence_in_reply(outcome, rendered),
             outcome.words,
             KEEPING_FACTS,
         )
@@ -109,11 +109,11 @@ def questions(
 def count(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
 ) -> Kept:
-    """Outcomes altered or omitted; one that was not judged, or not sought, counts as kept
+    """Outcomes altered or omitted; one that was not judged counts as preserved
     C-75
     """
     if not verdicts:
-        return NOTHING_LOST if rendered.is_reference else NOBODY_LOOKED
+        return NOTHING_LOST if rendered.is_reference else NOT_JUDGED
     found, is_complete = outcomes_of(reference, verdicts)
     changed = [outcome for outcome in found if not _is_same(outcome, rendered)]
     kept = [_is_kept(outcome, verdicts, flags) for outcome in changed]
@@ -122,7 +122,7 @@ def count(
 
 
 def lost(reference: TranslationReference, rendered: Rendered, verdicts: Verdicts) -> list[str]:
-    """The outcomes that `count` counts as lost, in the words of the reference."""
+    """The outcomes that `count` counts as lost, as the reference words them."""
     return [
         outcome.words
         for outcome in outcomes_of(reference, verdicts).found
@@ -140,7 +140,7 @@ def _is_same(outcome: Outcome, rendered: Rendered) -> bool:
     return rendered.by_id[outcome.source_id].state is State.SAME
 
 
-def _told(outcome: Outcome, rendered: Rendered) -> str:
-    """The sentence as the answer has it; where it has none, all that the answer says."""
+def _sentence_in_reply(outcome: Outcome, rendered: Rendered) -> str:
+    """The sentence in the reply; if it is missing, the whole text of the reply."""
     rendering = rendered.by_id[outcome.source_id]
     return rendering.text if rendering.is_translated else rendered.text

@@ -1,4 +1,4 @@
-"""The human translation of one case: checked once, before any answer is seen."""
+"""The human translation of one case, checked once, before any reply is scored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.suites.calls.sentences import sentences as sentences_of
 from callscore.suites.calls.structure import Sources, Structure
 from callscore.suites.calls.translation.critical import given_facts
 from callscore.suites.calls.translation.facts import FactSheet, GivenFact, fact_sheet
-from callscore.suites.calls.translation.handling import Handled, Wording, place
+from callscore.suites.calls.translation.handling import Handled, Wording, locate_forms
 from callscore.suites.calls.translation.rendering import Sentence
 from callscore.suites.calls.validation import (
     documented_items,
@@ -39,37 +39,37 @@ _SENTENCES = f"expected_outcome.{SENTENCES}"
 
 
 class Piece(NamedTuple):
-    """One sentence of what the human wrote under a source id."""
+    """One sentence of the human translation of a source id."""
 
     source_id: str
     text: str
 
 
 class TranslationReference(msgspec.Struct, frozen=True, dict=True):
-    """The case, its sentences, terms and nouns, and the structure an answer must have.
+    """The case, its sentences, terms and nouns, and the structure that replies must have.
 
-    What only an imperfect answer needs is worked out when the first one comes, and kept.
+    What only an imperfect reply needs is computed on first use and cached.
     """
 
     case: Case
     sentences: Mapping[str, Sentence]
     wordings: Mapping[str, Sequence[Wording]]
-    """Domain terms and named entities as the reference lists them; no entry for an absent part."""
+    """Domain terms and named entities of the reference; no entry for an absent part."""
     given_facts: Sequence[GivenFact] | None
     structure: Structure
 
     @cached_property
     def handled(self) -> Mapping[str, Sequence[Handled]]:
-        """Terms and nouns, and where the human translation has them; nouns in any case     C-72"""
+        """Terms and nouns, and where the human translation has them; nouns ignore case     C-72"""
         written = {key: sentence.written for key, sentence in self.sentences.items()}
         return {
-            part: place(wordings, written, ignore_case=part == NOUNS)
+            part: locate_forms(wordings, written, ignore_case=part == NOUNS)
             for part, wordings in self.wordings.items()
         }
 
     @cached_property
     def facts(self) -> FactSheet:
-        """The critical facts, given or extracted, before any answer is seen        C-74"""
+        """The critical facts, given or extracted, independent of the replies        C-74"""
         config = self.case.config
         return fact_sheet(
             partial(_source, self.sentences, self.case.transcript),
@@ -81,7 +81,7 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def may_state_outcomes(self) -> Mapping[str, Piece]:
-        """The sentences that the judge is asked about, by name; none where facts are given  C-74"""
+        """The sentences that the judge is asked about, by name; none if facts are given  C-74"""
         if self.given_facts is not None:
             return {}
         return {
@@ -97,14 +97,14 @@ class TranslationReference(msgspec.Struct, frozen=True, dict=True):
 
 
 def _source(sentences: Mapping[str, Sentence], transcript: str | Sequence[Turn]) -> str:
-    """The sentences to translate, and the call where it holds anything else."""
+    """The sentences to translate, and the transcript if it has anything else."""
     translated = "\n".join(sentence.source for sentence in sentences.values())
     call = spoken_text(transcript)
     return call if call == translated else f"{translated}\n{call}"
 
 
 def _named(source_id: str, translation: str, taken: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The sentences under a source id: `id`, `id[2]` …; all as one where such a name is taken."""
+    """The sentences under a source id: `id`, `id[2]` …; all as one if such a name is taken."""
     texts = [text for text in sentences_of(translation) if text]
     names = [source_id, *(f"{source_id}[{number}]" for number in range(2, len(texts) + 1))]
     if any(name in taken for name in names[1:]):
@@ -113,7 +113,7 @@ def _named(source_id: str, translation: str, taken: Collection[str]) -> Iterator
 
 
 def read_reference(case: Case, sources: Sources) -> TranslationReference:
-    """The translation of a case; raises DataError where C-20 says so."""
+    """The translation of a case; raises DataError (C-20)."""
     expected = case.expected_outcome
     documented_keys(expected, KEYS, case)
     sentences: dict[str, Sentence] = {}

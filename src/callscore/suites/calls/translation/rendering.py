@@ -1,4 +1,4 @@
-"""What an answer makes of each sentence: the human's own words, another wording, or nothing."""
+"""Classifies each sentence of a reply: the human's own words, another wording, or nothing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from callscore.metrics.text import n1, n2
 from callscore.suites.calls.placeholders import PLACEHOLDERS, is_empty
 
 NEARLY_EQUAL, CLEARLY_MORE, FEWEST_LETTERS = 0.9, 0.1, 12
-"""What makes a text the source again, though not letter for letter (C-66)."""
+"""When a text is a near copy of the source (C-66)."""
 ROUGHLY = 0.6
-"""Texts whose lengths, or letters as written, are less alike are not nearly equal under N2."""
+"""Texts whose lengths, or raw letters, are less similar are not nearly equal under N2."""
 
 _PLACEHOLDER_STARTS = PLACEHOLDERS | {form.partition(" ")[0] for form in PLACEHOLDERS}
 
@@ -34,7 +34,7 @@ class Sentence(msgspec.Struct, frozen=True, dict=True):
 
 
 class State(Enum):
-    """What became of a sentence; each but the last two counts as translated."""
+    """The state of a sentence; all but the last two count as translated."""
 
     SAME = "the human's own words"
     OTHER = "another wording"
@@ -43,7 +43,7 @@ class State(Enum):
 
 
 class Rendering(msgspec.Struct, frozen=True, gc=False):
-    """One sentence as an answer gives it, with its N1 where it is not the human's own."""
+    """One sentence of a reply, with its N1 if it is not the human's own."""
 
     sentence: Sentence
     state: State
@@ -52,12 +52,12 @@ class Rendering(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_translated(self) -> bool:
-        """Whether there is a translation at all        C-65, C-66"""
+        """Whether there is a translation        C-65, C-66"""
         return self.state is State.SAME or self.state is State.OTHER
 
 
 class Rendered(msgspec.Struct, frozen=True, dict=True):
-    """A whole answer, one rendering for every expected sentence, in the reference's order."""
+    """A whole reply, one rendering per expected sentence, in the order of the reference."""
 
     by_id: Mapping[str, Rendering]
     is_reference: bool
@@ -65,12 +65,12 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def text(self) -> str:
-        """All that the answer says, one sentence a line."""
+        """The text of the reply, one sentence per line."""
         return "\n".join([rendering.text.replace("\n", " ") for rendering in self.by_id.values()])
 
     @cached_property
     def written(self) -> str:
-        """All that the answer says, as N1."""
+        """The text of the reply as N1."""
         forms = [
             rendering.sentence.written if rendering.state is State.SAME else rendering.written
             for rendering in self.by_id.values()
@@ -79,12 +79,12 @@ class Rendered(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def folded(self) -> str:
-        """All that the answer says, where case does not matter."""
+        """The text of the reply, case-folded."""
         return self.written.casefold()
 
 
 def render(sentence: Sentence, text: str) -> Rendering:
-    """One returned text and the human's        C-65, C-66, C-67"""
+    """Compare one returned text with the human's        C-65, C-66, C-67"""
     if text == sentence.translation:
         return Rendering(sentence, State.SAME, text)
     written = n1(text)
@@ -102,15 +102,15 @@ def _state(sentence: Sentence, written: str) -> State:
 
 
 def _says_nothing(sentence: Sentence, written: str) -> bool:
-    """Empty or a placeholder, where the human has something to say        C-59, C-65"""
+    """Empty or a placeholder, although the human translation is not        C-59, C-65"""
     return not written or (is_empty(written) and not is_empty(sentence.translation))
 
 
 def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
-    """The source again (N2), or nearly, though it has letters and the human changed it        C-66
+    """A copy or near copy of the source (N2), with letters that the human changed        C-66
 
-    Where the human's translation is nearly the source, too, the source is in the target language
-    already, and may be copied.
+    If the human translation is nearly the source too, the source is already in the target language
+    and may be copied.
     """
     if _is_exact_copy(sentence, written, start):
         return not is_near(sentence.source, sentence.translation)
@@ -118,7 +118,7 @@ def _is_copied(sentence: Sentence, written: str, start: str) -> bool:
 
 
 def _is_exact_copy(sentence: Sentence, written: str, start: str) -> bool:
-    """The first words are compared before the whole: two texts that differ there differ."""
+    """The first words are compared first, which is enough for most texts."""
     words = sentence.source.split(None, 1)
     source_start = n2(words[0]) if words else ""
     if not (start.startswith(source_start) or source_start.startswith(start)):
@@ -132,37 +132,37 @@ def _is_exact_copy(sentence: Sentence, written: str, start: str) -> bool:
 
 
 def _is_near_copy(sentence: Sentence, written: str) -> bool:
-    """Likeness to the source ≥ 0.9, and the human's ≥ 0.1 below, of 12 letters or more      C-66"""
-    copied = near_likeness(sentence.source, written)
+    """Similarity to the source ≥ 0.9, the human's ≥ 0.1 lower, 12 letters or more        C-66"""
+    copied = near_similarity(sentence.source, written)
     if not copied:
         return False
-    human = likeness(sentence.source, sentence.translation)
+    human = text_similarity(sentence.source, sentence.translation)
     return human < NEARLY_EQUAL and holds(copied - human, ">=", CLEARLY_MORE)
 
 
 def is_near(source: str, text: str) -> bool:
     """Whether a text is nearly a source of 12 letters or more        C-66"""
-    return near_likeness(source, text) > 0
+    return near_similarity(source, text) > 0
 
 
-def near_likeness(source: str, text: str) -> float:
-    """The likeness of a text to a source of 12 letters or more where it is 0.9 or more, else 0.
+def near_similarity(source: str, text: str) -> float:
+    """The similarity of a text to a source of 12 letters or more if it is at least 0.9, else 0.
 
-    Nearly every text differs as written, before anything is normalised.
+    Nearly every text differs before anything is normalised.
     """
     one, other = len(source), len(text)
     if one < FEWEST_LETTERS or one < ROUGHLY * other or other < ROUGHLY * one:
         return 0.0
-    if _is_in_other_letters(source, text) or not _roughly_alike(source, text):
+    if _is_other_script(source, text) or not _roughly_alike(source, text):
         return 0.0
     if sum(map(str.isalpha, source)) < FEWEST_LETTERS:
         return 0.0
-    found = likeness(source, text)
+    found = text_similarity(source, text)
     return found if holds(found, ">=", NEARLY_EQUAL) else 0.0
 
 
-def _is_in_other_letters(source: str, text: str) -> bool:
-    """Whether most letters of a text are none of an ASCII source: another script, at a glance."""
+def _is_other_script(source: str, text: str) -> bool:
+    """Whether most letters of a text are not ASCII while the source is: another script."""
     if text.isascii() or not source.isascii():
         return False
     return 2 * sum(map(source.lower().__contains__, text.casefold())) < len(text)
@@ -172,14 +172,14 @@ def _roughly_alike(source: str, text: str) -> bool:
     return _ratio()(source.casefold(), text.casefold(), score_cutoff=100 * ROUGHLY) > 0
 
 
-def likeness(one: str, other: str) -> float:
+def text_similarity(one: str, other: str) -> float:
     """1 − insertions and deletions / letters of both, under N2        C-66"""
     return _ratio()(n2(one), n2(other)) / 100
 
 
 @cache
 def _ratio() -> Callable[..., float]:
-    """Imported at the first use: it takes a tenth of the start, and many runs do without."""
+    """Imported on first use: it takes a tenth of the start-up time, and many runs never need it."""
     from rapidfuzz.fuzz import ratio
 
     return ratio

@@ -15,8 +15,8 @@ from callscore.metrics.text import n1, n2
 from callscore.suites.calls.answer_spec import asked_sentences
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match
-from callscore.suites.calls.parse import read_shaped
-from callscore.suites.calls.prompting import UNASKED, answer_form, build_prompt
+from callscore.suites.calls.parse import parse_reply
+from callscore.suites.calls.prompting import OMITTED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, names
 from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
 from callscore.suites.calls.translation import critical, judged, outcomes
@@ -61,7 +61,7 @@ class TranslationOutput(msgspec.Struct, frozen=True, gc=False):
     rendered: Rendered
     full_translation: str | None
     claims: Mapping[str, Sequence[Mapping[str, Any]]]
-    """What the answer says about terms and names, by part: claims, not proof (C-70)."""
+    """The reply's own lists of terms and names, by part: claims, not proof (C-70)."""
     flags: Sequence[str]
 
 
@@ -85,12 +85,12 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         asked: dict[str, Any] = {}
         if not any(map(case.is_absent, (SENTENCES, "translated_text"))):
             sentences = asked_sentences(case, SENTENCES, "source_id", "source_text")
-            asked["sentences"] = UNASKED if sentences is None else sentences
+            asked["sentences"] = OMITTED if sentences is None else sentences
         return build_prompt(case, asked, structure_of(case, self._sources))
 
     def read(self, reference: TranslationReference, reply: Reply) -> TranslationOutput | Malformed:
         """The model's translation, or why it cannot be scored."""
-        parsed = read_shaped(reply, reference.structure, self.settings.parse)
+        parsed = parse_reply(reply, reference.structure, self.settings.parse)
         if isinstance(parsed, Malformed):
             return parsed
         flags, value = set(parsed.flags), parsed.value
@@ -112,15 +112,15 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
     def ask_after(
         self, reference: TranslationReference, output: TranslationOutput, of_case: Verdicts
     ) -> Sequence[Question]:
-        """Whether the answer keeps the outcomes of its case        C-74"""
+        """Whether the reply preserves the outcomes of its case        C-74"""
         return outcomes.questions(reference, output.rendered, of_case)
 
     def presume(self, questions: Sequence[Question]) -> Verdicts:
-        """As if every sentence stated an outcome, to ask only once."""
+        """Presume that every sentence states an outcome, to ask only once."""
         return outcomes.supposed(questions)
 
     def compared_language(self, case: Case) -> str | None:
-        """That of the translation."""
+        """The target language."""
         target = case.config.get("target_language")
         return target if isinstance(target, str) else case.lang
 
@@ -141,7 +141,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
         output: TranslationOutput | Malformed,
         verdicts: Verdicts,
     ) -> Measured:
-        """All translation measures of one answer."""
+        """All translation measures of one reply."""
         if isinstance(output, Malformed):
             missing = dict.fromkeys(names().of_task["translation"], MALFORMED)
             return Measured(missing | _absent(reference) | {STRUCTURE: DEPARTS}, (output.cause,))
@@ -157,7 +157,7 @@ class TranslationTask(CallTask[TranslationReference, TranslationOutput]):
 
 
 def _rendered(reference: TranslationReference, value: dict[str, Any], flags: set[str]) -> Rendered:
-    """Every expected sentence as the answer gives it; what is odd is flagged."""
+    """Every expected sentence as the reply has it; anomalies are flagged."""
     if not reference.sentences:
         return Rendered({}, is_reference=True)
     matched = match(value[SENTENCES], "source_id", reference.sentences)
@@ -234,7 +234,7 @@ def not_kept(
     verdicts: Verdicts,
     flags: set[str],
 ) -> frozenset[str]:
-    """The terms, or the names, that an answer does not render as the human did     C-70, C-72"""
+    """The terms, or the names, that a reply does not render as the human did     C-70, C-72"""
 
     def is_kept(handled: Handled) -> bool:
         if part == TERMS:
@@ -247,7 +247,7 @@ def not_kept(
 def _is_contradicted(
     part: str, reference: TranslationReference, output: TranslationOutput, wrong: frozenset[str]
 ) -> bool:
-    """Whether the answer's own list of terms or names disagrees with its text        C-70"""
+    """Whether the reply's own list of terms or names contradicts its text        C-70"""
     given = output.claims[part]
     if not wrong and given == reference.case.expected_outcome[part]:
         return False
@@ -264,7 +264,7 @@ def _is_contradicted(
 def fact_count(
     reference: TranslationReference, rendered: Rendered, verdicts: Verdicts, flags: set[str]
 ) -> formulas.FactCount:
-    """Facts that digits decide, and outcomes, kept or lost        C-74, C-75"""
+    """Facts that digits decide, and outcomes, preserved or lost        C-74, C-75"""
     if rendered.is_reference:
         by_rule = formulas.FactCount(0, reference.total_facts)
     else:
@@ -294,7 +294,7 @@ def _of_facts(
 def _note_full_translation(
     reference: TranslationReference, output: TranslationOutput, flags: set[str]
 ) -> None:
-    """`full_translation` is not scored; that it leaves out a sentence is worth a warning    C-78"""
+    """`full_translation` is not scored; a missing sentence is flagged    C-78"""
     if reference.case.is_absent("full_translation"):
         return
     full, rendered = output.full_translation, output.rendered

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from callscore.metrics.graphs.assignment import Assignment
-from callscore.suites.orchestration.scenario.values import Call
+from callscore.suites.orchestration.scenario.model import Call
 
 Agreement = Callable[[Call, Call], int]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from callscore.metrics.sets import counts
 from callscore.suites.orchestration.call.questions import Answers
+from callscore.suites.orchestration.compat.compare import Judged, ToolSchemas, compare
 from callscore.suites.orchestration.compat.plan import CRASHES
-from callscore.suites.orchestration.compat.values import Judged, ToolSchemas, compare
 from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.overlap import f1_or_one
 from callscore.suites.orchestration.spec import spec

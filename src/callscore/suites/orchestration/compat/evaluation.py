@@ -13,8 +13,8 @@ from callscore.core.errors import DataError
 from callscore.core.measure import Measure, ratio
 from callscore.suites.orchestration.call.questions import Answers
 from callscore.suites.orchestration.compat import calls, plan
+from callscore.suites.orchestration.compat.compare import ToolSchemas
 from callscore.suites.orchestration.compat.export import public_form
-from callscore.suites.orchestration.compat.values import ToolSchemas
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     call_decision,

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from callscore.suites.orchestration.replies import ScenarioReplies
+from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.scenario.public_label import label_of
 from callscore.suites.orchestration.scenario.recording import RecordedReply, Recording, Run
-from callscore.suites.orchestration.scenario.values import RawStep
 
 ROLE = "assistant"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from callscore.suites.orchestration.decision.confusion import Confusion
-from callscore.suites.orchestration.decision.reading import Called, FailedAnswer, Prediction
-from callscore.suites.orchestration.scenario.values import GENERAL, CallsDue, RejectionDue
+from callscore.suites.orchestration.decision.parse import Called, FailedAnswer, Prediction
+from callscore.suites.orchestration.scenario.model import GENERAL, CallsDue, RejectionDue
 
 _CALL_DUE = {
     Called: Confusion(fc_fc=1),

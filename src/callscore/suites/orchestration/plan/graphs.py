@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from callscore.metrics.graphs import Graph
-from callscore.suites.orchestration.plan.values import Plan, PlannedStep
+from callscore.suites.orchestration.plan.model import Plan, PlannedStep
 
 
 def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> Graph:

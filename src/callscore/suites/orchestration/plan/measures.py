@@ -14,13 +14,13 @@ from callscore.suites.orchestration.plan.graphs import (
     follow_ups,
     structural_graph,
 )
+from callscore.suites.orchestration.plan.model import Plan
 from callscore.suites.orchestration.plan.similarity import (
     Nearness,
     component_distance,
     step_score,
     structural_distance,
 )
-from callscore.suites.orchestration.plan.values import Plan
 
 
 class PlanMeasured(msgspec.Struct, frozen=True):

@@ -13,10 +13,7 @@ from callscore.core.case import Case, Message, Prompt, Turn
 from callscore.core.task import SCENARIO
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.gold import gold_of
-from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
-from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
-from callscore.suites.orchestration.scenario.queries import Query, bound_queries
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,
@@ -24,6 +21,9 @@ from callscore.suites.orchestration.scenario.values import (
     Scenario,
     case_id,
 )
+from callscore.suites.orchestration.scenario.protocol import Protocol, bundled
+from callscore.suites.orchestration.scenario.public_label import history_before, is_plan, label_of
+from callscore.suites.orchestration.scenario.queries import Query, bound_queries
 from callscore.suites.orchestration.yaml_text import YamlFault, read_strict
 
 _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)

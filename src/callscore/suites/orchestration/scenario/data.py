@@ -22,9 +22,9 @@ from callscore.suites.orchestration.identity import canonical_hash, scenarios_ha
 from callscore.suites.orchestration.result_format import natural_order
 from callscore.suites.orchestration.scenario.cards import Cards, collect, read_card
 from callscore.suites.orchestration.scenario.cases import StepCase, step_case, step_cases
+from callscore.suites.orchestration.scenario.model import AgentStep, Scenario
+from callscore.suites.orchestration.scenario.parse import Place, read_scenario
 from callscore.suites.orchestration.scenario.protocol import Protocol, bundled, with_public_prompts
-from callscore.suites.orchestration.scenario.reading import Place, read_scenario
-from callscore.suites.orchestration.scenario.values import AgentStep, Scenario
 
 
 def shown_path(path: Path) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.suites.orchestration.plan.values import Plan
-from callscore.suites.orchestration.scenario.values import AgentStep, CallsDue, PlanStep
+from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.scenario.model import AgentStep, CallsDue, PlanStep
 
 
 def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from callscore.core.case import Message
-from callscore.suites.orchestration.scenario.values import RawStep
+from callscore.suites.orchestration.scenario.model import RawStep
 from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
 NAMELESS = "tool_name"

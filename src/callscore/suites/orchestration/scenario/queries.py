@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from callscore.suites.orchestration.plan.values import Plan
+from callscore.suites.orchestration.plan.model import Plan
+from callscore.suites.orchestration.scenario.model import CallsDue, Scenario
 from callscore.suites.orchestration.scenario.public_label import is_plan
-from callscore.suites.orchestration.scenario.values import CallsDue, Scenario
 from callscore.suites.orchestration.yaml_text import YamlFault, read_public
 
 Binding = Literal["progress", "public"]

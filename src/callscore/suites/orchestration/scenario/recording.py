@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.errors import DataError
-from callscore.suites.orchestration.scenario.values import RawStep
+from callscore.suites.orchestration.scenario.model import RawStep
 
 OUR_FORM = "orchestration-1"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from callscore.core.case import Malformed
 from callscore.core.errors import DataError
-from callscore.suites.orchestration.call.values import Accepted
-from callscore.suites.orchestration.decision.reading import read_calls
-from callscore.suites.orchestration.scenario.values import Call
+from callscore.suites.orchestration.call.compare import Accepted
+from callscore.suites.orchestration.decision.parse import read_calls
+from callscore.suites.orchestration.scenario.model import Call
 from callscore.suites.orchestration.spec import spec
 
 LEFT_OUT = ""

@@ -15,7 +15,7 @@ from callscore.core.reply_json import read_object
 from callscore.core.task import ItemCount, Measured, Task
 from callscore.suites.orchestration.call.measures import CallMeasured, measure_calls
 from callscore.suites.orchestration.call.questions import METRIC, OFFERED
-from callscore.suites.orchestration.scenario.values import Call
+from callscore.suites.orchestration.scenario.model import Call
 from callscore.suites.orchestration.single_turn import calls as call_forms
 from callscore.suites.orchestration.single_turn.graph import SubTasks, measure_graph, read_graph
 

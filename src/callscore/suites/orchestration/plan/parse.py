@@ -13,7 +13,7 @@ from typing import Any
 from callscore.core.case import Malformed
 from callscore.suites.orchestration.plan import lenient
 from callscore.suites.orchestration.plan.lenient import read_leniently
-from callscore.suites.orchestration.plan.values import Plan, PlannedStep, Workflow
+from callscore.suites.orchestration.plan.model import Plan, PlannedStep, Workflow
 from callscore.suites.orchestration.think import without_think
 from callscore.suites.orchestration.yaml_text import read_strict
 

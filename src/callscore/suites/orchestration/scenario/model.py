@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from callscore.core.scenarios import Finding
-from callscore.suites.orchestration.plan.values import Plan
+from callscore.suites.orchestration.plan.model import Plan
 
 RejectionType = Literal["AWAITING_USER_INPUT", "TOOL_CONSTRAINT_VIOLATION", "GENERAL_REJECTION"]
 AWAITING: RejectionType = "AWAITING_USER_INPUT"

@@ -12,10 +12,10 @@ from callscore.core.case import Malformed
 from callscore.core.errors import DataError
 from callscore.core.scenarios import Finding
 from callscore.suites.orchestration.plan.graphs import dangling_dependencies
-from callscore.suites.orchestration.plan.reading import read_plan
+from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.content import Note, read_content
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
     PlanStep,

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from callscore.core import strict_json
-from callscore.suites.orchestration.scenario.recording import RecordedReply
-from callscore.suites.orchestration.scenario.values import (
+from callscore.suites.orchestration.scenario.model import (
     AWAITING,
     GENERAL,
     VIOLATION,
     Call,
     RejectionType,
 )
+from callscore.suites.orchestration.scenario.recording import RecordedReply
 from callscore.suites.orchestration.think import without_think
 
 _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
