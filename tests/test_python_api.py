@@ -217,7 +217,7 @@ class TestOptions:
         assert set(ScoreConfig.__struct_fields__) - ours == {"repeats", "elsewhere"}
         ours = set(inspect.signature(callscore.run).parameters)
         of_commands = {"card", "log", "on_case", "on_tallied"}
-        of_scenarios = {"mode", "export", "trajectories"}
+        of_scenarios = {"mode", "export", "trajectories", "on_step"}
         assert set(RunOptions.__struct_fields__) - ours == of_commands | of_scenarios
 
     def test_a_judge_that_is_none_is_named(self) -> None:

@@ -44,6 +44,17 @@ KEPT = frozenset(
     {"status", "kind", "task", "cost_status", "option", "unit", "rating", "provider", "style", "of"}
 )
 """Keys whose values are words of ours: no text from outside gets there."""
+HOSTILE_PARTS = (
+    "text",
+    "tool_calls",
+    "finish_reason",
+    "answered_by",
+    "error",
+    "verdicts",
+    "given",
+    "differences",
+)
+"""What of an answer a model, a provider or a judge has written."""
 
 
 def hostile(value: Any, payload: str, key: str = "") -> Any:
@@ -111,7 +122,7 @@ def _case(view: CaseView, names: Mapping[str, str], payload: str) -> CaseView:
     raw = msgspec.to_builtins(view)
     for answer in raw["answers"]:
         model = names[answer["result"]["model"]]
-        for key in ("text", "finish_reason", "answered_by", "error", "verdicts"):
+        for key in HOSTILE_PARTS:
             if key in answer:
                 answer[key] = hostile(answer[key], payload, key)
         answer["result"] |= {

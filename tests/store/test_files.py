@@ -112,7 +112,7 @@ def test_s10_a_line_that_never_ends_is_refused_without_being_read(tmp_path: Path
         file.write(b'{"id": "c1"}\n')
         file.truncate(10 * files.MAX_LINE_BYTES)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(DataError, match=r"cases\.jsonl:2: .*expected at most") as caught:
+    with pytest.raises(DataError, match=r"cases\.jsonl:2: .*expected fewer") as caught:
         list(lines_of([path]))
     grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert str(files.MAX_LINE_BYTES) in str(caught.value)

@@ -80,7 +80,7 @@ def test_r25_a_file_that_is_being_written_has_no_name_to_leave_behind(tmp_path: 
 def test_where_every_file_has_a_name_it_is_written_under_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_NAMELESS", 0)
+    monkeypatch.setattr(files, "_O_TMPFILE", 0)
     check_targets((tmp_path / "results.jsonl",), ())
     with atomic_write(tmp_path / "results.jsonl") as file:
         file.write(b"{}")

@@ -33,29 +33,42 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
 
     Thirteen made-up calls in English, Spanish, Hindi, Korean and German, four tasks each, with
     recorded outputs of four sample models and recorded verdicts; then six made-up agent scenarios
-    with two sample models. Nothing is sent anywhere. The report of the calls is one HTML file to
-    open in a browser.
+    with two sample models. Nothing is sent anywhere. The report of both is one HTML file to open
+    in a browser.
     """
     import msgspec
 
     from callscore.app import OutputPaths
     from callscore.cli import output
-    from callscore.cli.orchestration import show_samples
+    from callscore.cli.orchestration import score_samples, show
     from callscore.demo import sample_calls
-    from callscore.export.sources import scored_source
+    from callscore.evaluate.scenarios import scenario_card
+    from callscore.export.sources import scored_source, with_scenarios
+    from callscore.export.step_cases import StepCases
     from callscore.export.write import write_html
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
-    with sample_calls() as config, scored_source(config, targets) as source:
+    with (
+        sample_calls() as config,
+        scored_source(config, targets) as source,
+        StepCases() as steps,
+    ):
         card = source.card
         output.write_scorecard(card, json_file)
+        scores = score_samples(steps.add)
+        source = with_scenarios(source, scenario_card(scores), steps)
         write_html(msgspec.structs.replace(source, title=TITLE), html)
     if json_file == output.STANDARD_OUTPUT:
         return
     output.print_card(card, TITLE, all_rows=all_rows, closing=False)
-    averages = show_samples()
+    averages = []
+    for model, score in scores.items():
+        say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
+        show(score.document, None)
+        numbers = score.document["overall_statistics"]["key_metrics"]
+        averages.append(f"{model} {numbers['Average']}")
     say("\nSAMPLE DATA: what these made-up numbers decide")
     output.print_verdict(card)
-    say(f"AGENTS    average of plan, calls and refusals: {averages}.")
-    say(f"The report with every call, its evidence and its verdicts: {html}")
+    say(f"AGENTS    average of plan, calls and refusals: {', '.join(averages)}.")
+    say(f"The report with every call and step, its evidence and its verdicts: {html}")
     say("Now with your own calls:  callscore score CASES.jsonl --outputs OUTPUTS.jsonl")

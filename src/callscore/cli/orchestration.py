@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from callscore.cli.safe_echo import say
 from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
+
+if TYPE_CHECKING:
+    from callscore.core.scenarios import OnStep, ScenarioScore
 
 PATH = click.Path(path_type=Path)
 
@@ -182,18 +185,13 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
         raise DataError(f"{len(report.problems)} files are no scenarios")
 
 
-def show_samples() -> str:
-    """Print the bundled sample runs, as `callscore demo` does; their averages in words."""
+def score_samples(on_step: OnStep) -> dict[str, ScenarioScore]:
+    """The bundled sample runs, scored, by model; `on_step` receives every step of them."""
+    from callscore.core.scenarios import ScenarioSinks
     from callscore.demo.orchestration import sample_runs
     from callscore.evaluate.scenarios import score_outputs
 
-    averages: list[str] = []
     with sample_runs() as jobs:
-        for job in jobs:
-            say("\nSAMPLE DATA: made-up scenarios, models and verdicts")
-            document = score_outputs(job).document
-            show(document, None)
-            averages.append(
-                f"{job.recorded.model} {document['overall_statistics']['key_metrics']['Average']}"
-            )
-    return ", ".join(averages)
+        return {
+            job.recorded.model: score_outputs(job, ScenarioSinks(on_step=on_step)) for job in jobs
+        }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from callscore.core.run import Event
     from callscore.core.scenarios import Mode
     from callscore.evaluate.scoring_pass import Tallied
+    from callscore.export.step_cases import StepCases
     from callscore.report.source import CaseView
     from callscore.runner.prepare import Prepared, RunOptions
     from callscore.runner.run import RunResult
@@ -185,37 +186,40 @@ class _Report:
     def __init__(self, html: Path | None, config: EvalConfig) -> None:
         self._html = html
         self._cases: Spool[CaseView] | None = None
+        self._steps: StepCases | None = None
         if html is not None:
+            from callscore.export.step_cases import StepCases
             from callscore.report.source import CaseView
             from callscore.store.files import check_targets
             from callscore.store.spool import Spool
 
             check_targets([html], config.files)
-            self._cases = Spool(CaseView)
+            self._cases, self._steps = Spool(CaseView), StepCases()
 
     def __enter__(self) -> _Report:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._cases is not None:
-            self._cases.close()
+        for kept in (self._cases, self._steps):
+            if kept is not None:
+                kept.close()
 
     def added_to(self, options: RunOptions) -> RunOptions:
         """The options of the run, with the cases passed on."""
-        if self._cases is None:
+        if self._cases is None or self._steps is None:
             return options
         import msgspec
 
-        return msgspec.structs.replace(options, on_case=self._cases.add)
+        return msgspec.structs.replace(options, on_case=self._cases.add, on_step=self._steps.add)
 
     def write(self, prepared: Prepared, ran: RunResult) -> None:
         """Write the page."""
-        if self._html is None or self._cases is None:
+        if self._html is None or self._cases is None or self._steps is None:
             return
         from callscore.export.sources import source_of_run
         from callscore.export.write import write_html
 
-        write_html(source_of_run(prepared, ran, self._cases), self._html)
+        write_html(source_of_run(prepared, ran, self._cases, self._steps), self._html)
         say(f"report: {self._html}", err=True)
 
 

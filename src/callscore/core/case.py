@@ -1,7 +1,6 @@
 """A case and its reply: Case → Prompt → Reply → output | Malformed, or Failed."""
 
-from __future__ import annotations
-
+# No postponed annotations here: msgspec would evaluate each of them at every start.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

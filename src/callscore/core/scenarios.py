@@ -194,6 +194,31 @@ class Exported(NamedTuple):
     missing: str = ""
 
 
+class StepAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One run of one model on a step, for a report."""
+
+    result: CaseResult
+    reply: Reply | None = None
+    given: Mapping[str, Any] | None = None
+    """The reply as it was read, in the form of the expected outcome; None if it cannot be read."""
+    differences: Sequence[str] = ()
+    """What differs from the expected outcome, in words."""
+    error: str | None = None
+    """Why there is no reply."""
+
+
+class StepView(msgspec.Struct, frozen=True):
+    """A step as a case of a report, with all runs of one model."""
+
+    case: Case
+    model: str
+    answers: Sequence[StepAnswer]
+
+
+OnStep = Callable[[StepView], None]
+"""Receives every step with the answers of one model."""
+
+
 def ignore_result(result: CaseResult) -> None:
     """Ignore a result."""
 
@@ -207,6 +232,8 @@ class ScenarioSinks(NamedTuple):
     on_export: Callable[[Exported], None] | None = None
     on_trajectory: Callable[[Sequence[Json]], None] | None = None
     """Every step of a scenario with request, reply, gold and verdict."""
+    on_step: OnStep | None = None
+    """Every step as a case of a report, model by model."""
 
 
 class Part(NamedTuple):

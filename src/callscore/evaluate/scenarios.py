@@ -219,6 +219,16 @@ def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()
     )
 
 
+def beside_calls(card: Scorecard, scored: Scorecard) -> Scorecard:
+    """A scorecard of calls with the rows of scenarios; they are no part of its Final Score."""
+    rows = {model.model: model.tasks for model in scored.models}
+    models = [
+        msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
+        for model in card.models
+    ]
+    return msgspec.structs.replace(card, models=models, documents=scored.documents)
+
+
 def _with_spread(final: FinalScore, task: TaskScore) -> FinalScore:
     """The Final Score of scenarios is their Average: it has the same interval."""
     if final.score is None or task.ci95 is None:

@@ -17,8 +17,10 @@ from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamesInData
+from callscore.evaluate.scenarios import beside_calls
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
 from callscore.export.provenance import provenance_of_run, provenance_of_scoring
+from callscore.export.step_cases import AllCases, StepCases
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import Prepared, RunOptions, prepare
 from callscore.runner.run import RunResult, rescore
@@ -111,9 +113,10 @@ def scored_source(
 @contextmanager
 def run_source(run_id: int, store: Path, eval_file: Path | None = None) -> Iterator[ReportSource]:
     """A stored run, scored again from its stored answers; nothing is sent."""
-    with Spool(CaseView) as cases:
-        found = rescore_stored(run_id, store, eval_file, RunOptions(on_case=cases.add))
-        source = source_of_run(found.prepared, found.ran, cases)
+    with Spool(CaseView) as cases, StepCases() as steps:
+        options = RunOptions(on_case=cases.add, on_step=steps.add)
+        found = rescore_stored(run_id, store, eval_file, options)
+        source = source_of_run(found.prepared, found.ran, cases, steps)
         yield msgspec.structs.replace(source, absent=found.caveats)
 
 
@@ -145,27 +148,47 @@ def rescore_stored(
 
 
 def _card_of(ran: RunResult) -> Scorecard:
-    if ran.card is None:
-        raise UsageError(
-            f"run {ran.run_id}: holds scenarios only; expected a run with cases (its results in "
-            "document 001 come from `callscore run --rescore`)"
-        )
-    return ran.card
+    card = ran.card or ran.scenario_card
+    if card is None:
+        raise UsageError(f"run {ran.run_id}: has no scores; expected a run with cases or scenarios")
+    return card
 
 
-def source_of_run(prepared: Prepared, ran: RunResult, cases: Cases) -> ReportSource:
-    """A run that was scored just now; `cases` received its cases (`RunOptions.on_case`)."""
+def source_of_run(
+    prepared: Prepared, ran: RunResult, cases: Cases, steps: Cases = ()
+) -> ReportSource:
+    """A run that was scored just now.
+
+    `cases` received its cases (`RunOptions.on_case`), `steps` the steps of its scenarios.
+    """
     config, card = prepared.config, _card_of(ran)
     record = _record(config.store, ran.run_id)
     models = [model.spec for model in prepared.models]
-    return ReportSource(
+    source = ReportSource(
         card,
         template_of(card),
         f"{record.header.name} · {title_of(card)}",
         cases,
         provenance=provenance_of_run(config.scoring, record, config.path, models),
-        documents={name: score.document for name, score in ran.scenarios.items()},
         prompts=TaskPrompts(config.scoring),
+    )
+    if ran.scenario_card is None:
+        return source
+    return with_scenarios(source, ran.scenario_card, steps)
+
+
+def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> ReportSource:
+    """The source with the rows, steps and documents of scenarios; of scenarios alone where the
+    source has no calls.
+    """
+    card = source.card if source.card is scored else beside_calls(source.card, scored)
+    documents = scored.documents
+    return msgspec.structs.replace(
+        source,
+        card=card,
+        template=template_of(card),
+        cases=AllCases(source.cases, steps),
+        documents={} if documents is msgspec.UNSET else documents,
     )
 
 

@@ -208,13 +208,19 @@ def _has_tests(value: Any) -> bool:
 
 
 def _yaml(source: Source) -> Any:
-    """The YAML of a file whose text looks like a promptfoo config; None otherwise."""
+    """The YAML of a file whose text looks like a promptfoo config; None otherwise.
+
+    A file with aliases is none: a few lines of them can stand for gigabytes.
+    """
     if "tests:" not in source.text or "vars:" not in source.text:
         return None
     import yaml
 
     try:
-        return yaml.load(source.text, Loader=yaml.CSafeLoader)
+        tokens = yaml.scan(source.text, Loader=yaml.CSafeLoader)
+        if any(isinstance(token, yaml.AliasToken) for token in tokens):
+            return None
+        return yaml.safe_load(source.text)
     except (yaml.YAMLError, RecursionError, ValueError):
         return None
 

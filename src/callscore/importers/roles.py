@@ -27,7 +27,7 @@ ROLES: Mapping[Role, Sequence[str]] = {
     "supervisor": ("supervisor", "manager", "coach", "team_lead"),
 }  # fmt: skip
 _BY_WORD: Mapping[str, Role] = {word: role for role, words in ROLES.items() for word in words}
-_NUMBERED = re.compile(r"^(.*?)[\s_-]*\d+$")
+_DIGITS = "0123456789"
 _AGENT_WORDS = re.compile(
     r"how (?:can|may) i (?:help|assist)|thank(?:s| you) for calling|you're through to|"
     r"my name is \w+,? (?:from|with|how)|this call (?:is|may be|will be) (?:being )?recorded|"
@@ -42,10 +42,7 @@ def role_of(label: str) -> Role | None:
     word = re.sub(r"[\s-]+", "_", label.strip().casefold()).strip("_:[]()")
     if word in _BY_WORD:
         return _BY_WORD[word]
-    numbered = _NUMBERED.match(word)
-    if numbered and numbered[1] in _BY_WORD:
-        return _BY_WORD[numbered[1]]
-    return None
+    return _BY_WORD.get(word.rstrip(_DIGITS).rstrip("_"))
 
 
 class RoleMap:

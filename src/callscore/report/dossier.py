@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import IO, Any
 
 import msgspec
 
 from callscore.core.errors import UsageError
+from callscore.core.scorecard import Scorecard
+from callscore.core.task import SCENARIO
 from callscore.core.version import __version__
 from callscore.report.archive import Archive, blocks_of
 from callscore.report.dossier_lines import (
@@ -39,6 +41,7 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
+NO_SCENARIOS = "scenarios: a dossier holds what `verify` recomputes, the calls"
 MOST_PROMPTS = 20_000
 """Prompts follow from case, settings and instructions; those of the first cases are hashed, too."""
 
@@ -72,7 +75,7 @@ def _write_lines(
     """One pass over all cases; the instructions of every task that the cases ask for."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for number, view in enumerate(source.cases):
+    for number, view in enumerate(_recomputable(source)):
         _refuse_unscored(view)
         files[CASES].write(case_line(view, without_text=without_text))
         if source.prompts is not None and number < MOST_PROMPTS:
@@ -87,6 +90,36 @@ def _write_lines(
             files[VERDICTS].writelines(verdict_lines(answer, without_text=without_text))
             files[RESULTS].write(result_line(answer))
     return instructions
+
+
+def _recomputable(source: ReportSource) -> Iterator[CaseView]:
+    """Every case but the steps of scenarios, which are scored together, not one by one."""
+    number = 0
+    for view in source.cases:
+        if view.case.task != SCENARIO:
+            number += 1
+            yield view
+    if not number:
+        raise UsageError(
+            "a dossier holds calls, and there are scenarios only; `callscore run --rescore RUN "
+            "--export DIR` writes their answers, which anyone can score again"
+        )
+
+
+def _card_of_calls(card: Scorecard) -> Scorecard:
+    """The card without the rows and documents of scenarios: what `verify` can recompute."""
+    models = [
+        msgspec.structs.replace(
+            model, tasks={name: task for name, task in model.tasks.items() if name != SCENARIO}
+        )
+        for model in card.models
+    ]
+    return msgspec.structs.replace(card, models=models, documents=msgspec.UNSET)
+
+
+def _absent(source: ReportSource) -> Sequence[str]:
+    has_scenarios = any(SCENARIO in model.tasks for model in source.card.models)
+    return [*source.absent, NO_SCENARIOS] if has_scenarios else source.absent
 
 
 def _refuse_unscored(view: CaseView) -> None:
@@ -115,11 +148,11 @@ def _documents(
         "title": source.title,
         "run": found.run,
         "files": found.files,
-        "absent": source.absent,
+        "absent": _absent(source),
         "versions": found.versions,
     }
     return {
-        CARD: scorecard_json(source.card),
+        CARD: scorecard_json(_card_of_calls(source.card)),
         SETTINGS: json_bytes(settings),
         MODELS: json_bytes(models),
         PROVENANCE: json_bytes(about),

@@ -36,6 +36,10 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why there is no reply."""
     verdicts: Sequence[Verdict] = ()
     """Verdicts of people, judges and embedders that the measures use, with their quotes."""
+    given: Mapping[str, Any] | None = None
+    """The reply in the form of the expected outcome, where it is not that as it stands."""
+    differences: Sequence[str] = ()
+    """What differs from the expected outcome, in words."""
 
     @property
     def model(self) -> str:

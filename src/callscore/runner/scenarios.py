@@ -8,7 +8,14 @@ from contextlib import ExitStack
 import msgspec
 
 from callscore.core.run import RunSummary, Work
-from callscore.core.scenarios import Attempts, RunData, ScenarioScore, ScenarioSinks, StoredReplies
+from callscore.core.scenarios import (
+    Attempts,
+    RunData,
+    ScenarioScore,
+    ScenarioSinks,
+    StepView,
+    StoredReplies,
+)
 from callscore.core.scorecard import CaseResult
 from callscore.engine.workload import PlannedModel
 from callscore.evaluate.judging import JudgeRunner
@@ -21,7 +28,7 @@ from callscore.evaluate.scenarios import (
 )
 from callscore.evaluate.scorer import OnResult
 from callscore.evaluate.scoring_pass import Sinks
-from callscore.runner.cases import Asked, call_of
+from callscore.runner.cases import CasePrompt, call_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import RunReplies
 from callscore.runner.scenario_files import OutputFolder, Trajectories, trajectories_in
@@ -30,7 +37,7 @@ NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
 
 
 def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | None:
-    """Round after round of steps that depend on earlier replies; None where there are none."""
+    """Rounds of steps that depend on earlier replies; None if there are none."""
     assert prepared.scenarios is not None
     models = {model.spec.name: model for model in prepared.models}
     steps = prepared.scenarios.follow_ups(list(models), stored, prepared.config.repeats)
@@ -41,7 +48,7 @@ def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | No
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
         works: dict[str, list[Work]] = {}
         for model, run, case, prompt in steps.next_round(stopped):
-            request = call_of(models[model].provider, Asked(case, prompt), run)
+            request = call_of(models[model].provider, CasePrompt(case, prompt), run)
             if request is not None:
                 works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
         return {
@@ -54,12 +61,12 @@ def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | No
 
 
 class ScenarioScoring:
-    """The scenarios of a run, judged and scored when all replies are in."""
+    """Judges and scores the scenarios of a run when all replies have come."""
 
     def __init__(
         self, prepared: Prepared, replies: RunReplies, sinks: Sinks, stack: ExitStack
     ) -> None:
-        """Opens the files that are asked for, on the `stack`."""
+        """Opens the requested files on the `stack`."""
         self._prepared = prepared
         self._replies = replies
         self._sinks = sinks
@@ -74,7 +81,7 @@ class ScenarioScoring:
             self._trajectories = stack.enter_context(trajectories_in(options.trajectories))
 
     async def judge(self, judge_runner: JudgeRunner) -> None:
-        """Put everything that is open to the judge."""
+        """Ask the judge all open questions."""
         self._judged = await judge_attempts(self._attempts(self._replies.of_model), judge_runner)
 
     def scores(self) -> Mapping[str, ScenarioScore]:
@@ -95,8 +102,22 @@ class ScenarioScoring:
                 sinks.on_record,
                 None if self._exported is None else self._exported.write,
                 None if self._trajectories is None else self._trajectories.write,
+                None if self._prepared.options.on_step is None else self._labelled_step,
             ),
         )
+
+    def _labelled_step(self, view: StepView) -> None:
+        """Passes a step on, marked where its provider asks no model."""
+        on_step = self._prepared.options.on_step
+        assert on_step is not None  # asked for by the caller
+        label = self._replies.labels.get(view.model)
+        if label is not None:
+            answers = [
+                msgspec.structs.replace(answer, result=_labelled(answer.result, label))
+                for answer in view.answers
+            ]
+            view = msgspec.structs.replace(view, answers=answers)
+        on_step(view)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -117,22 +138,24 @@ class ScenarioScoring:
                 prepared.config.repeats,
                 self._verdicts,
                 self._replies.answered_by,
-                self._asked_otherwise,
+                self._protocol_differences,
             )
         )
 
-    def _asked_otherwise(self, model: str) -> Sequence[str]:
+    def _protocol_differences(self, model: str) -> Sequence[str]:
         departures = self._prepared.departures
         return [str(each) for each in departures if each.model in (None, model)]
 
 
 def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
-    """Marks the results of providers that ask no model."""
+    """Mark the results of providers that are not real models."""
 
     def labelled(result: CaseResult) -> None:
         label = labels.get(result.model)
-        if label is not None:
-            result = msgspec.structs.replace(result, flags=sorted({*result.flags, label}))
-        on_result(result)
+        on_result(result if label is None else _labelled(result, label))
 
     return labelled
+
+
+def _labelled(result: CaseResult, label: str) -> CaseResult:
+    return msgspec.structs.replace(result, flags=sorted({*result.flags, label}))

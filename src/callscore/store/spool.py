@@ -22,6 +22,7 @@ class Spool(Generic[T]):
         self._decode = msgspec.json.Decoder(kind).decode
         self._buffer = bytearray()
         self._number = 0
+        self._written = 0
 
     def __enter__(self) -> Spool[T]:
         return self
@@ -40,14 +41,30 @@ class Spool(Generic[T]):
 
     def add(self, value: T) -> None:
         """Write one more value; all are added before the first is read."""
+        self.put(value)
+
+    def put(self, value: T) -> int:
+        """The same; the place of the value, for `at`."""
+        place = self._written + len(self._buffer)
         self._encode(value, self._buffer, -1)
         self._buffer += b"\n"
         self._number += 1
         if len(self._buffer) > BLOCK_BYTES:
             self._flush()
+        return place
+
+    def at(self, place: int) -> T:
+        """The value that `put` wrote at a place."""
+        self._flush()
+        self._file.seek(place)
+        return self._decode(self._file.readline())
 
     def _flush(self) -> None:
+        if not self._buffer:
+            return
+        self._file.seek(self._written)
         self._file.write(self._buffer)
+        self._written += len(self._buffer)
         self._buffer = bytearray()
 
     def __len__(self) -> int:

@@ -184,14 +184,16 @@ def template_of(card: Scorecard) -> Sequence[TemplateRow]:
     Tasks and metrics of packages that are not installed are shown under their own names.
     """
     tasks = {task: score for model in card.models for task, score in model.tasks.items()}
-    if set(tasks) == {SCENARIO}:
-        return template(registry.scenario_suite().spec)
+    specs = [registry.scenario_suite().spec] if tasks.pop(SCENARIO, None) is not None else []
+    if specs and not tasks:
+        return template(specs[0])
     suites = Catalog().suites_with(tasks)
-    spec = combined([suite.spec for suite in suites])
+    specs = [*(suite.spec for suite in suites), *specs]
+    spec = combined(specs)
     slugs = [slug for score in tasks.values() for slug in score.metrics if slug not in spec.metrics]
     unknown = [task for task in tasks if task not in spec.tasks]
     if not slugs and not unknown:
-        return suites[0].rows() if len(suites) == 1 else template(spec)
+        return suites[0].rows() if len(specs) == 1 else template(spec)
     known = {metric.slug: metric.spec for metric in registry.all_metrics()}
     return template(
         msgspec.structs.replace(

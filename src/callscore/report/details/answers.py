@@ -52,6 +52,8 @@ def read_case(view: CaseView) -> ReadCase:
 
 def given(answer: Answer) -> Mapping[str, Any] | None:
     """The JSON object in a reply: the whole text, or from its first brace to its last."""
+    if answer.given is not None:
+        return answer.given
     raw = answer.text
     if raw is None or len(raw) > LONGEST_PARSED:
         return None

@@ -80,6 +80,9 @@ def _object_rows(
 def _identity(value: Any) -> str | None:
     """The key that identifies the objects of a list."""
     first = next(objects(value), None)
+    if first is not None and set(first) == {"name", "arguments"}:
+        names = [str(call.get("name")) for call in objects(value)]
+        return "name" if len({*names}) == len(names) else None  # two calls of a tool: see both
     return next((key for key in first or () if key == "id" or key.endswith("_id")), None)
 
 
@@ -94,8 +97,17 @@ def _listed_rows(label: str, value: Any, found: Sequence[Any]) -> Iterator[Compa
         for row in _object_rows("", wanted, answers):
             if entry.get("type") == GRADED:
                 row = row._replace(given=[_ungraded(field) for field in row.given])
-            name = f"{label} {own}" if len(wanted) == 1 else f"{label} {own} · {row.label}"
+            is_only = len(wanted) == 1 and row.label in wanted
+            name = f"{label} {own}" if is_only else f"{label} {own} · {row.label}"
             yield row._replace(label=name)
+        if key == "name":
+            yield _called_row(f"{label} {own}", [own in known for known in by_id])
+
+
+def _called_row(label: str, called: Sequence[bool]) -> Compared:
+    """Whether a tool was called at all; its arguments have rows of their own."""
+    given = [Field("called", same=True) if one else None for one in called]
+    return Compared(label, "called", given)
 
 
 def _ungraded(field: Field | None) -> Field | None:

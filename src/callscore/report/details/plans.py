@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from callscore.report.details.answers import mapping, objects
 from callscore.report.svg.plan_graph import Graph
 
 TEXTS = ("text", "name", "label", "refined_query", "agent")
+NAMES = ("name", "agent_id", "agent")
+"""What a step of a workflow is called; its query differs in words where plans agree."""
 LONGEST_TEXT = 200
 
 
@@ -17,7 +19,8 @@ def plan_of(outcome: Mapping[str, Any] | None) -> Graph | None:
     found = mapping(outcome)
     if isinstance(found.get("nodes"), (list, dict)):
         return _graph(found)
-    workflows = {key: value for key, value in found.items() if _is_workflow(value)}
+    planned = mapping(found.get("plan")) or found
+    workflows = {key: value for key, value in planned.items() if _is_workflow(value)}
     return _workflow_graph(workflows) if workflows else None
 
 
@@ -55,6 +58,12 @@ def _is_workflow(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("steps"), list)
 
 
+def _numbered(name: str, others: Collection[str]) -> str:
+    """The name; with a number where other steps go by it, so that each can be told to be missing"""
+    same = sum(other == name or other.startswith(f"{name} (") for other in others)
+    return f"{name} ({same + 1})" if same else name
+
+
 def _workflow_graph(workflows: Mapping[str, Any]) -> Graph:
     """One node a step, in a row within a workflow; the first step waits for other workflows."""
     nodes: dict[str, str] = {}
@@ -64,11 +73,12 @@ def _workflow_graph(workflows: Mapping[str, Any]) -> Graph:
         steps[name] = []
         for number, step in enumerate(objects(workflow["steps"]), start=1):
             key = f"{name}/{number}"
-            nodes[key] = str(step.get("name", key))[:LONGEST_TEXT]
+            called = next((str(step[each]) for each in NAMES if step.get(each)), key)
+            nodes[key] = _numbered(called[:LONGEST_TEXT], nodes.values())
             steps[name].append(key)
         edges += zip(steps[name], steps[name][1:], strict=False)
     for name, workflow in workflows.items():
-        needed = workflow.get("depend_on") or ()
+        needed = workflow.get("depends_on") or workflow.get("depend_on") or ()
         for other in [needed] if isinstance(needed, str) else needed:
             if steps.get(name) and steps.get(str(other)):
                 edges.append((steps[str(other)][-1], steps[name][0]))

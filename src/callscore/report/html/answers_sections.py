@@ -110,29 +110,47 @@ def document_decisions(documents: Mapping[str, Any]) -> Confusion:
     """Call and reject decisions of recorded scenarios, as document 001 counts them."""
     found = Confusion((CALL, NO_CALL, FAILED))
     for model, document in documents.items():
-        details = document.get("overall_statistics", {}).get("score_details", {})
-        raw = details.get("raw_confusion_matrix", {})
-        choice = document.get("x_extension", {}).get("choice", {})
-        cells = {
-            (CALL, CALL): raw.get("total_true_positive_fc"),
-            (CALL, NO_CALL): raw.get("total_false_positive_reject"),
-            (CALL, FAILED): choice.get("failed_on_fc"),
-            (NO_CALL, CALL): raw.get("total_false_positive_fc"),
-            (NO_CALL, NO_CALL): raw.get("total_true_positive_reject"),
-            (NO_CALL, FAILED): choice.get("failed_on_reject"),
-        }
-        found.models[model] = {pair: int(number) for pair, number in cells.items() if number}
+        counts = found.models.setdefault(model, {})
+        for _, part in _languages(document):
+            for pair, number in _decisions(part).items():
+                if isinstance(number, (int, float)) and number:
+                    counts[pair] = counts.get(pair, 0) + int(number)
     return found
+
+
+def _decisions(document: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
+    details = document.get("overall_statistics", {}).get("score_details", {})
+    raw = details.get("raw_confusion_matrix", {})
+    choice = document.get("x_extension", {}).get("choice", {})
+    return {
+        (CALL, CALL): raw.get("total_true_positive_fc"),
+        (CALL, NO_CALL): raw.get("total_false_positive_reject"),
+        (CALL, FAILED): choice.get("failed_on_fc"),
+        (NO_CALL, CALL): raw.get("total_false_positive_fc"),
+        (NO_CALL, NO_CALL): raw.get("total_true_positive_reject"),
+        (NO_CALL, FAILED): choice.get("failed_on_reject"),
+    }
+
+
+def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The result of each language by its name; without one where there is only one."""
+    languages = document.get("languages")
+    return list(languages.items()) if isinstance(languages, dict) else [("", document)]
 
 
 def documents_section(documents: Mapping[str, Any]) -> Html | None:
     """The key metrics of recorded scenarios."""
     if not documents:
         return None
-    keys = dict.fromkeys(key for one in documents.values() for key in _key_metrics(one))
-    rows = [
-        row(name(model), [_number(_key_metrics(document).get(key)) for key in keys])
+    found_of = {
+        f"{model} · {language}" if language else model: _key_metrics(part)
         for model, document in documents.items()
+        for language, part in _languages(document)
+    }
+    keys = dict.fromkeys(key for numbers in found_of.values() for key in numbers)
+    rows = [
+        row(name(model), [_number(numbers.get(key)) for key in keys])
+        for model, numbers in found_of.items()
     ]
     found = table(["Model", *keys], rows, "Key metrics of the scenarios")
     return section("scenarios", "Agent scenarios", found)

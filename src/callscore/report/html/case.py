@@ -82,7 +82,7 @@ def _scores_only(case: ReadCase) -> Html:
         [
             row(
                 name(_who(read, case)),
-                (read.answer.result.status, _score(read), plain("; ".join(_reasons(read)), 300)),
+                (read.answer.result.status, _score(read), plain("; ".join(_codes(read)), 300)),
             )
             for read in case.answers
         ],
@@ -111,8 +111,21 @@ def _transcript(case: ReadCase, place: int) -> Html:
         tag("ol", lines, class_="turns"),
         tag("p", f"{show_count(left, 'more turn')} not shown.", class_="note") if left else None,
         folded("Quotes that are not in the transcript", tag("ul", missing)) if missing else None,
+        _instructions(case),
         class_="transcript",
     )
+
+
+def _instructions(case: ReadCase) -> Html | None:
+    """What a model was told besides the transcript, where the case says it."""
+    config = case.view.case.config
+    told, tools = config.get("instructions"), config.get("tools")
+    parts: list[Child] = []
+    if isinstance(told, str) and told:
+        parts.append(tag("pre", _cut(told, LONGEST_REPLY), dir="auto"))
+    if isinstance(tools, (list, tuple)) and tools:
+        parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), LONGEST_VALUE)))
+    return folded("Instructions and tools", parts) if parts else None
 
 
 def _quotation(words: str, longest: int) -> Html:
@@ -204,7 +217,15 @@ def _heading(read: ReadAnswer, case: ReadCase) -> Html:
 def _reasons(read: ReadAnswer) -> list[str]:
     result = read.answer.result
     error = [read.answer.error] if read.answer.error else []
-    return list(dict.fromkeys([*result.reasons, *result.flags, *error]))
+    if not read.answer.differences:
+        return [*_codes(read), *error]
+    return list(dict.fromkeys([*read.answer.differences, *result.flags, *error]))
+
+
+def _codes(read: ReadAnswer) -> list[str]:
+    """The reasons without any value that was said or answered."""
+    result = read.answer.result
+    return list(dict.fromkeys([*result.reasons, *result.flags]))
 
 
 def _compared_row(found: Compared, asked: str) -> Html:

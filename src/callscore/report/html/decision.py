@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from callscore.core.scorecard import ModelScore, Ranked, Scorecard, TemplateRow
+from callscore.core.task import SCENARIO
 from callscore.report.cells import TONES, interval_of
 from callscore.report.html.parts import chip, figure, listed, name, row, table
 from callscore.report.markup import Child, Html, join, tag
@@ -15,6 +16,7 @@ from callscore.report.verdict import verdict
 
 LONGEST_STATEMENT = 600
 FEW_CALLS = 15
+SCENARIO_SUITE = "orchestration"
 NO_INTERVAL = "no interval"
 RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 
@@ -34,7 +36,11 @@ def first_screen(
 
 
 def _verdict(card: Scorecard) -> Html:
-    estimate = "Offline estimate: built-in rules, no judge."
+    estimate = (
+        "Estimate: argument values that nobody compared count as different."
+        if card.suite == SCENARIO_SUITE
+        else "Offline estimate: built-in rules, no judge."
+    )
     said = [
         tag(
             "li",
@@ -217,6 +223,8 @@ def _reading(card: Scorecard) -> Html:
         "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "
         "cost-adjusted efficiency. A blocker makes a task invalid, whatever its other rows say."
     )
+    if any(SCENARIO in model.tasks for model in card.models):
+        sentence += " A scenario counts as a call."
     if calls and min(calls) < FEW_CALLS:
         sentence += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
     return tag("p", sentence, class_="note")

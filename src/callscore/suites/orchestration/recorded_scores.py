@@ -15,6 +15,7 @@ from callscore.core.languages import LANGUAGE, UNKNOWN_LANGUAGE, language_of
 from callscore.core.recorded_calls import recorded_calls
 from callscore.core.scenarios import (
     GivenVerdict,
+    OnStep,
     OpenStep,
     Part,
     RecordedOutputs,
@@ -41,16 +42,19 @@ from callscore.suites.orchestration.rows import FailedRow
 from callscore.suites.orchestration.scenario.cards import Cards
 from callscore.suites.orchestration.scenario.data import in_order, read_cards, shown_path
 from callscore.suites.orchestration.scenario.model import RawStep
-from callscore.suites.orchestration.scenario.parse import Place
+from callscore.suites.orchestration.scenario.parse import Place, interpret
 from callscore.suites.orchestration.scenario.recording import (
     RecordedReply,
     decode_file,
     read_recording,
 )
-from callscore.suites.orchestration.standard import evaluate, open_steps
+from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
+from callscore.suites.orchestration.step_views import recorded_views
 
 _FOLDERS_WITHOUT_A_NAME = frozenset({"outputs", "output", "results", ""})
 _SUFFIX = "_out.json"
+EvaluateOne = Callable[[Any, str, str], Any]
+"""A decoded file, its scenario and the path that results show → an evaluated value."""
 
 
 class _Language(msgspec.Struct, frozen=True):
@@ -96,7 +100,8 @@ class RecordedAttempts:
     ) -> Mapping[str, ScenarioScore]:
         """The result over all languages, under the name of the first model."""
         scored = [
-            self._score(self._languages[part.folder], judged.get(part)) for part in self.parts
+            self._score(self._languages[part.folder], judged.get(part), sinks.on_step)
+            for part in self.parts
         ]
         if sinks.on_record is not None:
             for each in scored:
@@ -105,7 +110,9 @@ class RecordedAttempts:
                         sinks.on_record(record)
         return {self.parts[0].model: results.model_score(scored)}
 
-    def _score(self, language: _Language, judged: StepVerdicts | None) -> LanguageResult:
+    def _score(
+        self, language: _Language, judged: StepVerdicts | None, on_step: OnStep | None
+    ) -> LanguageResult:
         recorded = recorded_of(self._verdicts, language.model, language.name)
         answers: Answers = with_judge(recorded, judged)
         if self._mode == "compat" and not self._verdicts:
@@ -116,7 +123,10 @@ class RecordedAttempts:
         paths = [
             (f"{directory}/{path.relative_to(language.folder).as_posix()}", path) for path in found
         ]
-        evaluated, failed, digest = self._evaluate(paths, language, answers)
+        evaluate_one = _evaluator(
+            language, answers, is_public=self._mode == "compat", on_step=on_step
+        )
+        evaluated, failed, digest = self._evaluate(paths, language, evaluate_one)
         if not evaluated:
             first = failed[0]
             raise DataError(f"{first.error} (the first of {len(failed)})", place=first.file_path)
@@ -136,10 +146,9 @@ class RecordedAttempts:
         return with_unused(scored, recorded)
 
     def _evaluate(
-        self, paths: Sequence[tuple[str, Path]], language: _Language, answers: Answers
+        self, paths: Sequence[tuple[str, Path]], language: _Language, evaluate_one: EvaluateOne
     ) -> tuple[list[Any], list[FailedRow], str]:
         """The evaluated files, the files that could not be evaluated, and the hash of the gold."""
-        evaluate_one = _evaluator(language, answers, is_public=self._mode == "compat")
         decode = decode_public if self._mode == "compat" else decode_file
         gold: list[tuple[str, Sequence[RawStep] | None]] = []
         evaluated: list[Any] = []
@@ -157,20 +166,24 @@ class RecordedAttempts:
 
 
 def _evaluator(
-    language: _Language, answers: Answers, *, is_public: bool
-) -> Callable[[Any, str, str], Any]:
+    language: _Language, answers: Answers, *, is_public: bool, on_step: OnStep | None
+) -> EvaluateOne:
     if is_public:
         schemas = {name: tool.parameters for name, tool in language.cards.tools.items()}
         return lambda data, scenario, shown: evaluate_file(
             data, shown, schemas, answers, f"{language.name}/{scenario}"
         )
-    return lambda data, scenario, shown: evaluate(
-        read_recording(data, scenario),
-        Place(language.name, scenario),
-        language.cards,
-        answers,
-        shown,
-    )
+
+    def evaluate_one(data: Any, scenario: str, shown: str) -> Evaluated:
+        recording, place = read_recording(data, scenario), Place(language.name, scenario)
+        evaluated = evaluate(recording, place, language.cards, answers, shown)
+        if on_step is not None and recording.raw_steps:
+            due = interpret(recording.raw_steps[0], place, language.cards)
+            for view in recorded_views(recording, due, language.model, evaluated.records):
+                on_step(view)
+        return evaluated
+
+    return evaluate_one
 
 
 def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import msgspec
 
-from callscore.core.case import Case, Prompt, Reply
+from callscore.core.case import Case, Prompt
 from callscore.core.errors import DataError
 from callscore.core.scenarios import (
     Exported,
@@ -21,7 +21,6 @@ from callscore.core.scenarios import (
     StoredReplies,
     Survey,
 )
-from callscore.core.scorecard import CaseResult, Status
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
 from callscore.suites.orchestration.call.questions import NoAnswers
@@ -38,11 +37,9 @@ from callscore.suites.orchestration.judging import (
 )
 from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.replies import (
-    NOT_RUN,
     ScenarioReplies,
     Usage,
     collect_replies,
-    latency_of,
     usage_of_scenarios,
 )
 from callscore.suites.orchestration.result import About, LanguageResult
@@ -52,9 +49,10 @@ from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import Place
 from callscore.suites.orchestration.standard import Evaluated, evaluate, open_steps
 from callscore.suites.orchestration.step_record import StepRecord
+from callscore.suites.orchestration.step_results import failed_results, step_result
+from callscore.suites.orchestration.step_views import answered_views
 from callscore.suites.orchestration.trajectory import trajectory
 
-TASK = "orchestration"
 READ_BY_DOCUMENT = "standard_reading"
 """A flag of step results in a run with compat scoring."""
 
@@ -179,6 +177,9 @@ class _Scoring:
         for scenario in part.scenarios():
             replies = replies_of(self._data, self._model, part, scenario)
             records = self._score(replies, part.shown_path(scenario.id), sinks)
+            if sinks.on_step is not None:
+                for view in answered_views(replies, records, self._flags):
+                    sinks.on_step(view)
             self._used[scenario.id] = replies.usage()
             if sinks.on_export is not None:
                 sinks.on_export(exported(replies))
@@ -213,16 +214,19 @@ class _Scoring:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
             self._failed.append(FailedRow(path, error.problem))
-            for result in _failures(replies):
+            for result in failed_results(replies):
                 sinks.on_result(result)
             return ()
         self._evaluated.append(evaluated)
         answers = replies.by_step()
-        flags = () if self._mode == "standard" else (READ_BY_DOCUMENT,)
         for record in evaluated.records:
             reply = answers.get((record.case_id, record.run))
-            sinks.on_result(_result(record, self._model, reply, flags))
+            sinks.on_result(step_result(record, self._model, reply, self._flags))
         return evaluated.records
+
+    @property
+    def _flags(self) -> Sequence[str]:
+        return () if self._mode == "standard" else (READ_BY_DOCUMENT,)
 
     def _evaluate(self, replies: ScenarioReplies, path: str) -> Evaluated:
         part, scenario = self._part, replies.scenario
@@ -247,46 +251,3 @@ def exported(replies: ScenarioReplies) -> Exported:
     scenario = replies.scenario
     document = None if replies.missing else public_output(replies)
     return Exported(replies.model, scenario.lang, scenario.id, document, replies.missing)
-
-
-def _failures(replies: ScenarioReplies) -> Iterator[CaseResult]:
-    """The steps of a scenario that could not be scored, each with its cause."""
-    for step in sorted(replies.steps, key=lambda step: (step.run, step.case.step_id)):
-        if isinstance(step.found, Reply):
-            continue
-        status: Status = "not_run" if step.found is None else "error"
-        why = NOT_RUN if step.found is None else step.found.why or step.found.stage
-        yield CaseResult(step.case.id, replies.model, step.run, TASK, status, flags=(why,))
-
-
-def _result(
-    record: StepRecord, model: str, reply: Reply | None, flags: Sequence[str]
-) -> CaseResult:
-    metrics: dict[str, float | None] = {"orchestration.success": float(record.success)}
-    if record.plan is not None:
-        metrics["orchestration.plan"] = record.plan.score
-    if record.call is not None:
-        metrics |= {
-            "orchestration.name": record.call.name,
-            "orchestration.key": record.call.key,
-            "orchestration.value": record.call.value,
-        }
-    if reply is not None:
-        metrics |= {
-            "orchestration.input_tokens": reply.input_tokens,
-            "orchestration.output_tokens": reply.output_tokens,
-            "orchestration.cost_usd": reply.cost_usd,
-            "orchestration.latency_ms": latency_of(reply),
-        }
-    return CaseResult(
-        record.case_id,
-        model,
-        record.run,
-        TASK,
-        "valid",
-        score=float(record.success),
-        ungated_score=float(record.success),
-        reasons=tuple(difference.kind for difference in record.differences),
-        flags=(*record.flags, *flags),
-        metrics=metrics,
-    )

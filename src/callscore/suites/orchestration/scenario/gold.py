@@ -15,14 +15,15 @@ def gold_of(due: PlanStep | AgentStep | None) -> dict[str, Any]:
     if due is None:
         return {}
     if isinstance(due, PlanStep):
-        return {"plan": _plan(due.gold)}
+        return {"plan": plan_object(due.gold)}
     if isinstance(due.due, CallsDue):
         calls = [msgspec.structs.asdict(call) for call in due.due.calls]
         return {"calls": calls or [{"name": due.due.tool, "arguments": {}}]}
     return {"text": f"<response><status>{due.due.type}</status></response>"}
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
+def plan_object(plan: Plan) -> dict[str, Any]:
+    """A plan as models write it: workflows by name."""
     return {
         workflow.name: {
             "status": workflow.status,

@@ -1,0 +1,154 @@
+"""Reports of runs with scenarios: alone, and beside calls, in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from openpyxl import load_workbook
+
+from callscore.core.errors import UsageError
+from callscore.core.scenarios import ScenarioSinks, StepView
+from callscore.demo.orchestration import sample_runs
+from callscore.evaluate.scenarios import score_outputs
+from callscore.export.sources import run_source
+from callscore.export.step_cases import StepCases
+from callscore.report.formats import BUILT_IN, report_format
+from callscore.report.source import ReportOptions, ReportSource
+from callscore.suites.orchestration.step_views import writable
+from commands import run
+from eval_files import cases_file, eval_file
+from export.hostile import PAYLOADS, hostile_source
+from scenario_runs import PERFECT, SCENARIOS, STEPS
+
+RULES = {"name": "rules", "provider": "baseline"}
+
+
+@pytest.fixture(scope="module", params=["alone", "beside calls"])
+def source(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ReportSource]:
+    """A stored run of two models, opened for a report."""
+    folder = tmp_path_factory.mktemp("scenarios")
+    data: Any = SCENARIOS if request.param == "alone" else [cases_file(folder, 2).name, SCENARIOS]
+    config = eval_file(folder, [PERFECT, RULES], data=data)
+    store = folder / "runs.db"
+    done = run("run", config, "--store", store)
+    assert done.returncode == 0, done.stderr
+    with run_source(1, store, config) as found:
+        yield found
+
+
+def written(source: ReportSource, name: str, **options: Any) -> bytes:
+    return b"".join(report_format(name).write(source, ReportOptions(**options)))
+
+
+def test_every_step_is_a_case_with_the_answers_of_all_models(source: ReportSource) -> None:
+    steps = [view for view in source.cases if view.case.task == "scenario"]
+    assert len(steps) == STEPS
+    for view in steps:
+        assert [answer.model for answer in view.answers] == ["p", "rules"]
+        assert view.case.transcript and view.case.expected_outcome
+    perfect = [view.answers[0] for view in steps]
+    assert {answer.result.score for answer in perfect} == {1.0}
+    assert all(answer.given is not None and not answer.differences for answer in perfect)
+    assert any(view.answers[1].differences for view in steps)
+
+
+def test_the_card_has_the_rows_of_scenarios_with_intervals(source: ReportSource) -> None:
+    card = json.loads(written(source, "json"))
+    for model in card["models"]:
+        task = model["tasks"]["scenario"]
+        assert task["ci95"] is not None
+        assert task["metrics"]["scenario.plan"]["ci95"] is not None
+    assert set(card["orchestration"]) == {"p", "rules"}
+
+
+def test_tables_and_texts_show_scenarios(source: ReportSource) -> None:
+    lines = list(csv.DictReader(io.StringIO(written(source, "csv").decode("utf-8-sig"))))
+    steps = [line for line in lines if line["task"] == "scenario"]
+    assert {line["metric"] for line in steps} >= {"orchestration.success", "orchestration.plan"}
+    assert len({line["case_id"] for line in steps}) == STEPS
+    markdown = written(source, "md").decode()
+    assert "SCENARIOS" in markdown and "Function Calling" in markdown
+    found = ElementTree.fromstring(written(source, "junit"))
+    assert len(found.findall(".//testcase[@name='scenario']")) == 2
+    book = load_workbook(io.BytesIO(written(source, "xlsx")), read_only=True)
+    cells = {cell for row in book.worksheets[0].iter_rows(values_only=True) for cell in row}
+    assert "Function Calling" in cells
+
+
+def test_the_page_shows_decisions_and_plans(source: ReportSource) -> None:
+    page = written(source, "html").decode()
+    for heading in ("Call or reject", "Plans", "Plan of p", "Expected plan", "Scenario Score"):
+        assert heading in page
+    assert page.count("wrong value: ") > 1
+    without = written(source, "html", without_text=True).decode()
+    assert "wrong value: " not in without and "Shall I refund" not in without
+
+
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name != "dossier"])
+def test_every_format_can_be_written_twice_alike(name: str, source: ReportSource) -> None:
+    assert written(source, name) == written(source, name)
+
+
+def test_a_dossier_is_about_calls(source: ReportSource) -> None:
+    if any(view.case.task != "scenario" for view in source.cases):
+        assert written(source, "dossier").startswith(b"PK")
+        return
+    with pytest.raises(UsageError, match="scenarios only; .* --export"):
+        written(source, "dossier")
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[StepView]:
+    """Every step of the bundled recordings, of both models."""
+    found: list[StepView] = []
+    with sample_runs() as jobs:
+        for job in jobs:
+            score_outputs(job, ScenarioSinks(on_step=found.append))
+    return found
+
+
+def test_recorded_steps_are_cases_too(recorded: list[StepView]) -> None:
+    with StepCases() as steps:
+        for view in recorded:
+            steps.add(view)
+        assert len(steps) == len({view.case.id for view in recorded}) == STEPS
+        views = list(steps)
+        assert [view.case.id for view in views] == [view.case.id for view in steps]
+    kinds = {tuple(view.case.tags)[0] for view in views}
+    assert kinds == {"plan", "call", "rejection"}
+
+
+def test_a_model_that_was_not_asked_a_step_is_said_not_to_have_run(
+    recorded: list[StepView],
+) -> None:
+    with StepCases() as steps:
+        for view in recorded:
+            if view.model == "sample-large" or view.case.id != recorded[0].case.id:
+                steps.add(view)
+        first = next(iter(steps))
+    assert [answer.result.status for answer in first.answers] == ["valid", "not_run"]
+
+
+def test_hostile_steps_stay_text(source: ReportSource) -> None:
+    steps = [view for view in source.cases if view.case.task == "scenario"][:3]
+    few = msgspec.structs.replace(source, cases=steps)
+    for payload in PAYLOADS[:-1]:
+        page = written(hostile_source(few, payload), "html").decode()
+        assert "<script>alert" not in page and "<x/>" not in page
+        assert not {"\x1b", "\u202e", "\x9b"} & set(page)
+
+
+def test_what_json_cannot_hold_becomes_text() -> None:
+    found = writable({"half \ud800": [2**70, 1, True, None, 0.5, {"d": Path("x")}]})
+    assert found == {"half ?": [str(2**70), 1, True, None, 0.5, {"d": "x"}]}
+    msgspec.json.encode(found)
