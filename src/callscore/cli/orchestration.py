@@ -14,7 +14,9 @@ from callscore.cli.trust import trust_option
 from callscore.cli.variadic import GreedyCommand
 
 if TYPE_CHECKING:
+    from callscore.app import OutputPaths
     from callscore.core.scenarios import OnStep, ScenarioScore
+    from callscore.evaluate.scenarios import OutputsJob
 
 PATH = click.Path(path_type=Path)
 
@@ -53,6 +55,7 @@ def orchestration() -> None:
     type=PATH,
     help="Write the result file (- for stdout); for several languages also one file each.",
 )
+@click.option("--html", type=PATH, help="Write the report as one HTML file.")
 @click.option("--records", type=PATH, help="Write one JSON line per step, model, run and metric.")
 @click.option("--model", default="", help="Name of the model; by default from the folder.")
 @trust_option
@@ -72,6 +75,7 @@ def score(
     save_verdicts: Path | None,
     verdicts: tuple[Path, ...],
     json_file: Path | None,
+    html: Path | None,
     records: Path | None,
     model: str,
     lang: tuple[str, ...],
@@ -81,16 +85,17 @@ def score(
 
     \b
     callscore orchestration score runs/EN --cards cards/EN --json result.json
+    callscore orchestration score runs/EN --cards cards/EN --html report.html
     callscore orchestration score runs/EN runs/KO --cards cards/EN cards/KO --json both.json
     callscore orchestration score runs/EN --cards cards/EN --judge judge.yaml
     """
-    from callscore.app import OutputPaths, opened_sinks
+    from callscore.app import OutputPaths
     from callscore.cli.output import path_unless_stdout
     from callscore.config.choices import judge_choice
     from callscore.config.score import DEFAULT_STORE
     from callscore.core.errors import Inconclusive, UsageError
-    from callscore.core.scenarios import RecordedOutputs, ScenarioSinks
-    from callscore.evaluate.scenarios import OutputsJob, score_outputs
+    from callscore.core.scenarios import RecordedOutputs
+    from callscore.evaluate.scenarios import OutputsJob
     from callscore.runner.document import result_files
     from callscore.store.files import check_targets
 
@@ -98,9 +103,8 @@ def score(
     job = OutputsJob(recorded, verdicts, judge_choice(judge), store or DEFAULT_STORE)
     if records is not None and mode == "compat":
         raise UsageError("compat keeps no record of single steps; expected --mode standard")
-    check_targets((path_unless_stdout(json_file), save_verdicts, records), job.files)
-    with opened_sinks(OutputPaths(records=records, verdicts=save_verdicts)) as sinks:
-        scored = score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+    check_targets((path_unless_stdout(json_file), save_verdicts, records, html), job.files)
+    scored = _scored(job, OutputPaths(records=records, verdicts=save_verdicts, html=html))
     document, headline = scored.document, scored.headline
     show(document, json_file)
     if len(output_dirs) > 1 and (file_name := path_unless_stdout(json_file)) is not None:
@@ -111,6 +115,26 @@ def score(
     if require_complete and not headline.complete:
         failed = headline.scenarios - headline.evaluated
         raise Inconclusive(f"not complete: {failed} scenarios failed")
+
+
+def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
+    """Score the job, and write the files that are asked for."""
+    from callscore.app import opened_sinks
+    from callscore.core.scenarios import ScenarioSinks
+    from callscore.evaluate.scenarios import score_outputs
+
+    with opened_sinks(targets) as sinks:
+        if targets.html is None:
+            return score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+        from callscore.export.sources import source_of_outputs
+        from callscore.export.step_cases import StepCases
+        from callscore.export.write import write_html
+
+        with StepCases() as steps:
+            wanted = ScenarioSinks(on_record=sinks.on_record, on_step=steps.add)
+            scored = score_outputs(job, wanted, sinks.on_verdict)
+            write_html(source_of_outputs(job, scored, steps), targets.html)
+        return scored
 
 
 def show(document: dict[str, object], json_file: Path | None) -> None:

@@ -269,6 +269,8 @@ def _data(document: Document, value: Any) -> DataEntry:
             raise document.error(part, "expected a case file, or {orchestration: …}")
         found: DataEntry = converted(document, DataEntry, part, entry)
         calls += [found.calls] if isinstance(found.calls, str) else found.calls
+        if found.orchestration is not None and orchestration is not None:
+            raise document.error(part, "a second {orchestration: …}; expected one, with lists")
         orchestration = found.orchestration or orchestration
     if not calls and orchestration is None:
         raise document.error("data", "empty; expected case files, or {orchestration: …}")

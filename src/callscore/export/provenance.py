@@ -14,6 +14,7 @@ import msgspec
 from callscore.config.score import ScoreConfig
 from callscore.core.run import ModelSpec
 from callscore.core.version import __version__
+from callscore.evaluate.scenarios import OutputsJob
 from callscore.report.source import DataFile, Provenance, RunFacts
 from callscore.store.files import open_for_reading
 from callscore.store.run_records import RunRecord
@@ -38,6 +39,18 @@ def provenance_of_scoring(config: ScoreConfig) -> Provenance:
         benchmarks=config.benchmarks,
         metrics=config.metrics,
         intervals=config.intervals,
+        judge=judge if isinstance(judge, tuple) else (),
+        versions=versions(),
+    )
+
+
+def provenance_of_outputs(job: OutputsJob) -> Provenance:
+    """What the scores of recorded scenarios rest on; the hash of the scenarios is in the
+    signature of the scorecard.
+    """
+    judge = job.judge
+    return Provenance(
+        files=data_files({"verdicts": job.verdicts}),
         judge=judge if isinstance(judge, tuple) else (),
         versions=versions(),
     )

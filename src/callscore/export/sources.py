@@ -15,11 +15,16 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
+from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamesInData
-from callscore.evaluate.scenarios import beside_calls
+from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
 from callscore.evaluate.scoring_pass import Progress, ignore_progress
-from callscore.export.provenance import provenance_of_run, provenance_of_scoring
+from callscore.export.provenance import (
+    provenance_of_outputs,
+    provenance_of_run,
+    provenance_of_scoring,
+)
 from callscore.export.step_cases import AllCases, StepCases
 from callscore.report.source import Cases, CaseView, ReportSource
 from callscore.runner.prepare import Prepared, RunOptions, prepare
@@ -33,6 +38,7 @@ from callscore.suites.catalog import NamesOf
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
+NO_STEPS = "steps: the reading `compat` keeps no record of them"
 CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
 
 
@@ -108,6 +114,21 @@ def scored_source(
             provenance=provenance_of_scoring(config),
             prompts=TaskPrompts(config),
         )
+
+
+def source_of_outputs(job: OutputsJob, scored: ScenarioScore, steps: Cases) -> ReportSource:
+    """Recorded scenarios that were scored just now; `steps` received their steps."""
+    first = next(iter(scored.document.get("languages", {"": scored.document}).values()))
+    card = scenario_card({first["x_extension"]["model"]: scored})
+    return ReportSource(
+        card,
+        template_of(card),
+        title_of(card),
+        steps,
+        absent=[] if len(steps) else [NO_STEPS],
+        provenance=provenance_of_outputs(job),
+        documents={} if card.documents is msgspec.UNSET else card.documents,
+    )
 
 
 @contextmanager
