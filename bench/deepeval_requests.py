@@ -26,7 +26,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from bench.judge_calls import ProviderResponse
-from callscore.core.transcript import turns
+from callscore.core.case import turns
 from callscore.suites.calls.sentences import sentences
 from callscore.suites.calls.text.claims import claims
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench.labelled import labelled
-from callscore.core.case import Case, Malformed, Reply, Turn
+from callscore.core.case import Case, Malformed, Reply, Turn, turns
 from callscore.core.judging import JudgeRequest
-from callscore.core.transcript import turns
 from callscore.evaluate.judging import judge_request_of
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject

@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, Failed, Malformed, Message, Reply, Turn
+from callscore.core.case import Case, Failed, Malformed, Message, Reply, Turn, turns
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
 from callscore.core.ports import Judge
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.task import Task
-from callscore.core.transcript import turns
 from callscore.judges.fakes import LiteralModel
 from callscore.judges.items import sort_questions
 from callscore.judges.llm import LLMJudge

@@ -12,7 +12,7 @@ from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import NO_VERDICTS, Item, Question, Verdict, Verdicts
 from callscore.core.measure import Measure
 from callscore.core.task import Measured
-from callscore.scorecard.case_score import CaseScore, score_case
+from callscore.scorecard.formula import CaseScore, score_case
 from callscore.suites.calls.spec import Settings, settings
 from callscore.suites.calls.text.task import TextOutput, TextTask
 

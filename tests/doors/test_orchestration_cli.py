@@ -275,7 +275,7 @@ def test_an_infrastructure_error_is_nobody_s_score(tmp_path: Path) -> None:
         ([LARGE, "--cards", "nowhere"], "nowhere: no such folder"),
         ([CARDS, "--cards", CARDS], "contains no recorded outputs"),
         ([LARGE, SMALL, "--cards", CARDS], "two folders of the language EN"),
-        ([LARGE.parents[1], "--cards", CARDS], "expected one folder a model and language"),
+        ([LARGE.parents[1], "--cards", CARDS], "expected one folder per model and language"),
         ([LARGE, "--cards", CARDS, CARDS], "2 card folders for 1 output folders"),
         ([LARGE], "Missing option"),
         ([LARGE, "--cards", CARDS, "--mode", "best"], "Invalid value for '--mode'"),

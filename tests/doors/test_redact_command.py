@@ -56,7 +56,7 @@ def test_cases_and_outputs_get_the_same_placeholders(tmp_path: Path) -> None:
 def test_an_unknown_kind_and_a_broken_line_are_refused(tmp_path: Path) -> None:
     cases = write(tmp_path / "cases.jsonl", CASE)
     done = run("redact", cases, "-o", tmp_path / "r", "--kinds", "phone,fax")
-    assert done.returncode == 2 and "'fax' is no kind" in done.stderr
+    assert done.returncode == 2 and "'fax' is not a kind" in done.stderr
     cases.write_text("{broken\n")
     done = run("redact", cases, "-o", tmp_path / "r")
     assert done.returncode == 2 and "cases.jsonl:1" in done.stderr

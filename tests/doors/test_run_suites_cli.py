@@ -220,7 +220,7 @@ def test_tasks_choose_what_is_asked(tmp_path: Path) -> None:
     assert list(model.tasks) == ["entity"]
     empty = eval_file(tmp_path, [PERFECT], tasks=["entity"])
     cases_file(tmp_path, 1)
-    with pytest.raises(UsageError, match="no case of the wanted tasks"):
+    with pytest.raises(UsageError, match="no case of the selected tasks"):
         callscore.run(empty)
 
 

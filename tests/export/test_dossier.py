@@ -12,8 +12,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
-from callscore.core.transcript import turns
 from callscore.export.signing import signer
 from callscore.export.sources import Wanted, open_source
 from callscore.export.verify import Verified, verify

@@ -167,3 +167,21 @@ def test_recorded_scenarios_have_a_page(mode: str, tmp_path: Path) -> None:
     assert "Call or reject" in written and "Function Calling" in written
     steps = "All 21 cases, worst first." if mode == "standard" else "keeps no record of them"
     assert steps in written
+
+
+def test_a_judge_of_scenarios_is_named_and_what_it_left_open_is_counted(tmp_path: Path) -> None:
+    page, data = tmp_path / "report.html", SCENARIOS
+    config = eval_file(tmp_path, [PERFECT, RULES], data=data, judge="offline", embedder="none")
+    done = run("run", config, "--html", page)
+    assert done.returncode == 0, done.stderr
+    written = page.read_text(encoding="utf-8")
+    assert "none was asked" not in written
+    assert "Undecided in scenarios" in written
+    assert "Offline estimate" in written
+
+
+def test_scenarios_named_twice_are_refused(tmp_path: Path) -> None:
+    config = eval_file(tmp_path, [PERFECT], data=[SCENARIOS, SCENARIOS])
+    done = run("run", config)
+    assert done.returncode == 2
+    assert "data[1]: a second {orchestration" in done.stderr

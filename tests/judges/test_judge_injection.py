@@ -18,9 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calls_suite import all_tasks
-from callscore.core.case import Case, Failed, Message, Turn
+from callscore.core.case import Case, Failed, Message, Turn, turns
 from callscore.core.judging import JudgeRequest, JudgeResult, Question
-from callscore.core.transcript import turns
 from callscore.judges.evidence import sources_of
 from callscore.judges.fakes import GullibleModel, LiteralModel, ObedientModel
 from callscore.judges.injection import MARKS, OVERRIDE, has_hint, suspicions, suspicions_in

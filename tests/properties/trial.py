@@ -14,8 +14,7 @@ from callscore.core.case import Case, Malformed, Reply
 from callscore.core.judging import Item, Question, Verdict, Verdicts
 from callscore.core.task import Measured, Task
 from callscore.metrics.text import n2
-from callscore.scorecard.case_score import score_case
-from callscore.scorecard.formula import TaskFormula
+from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls import spec
 from random_calls.dice import Json

@@ -10,9 +10,9 @@ from callscore.suites.orchestration.decision.confusion import Confusion
 from callscore.suites.orchestration.result import (
     About,
     LanguageResult,
+    combine_languages,
     compat_outcome,
     standard_outcome,
-    together,
 )
 from callscore.suites.orchestration.rows import CallRow, FailedRow, PlanRow, Row
 from callscore.suites.orchestration.standard import Evaluated
@@ -55,7 +55,7 @@ def test_a_scenario_that_failed_is_named() -> None:
 
 def test_languages_stand_side_by_side_with_their_mean() -> None:
     korean = msgspec.structs.replace(outcome(), about=msgspec.structs.replace(ABOUT, language="KO"))
-    text = render(together([outcome(), korean]))
+    text = render(combine_languages([outcome(), korean]))
     assert f"{'':44}{'EN':>12}{'KO':>12}{'mean':>12}" in text
     assert f"{'  Plan':44}{'0.5000':>12}{'0.5000':>12}{'0.5000':>12}" in text
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from callscore.core.case import Case, Prompt
 from callscore.core.scenarios import Survey
-from callscore.runner.cases import MOST_KEPT, Asked, CaseStream
+from callscore.runner.cases import MOST_KEPT, CasePrompt, CaseStream
 
 CASES = 3 * MOST_KEPT
 
@@ -21,13 +21,13 @@ class Counted:
     def survey(self) -> Survey:
         return Survey([str(number) for number in range(CASES)], "digest")
 
-    def stream(self) -> Iterator[Asked]:
+    def stream(self) -> Iterator[CasePrompt]:
         for number in range(CASES):
             self.read += 1
-            yield Asked(Case(str(number), "qa", "", {}, {}), Prompt(()))
+            yield CasePrompt(Case(str(number), "qa", "", {}, {}), Prompt(()))
 
 
-def read_in_turn(order: Sequence[int], readers: Sequence[Iterator[Asked]]) -> list[list[str]]:
+def read_in_turn(order: Sequence[int], readers: Sequence[Iterator[CasePrompt]]) -> list[list[str]]:
     """What each reader gets, when they read in this order and then to their ends."""
     got: list[list[str]] = [[] for _ in readers]
     for number in order:

@@ -20,7 +20,7 @@ from callscore.core.verdict_rules import MOST_STATED, TOO_MANY
 from callscore.evaluate.judging import judge_request_of
 from callscore.judges.fakes import LiteralModel
 from callscore.judges.llm import LLMJudge
-from callscore.runner.cases import Asked
+from callscore.runner.cases import CasePrompt
 from callscore.runner.estimate import JudgedAnswers, estimate_judging, most_items
 from callscore.suites.calls.benchmarks import measuring
 from callscore.suites.calls.benchmarks.view import Subject
@@ -105,7 +105,7 @@ def test_no_sample_answer_costs_more_than_the_worst_case(line: int) -> None:
     prompt = tasks(settings())[case.task].prompt(case)
     answers = JudgedAnswers(1, len(json.dumps(answer)) // 4, benchmarks=True)
     judge = ModelSpec("j", "openai", "j")
-    (estimate,) = estimate_judging([judge], answers, [Asked(case, prompt)])
+    (estimate,) = estimate_judging([judge], answers, [CasePrompt(case, prompt)])
     model = asked_about(case, answer)
     assert model.requests <= estimate.calls / 2
     assert model.bytes / 4 <= estimate.input_tokens / 2
@@ -123,7 +123,7 @@ def test_every_judge_of_a_panel_is_counted() -> None:
     case = msgspec.convert(text_case(), Case)
     prompt = tasks(settings())[case.task].prompt(case)
     specs = [ModelSpec(name, "openai", name) for name in ("one", "two")]
-    found = estimate_judging(specs, JudgedAnswers(3, 100, False), [Asked(case, prompt)])
+    found = estimate_judging(specs, JudgedAnswers(3, 100, False), [CasePrompt(case, prompt)])
     assert [estimate.model for estimate in found] == [
         "one (judge, at most)",
         "two (judge, at most)",
@@ -135,5 +135,5 @@ def test_the_frameworks_judge_is_asked_once_a_metric() -> None:
     case = msgspec.convert(text_case(), Case)
     prompt = tasks(settings())[case.task].prompt(case)
     spec = ModelSpec("one", "openai", "one", style="document")
-    (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), [Asked(case, prompt)])
+    (found,) = estimate_judging([spec], JudgedAnswers(1, 100, False), [CasePrompt(case, prompt)])
     assert found.calls == 2 * 4

@@ -12,7 +12,7 @@ from callscore.core.scorecard import Status
 from callscore.core.task import Measured
 from callscore.evaluate.case_steps import MeasuredReply, ParsedReply
 from callscore.runner.race_outcomes import Runs, call_outcome, case_outcome, gates_of
-from callscore.scorecard.case_score import CaseScore
+from callscore.scorecard.formula import CaseScore
 from callscore.scorecard.tally import ScoredReply
 from callscore.suites.catalog import Catalog
 

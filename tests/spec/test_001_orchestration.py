@@ -11,11 +11,11 @@ from callscore.core.measure import Measure, ratio
 from callscore.metrics.graphs import Graph
 from callscore.suites.orchestration import result_format
 from callscore.suites.orchestration.call.measures import measure_calls
-from callscore.suites.orchestration.decision.cells import cell
 from callscore.suites.orchestration.decision.confusion import (
     Confusion,
     call_decision,
     call_failed_rate,
+    cell,
     classification_score,
     error_patterns,
     recall_strict,
@@ -24,7 +24,7 @@ from callscore.suites.orchestration.decision.confusion import (
 )
 from callscore.suites.orchestration.decision.parse import (
     Called,
-    FailedAnswer,
+    FailedReply,
     Rejected,
     read_answer,
 )
@@ -82,11 +82,11 @@ def test_c_104_the_field_shows_an_f1_and_not_a_recall() -> None:
     ("content", "expected"),
     [
         ("AWAITING_USER_INPUT: which date?", Rejected("AWAITING_USER_INPUT")),
-        ("Sure!", FailedAnswer("plain_text")),
-        ("", FailedAnswer("empty_answer")),
-        (None, FailedAnswer("empty_answer")),
-        ("<think>AWAITING_USER_INPUT</think> Sure!", FailedAnswer("plain_text")),
-        ("<think>AWAITING_USER_INPUT and no end", FailedAnswer("empty_answer")),
+        ("Sure!", FailedReply("plain_text")),
+        ("", FailedReply("empty_answer")),
+        (None, FailedReply("empty_answer")),
+        ("<think>AWAITING_USER_INPUT</think> Sure!", FailedReply("plain_text")),
+        ("<think>AWAITING_USER_INPUT and no end", FailedReply("empty_answer")),
         (
             "TOOL_CONSTRAINT_VIOLATION <status>AWAITING_USER_INPUT</status>",
             Rejected("AWAITING_USER_INPUT"),
@@ -110,7 +110,7 @@ def test_c_105_a_well_formed_call_wins_over_a_rejection_marker() -> None:
 @pytest.mark.parametrize("arguments", ["[1]", "null", None, "{", '{"a": 1} {"b": 2}', "", 3])
 def test_c_105_arguments_that_are_not_one_object_are_no_call(arguments: object) -> None:
     call = {"function": {"name": "book", "arguments": arguments}}
-    assert read_answer(RecordedReply("", [call])) == FailedAnswer("malformed_call")
+    assert read_answer(RecordedReply("", [call])) == FailedReply("malformed_call")
 
 
 def test_c_106_failing_on_a_rejection_is_a_true_negative_of_fc() -> None:

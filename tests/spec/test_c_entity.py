@@ -9,7 +9,7 @@ import pytest
 from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.rating import Rating, rate
-from callscore.scorecard.case_score import CaseScore, score_case
+from callscore.scorecard.formula import CaseScore, score_case
 from callscore.suites.calls.spec import load
 from entity_cases import CONFIG, entity_case, flags, measured, measures, outcome, values
 

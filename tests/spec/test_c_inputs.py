@@ -8,8 +8,7 @@ import pytest
 
 from builders import form, output, qa_case, question, score, text_case, text_outcome
 from calls_suite import tasks
-from callscore.core.case import Case
-from callscore.core.transcript import spoken_text, turns
+from callscore.core.case import Case, spoken_text, turns
 from callscore.metrics.text import contains, n2
 from callscore.suites.calls import spec
 

@@ -32,7 +32,7 @@ from callscore.metrics.rounding import half_up
 from callscore.metrics.text import n1, n2
 from callscore.report.cells import rows
 from callscore.report.numbers import show, show_beside_limits
-from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import score_case
 from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.items import match

@@ -12,7 +12,7 @@ from calls_suite import formula_of
 from callscore.core.case import Case
 from callscore.core.judging import Verdict
 from callscore.core.rating import rate
-from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import score_case
 from callscore.suites.calls.spec import load
 from translation_cases import cosine, measured, number, outcome, translation_case, value, word
 

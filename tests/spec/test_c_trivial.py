@@ -27,9 +27,8 @@ from builders import (
 )
 from calls_suite import formula_for
 from callscore.app import check_cases
-from callscore.core.case import Case
+from callscore.core.case import Case, spoken_text
 from callscore.core.judging import Question, Verdict
-from callscore.core.transcript import spoken_text
 from callscore.metrics.text import contains, n2
 from callscore.scorecard.floors import is_distinguishable
 from callscore.scorecard.model_score import score_task
@@ -38,8 +37,7 @@ from callscore.suites.calls import spec
 from callscore.suites.calls.entity.task import EntityTask
 from callscore.suites.calls.floors.entity import LITERAL, NOTHING, WHOLE
 from callscore.suites.calls.floors.qa import QAFloor
-from callscore.suites.calls.floors.strategy import Strategy
-from callscore.suites.calls.floors.tally import CallFloors
+from callscore.suites.calls.floors.tally import CallFloors, Strategy
 from properties.trial import TASKS, answered, kindest, tallied
 from random_calls.tasks import TASKS as RANDOM
 from shared_cases import BUNDLED

@@ -11,7 +11,7 @@ from callscore.core.measure import Measure
 from callscore.core.rating import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
-from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import score_case
 from callscore.suites.calls.spec import load
 from entity_cases import CONFIG, entity_case, measured, outcome, values
 

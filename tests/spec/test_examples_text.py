@@ -12,8 +12,7 @@ from callscore.core.measure import Measure
 from callscore.core.rating import Rating, rate
 from callscore.core.task import Measured
 from callscore.metrics.labels import macro_f1
-from callscore.scorecard.case_score import score_case
-from callscore.scorecard.formula import part_score
+from callscore.scorecard.formula import part_score, score_case
 from callscore.suites.calls.spec import load
 from callscore.suites.calls.text.measures import CLASSES
 from text_cases import (

@@ -19,8 +19,8 @@ from callscore.core.rating import Band, Rating, rate
 from callscore.core.scorecard import BenchmarkScore, Cost, FinalScore, ModelScore, TaskScore
 from callscore.core.task import Measured
 from callscore.metrics.text import n2
-from callscore.scorecard.case_score import score_case
 from callscore.scorecard.criteria import consistency
+from callscore.scorecard.formula import score_case
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.suites.calls.benchmarks import measures as benchmarks

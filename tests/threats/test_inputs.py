@@ -14,9 +14,8 @@ import pytest
 
 import callscore
 from builders import Json, form, output, qa_case, question
-from callscore.core.case import Case
+from callscore.core.case import Case, turns
 from callscore.core.strict_json import JsonFault, decode
-from callscore.core.transcript import turns
 from callscore.runner.log import EventLog
 from callscore.suites.calls.prompting import build_prompt
 from callscore.suites.calls.structure import Sources

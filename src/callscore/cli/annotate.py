@@ -148,7 +148,7 @@ def _ask_all(job: LabelJob, path: Path) -> dict[Key, Given]:
 
 
 def _show_call(job: LabelJob, call_id: str) -> None:
-    from callscore.core.transcript import turns
+    from callscore.core.case import turns
 
     call = next(call for call in job.calls if call.name == call_id)
     say(f"\n=== {call_id} ===")

@@ -1,4 +1,4 @@
-"""The blessed baseline: a small file to commit, which no later run may fall below."""
+"""The blessed baseline: a small file to commit, as the reference of later runs."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from callscore.store.files import open_for_reading
 DEFAULT_FILE = "callscore-baseline.json"
 FORMAT = 1
 DIGITS = 7
-"""Of the contributions of single calls: they make the interval of a difference, never a value."""
+"""Digits of the contributions of single calls, used for the interval of a difference only."""
 
 PerCall = Mapping[str, Sequence[float]]
-"""By `final` or task, what each call contributes to the score: pseudo-values of the jackknife."""
+"""By `final` or task, the contribution of each call to the score: jackknife pseudo-values."""
 
 
 class BlessedModel(msgspec.Struct, frozen=True):
     """One model of a baseline."""
 
     values: Mapping[str, float]
-    """By `final`, task, metric or `cost`: what there was of it."""
+    """By `final`, task, metric or `cost`, if it has a value."""
     calls: Sequence[str] = ()
-    """Keys of the calls, in the order of `per_call`: hashes, from which nothing can be read."""
+    """Keys of the calls, in the order of `per_call`: hashes that reveal nothing."""
     per_call: Mapping[str, Sequence[float]] = {}
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """The values of a run that was found good enough."""
+    """The values of a run that was blessed."""
 
     callscore_baseline: int
     framework: str
@@ -41,7 +41,7 @@ class Baseline(msgspec.Struct, frozen=True):
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The baseline in a file; ConfigError where it is none."""
+    """The baseline in a file; raises ConfigError if it is not one."""
     if not path.exists():
         raise ConfigError(f"{path}: no such baseline; `callscore baseline set RUN` writes one")
     with open_for_reading(path) as file:
@@ -49,7 +49,7 @@ def read_baseline(path: Path) -> Baseline:
     try:
         found = msgspec.json.decode(raw, type=Baseline)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: no baseline of Callscore: {error}") from None
+        raise ConfigError(f"{path}: not a baseline of Callscore: {error}") from None
     if found.callscore_baseline != FORMAT:
         raise ConfigError(
             f"{path}: baseline of format {found.callscore_baseline}; expected {FORMAT}: "
@@ -57,14 +57,14 @@ def read_baseline(path: Path) -> Baseline:
         )
     for name, model in found.models.items():
         if any(len(values) != len(model.calls) for values in model.per_call.values()):
-            raise ConfigError(f"{path}: model {name!r}: expected one number a call in per_call")
+            raise ConfigError(f"{path}: model {name!r}: expected one number per call in per_call")
     return found
 
 
 def baseline_of(
     card: Scorecard, models: Sequence[str], per_call: Mapping[str, BlessedModel]
 ) -> Baseline:
-    """What a card says about some of its models, as a baseline."""
+    """A baseline from the scores of some models on a card."""
     return Baseline(
         callscore_baseline=FORMAT,
         framework=card.framework,
@@ -82,7 +82,7 @@ def baseline_of(
 
 
 def values_of(model: ModelScore) -> dict[str, float]:
-    """Everything that a gate can be put on, by its name, where it has a value."""
+    """Every value that a gate can check, by name."""
     found: dict[str, Any] = {"final": model.final.score, "cost": model.cost.per_1000_calls}
     for name, task in model.tasks.items():
         found[name] = task.score
@@ -91,7 +91,7 @@ def values_of(model: ModelScore) -> dict[str, float]:
 
 
 def baseline_json(baseline: Baseline) -> bytes:
-    """The file: one line a model's list of numbers, so that a change shows as little as can be."""
+    """The file: one line per list of numbers, for small diffs."""
     models = []
     for name, model in baseline.models.items():
         parts = [f'   "values": {_json(model.values)}', f'   "calls": {_json(model.calls)}']

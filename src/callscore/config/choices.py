@@ -1,4 +1,4 @@
-"""What `judge` and `embedder` may say: a word, or a YAML file that names models."""
+"""Values of `judge` and `embedder`: a name, or a YAML file with models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def judge_choice(given: str) -> JudgeChoice:
 
 
 def known_judges() -> Sequence[str]:
-    """The judges that have a name: the built-in ones, and those of installed packages."""
+    """The names of judges: the built-in ones, and those of installed packages."""
     return (*BUILT_IN_JUDGES, *plugin_names("callscore.judges"))
 
 
@@ -41,7 +41,7 @@ def _is_name(given: str) -> bool:
 
 
 def default_embedder(judge: object) -> str:
-    """With a judge, sentences are compared, too."""
+    """The default embedder: with a judge, sentences are compared too."""
     return "none" if judge == "none" else "auto"
 
 

@@ -1,4 +1,4 @@
-"""EVAL.yaml → one checked, frozen EvalConfig; every refusal names file, line, key and remedy."""
+"""EVAL.yaml → one checked, frozen EvalConfig; errors name file, line, key and what was expected."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from callscore.config.parse import converted
 from callscore.config.prompts import Templates, own_prompts
 from callscore.config.redaction import RedactOptions, redact_options, stored_copies
 from callscore.config.scenarios import (
-    as_the_protocol_asks,
     scenario_data,
     scenario_settings,
+    with_protocol_settings,
 )
 from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.errors import ConfigError
@@ -45,16 +45,16 @@ from callscore.suites import registry
 REDACTED = "redacted"
 """The folder with redacted copies of case files, next to the store."""
 ABOUT = ("pool", "future")
-"""What a race decides about: this data set, or future calls."""
+"""What a race is about: this data set, or future calls."""
 
 
 class EvalConfig(msgspec.Struct, frozen=True):
-    """What is to be run and how it is scored."""
+    """What to run and how to score it."""
 
     path: Path
     name: str
     fingerprint: str
-    """Hash of everything in the file that may change a result."""
+    """Hash of everything in the file that can change a result."""
     cases: Sequence[Path]
     scenarios: Sequence[ScenarioData]
     scenario_settings: ScenarioSettings
@@ -74,14 +74,14 @@ class EvalConfig(msgspec.Struct, frozen=True):
 
     @property
     def files(self) -> Sequence[Path]:
-        """Every file that a run of this config needs: it must not be written over."""
+        """Every file that a run of this config reads; none may be overwritten."""
         recorded = [path for paths in self.recordings.values() for path in paths]
         prompts = self.scenario_settings.prompts
         named = () if prompts is None else (prompts,)
         return (self.path, *self.cases, *self.scoring.verdicts, *recorded, *named, self.store)
 
     def without_intervals(self) -> EvalConfig:
-        """The same, scored without intervals."""
+        """The same config, without intervals."""
         scoring = msgspec.structs.replace(self.scoring, intervals=False)
         return msgspec.structs.replace(self, scoring=scoring)
 
@@ -146,7 +146,7 @@ def _checked_eval(
         scenarios=scenarios,
         scenario_settings=settings,
         tasks=tuple(file.tasks),
-        models=[as_the_protocol_asks(model, settings) for model in own.models],
+        models=[with_protocol_settings(model, settings) for model in own.models],
         recordings=_recordings(document, file.models),
         repeats=repeats,
         budget_usd=file.budget_usd,
@@ -183,7 +183,7 @@ def _check_values(document: Document, file: EvalFile, models: Collection[str]) -
             names = registry.task_names()
             near = difflib.get_close_matches(task, names, n=1)
             hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(names)}"
-            raise document.error(f"tasks[{number}]", f"{task!r} is no task; {hint}")
+            raise document.error(f"tasks[{number}]", f"{task!r} is not a task; {hint}")
     for number, gate in enumerate(file.gates):
         _check_gate(document, f"gates[{number}]", gate, models)
     attempts = file.attempts
@@ -217,18 +217,18 @@ def _check_gate(document: Document, part: str, gate: GateEntry, models: Collecti
 def _check_gated(
     document: Document, gates: Sequence[GateEntry], *, has_cases: bool, has_scenarios: bool
 ) -> None:
-    """Refuse a gate on a suite that is not run: nothing would decide it."""
+    """Refuse a gate on a suite that does not run."""
     for number, gate in enumerate(gates):
         part = f"gates[{number}].of"
         if is_of_scenarios(gate) and not has_scenarios:
-            wanted = "expected data.orchestration, and orchestration among the tasks"
-            raise document.error(part, f"{gate.of!r} is a score of scenarios; {wanted}")
+            expected = "expected data.orchestration, and orchestration among the tasks"
+            raise document.error(part, f"{gate.of!r} is a score of scenarios; {expected}")
         if not is_of_scenarios(gate) and not has_cases:
             raise document.error(part, f"{gate.of!r} is a score of calls; expected case files")
 
 
 def _benchmarks(document: Document, value: Any) -> bool:
-    """Whether the second layer is run: `all` or `none`."""
+    """Whether the second layer runs: `all` or `none`."""
     if value in ("all", True):
         return True
     if value in ("none", None, False):
@@ -237,7 +237,7 @@ def _benchmarks(document: Document, value: Any) -> bool:
 
 
 def _repeats(file: EvalFile, scoring: ScoreConfig, scenarios: ScenarioSettings) -> int:
-    """How often a case is asked: as the file says, or the protocol, or consistency  C-98, C-133"""
+    """Repeats of a case: from the file, the protocol, or consistency  C-98, C-133"""
     if file.repeats is not None:
         return file.repeats
     if scenarios.is_public:
@@ -256,7 +256,7 @@ def _check_scoring(document: Document, scoring: ScoreConfig) -> None:
 
 
 def _data(document: Document, value: Any) -> DataEntry:
-    """`data` in one form: a file, a list of files and suites, or the suites by name."""
+    """Normalise `data`: a file, a list of files and suites, or the suites by name."""
     entries = value if isinstance(value, list) else [value]
     calls: list[str] = []
     orchestration: ScenarioEntry | None = None
@@ -269,6 +269,8 @@ def _data(document: Document, value: Any) -> DataEntry:
             raise document.error(part, "expected a case file, or {orchestration: …}")
         found: DataEntry = converted(document, DataEntry, part, entry)
         calls += [found.calls] if isinstance(found.calls, str) else found.calls
+        if found.orchestration is not None and orchestration is not None:
+            raise document.error(part, "a second {orchestration: …}; expected one, with lists")
         orchestration = found.orchestration or orchestration
     if not calls and orchestration is None:
         raise document.error("data", "empty; expected case files, or {orchestration: …}")
@@ -294,7 +296,7 @@ def _files(document: Document, part: str, entries: str | Sequence[str]) -> tuple
 
 
 def _recorded_files(document: Document, part: str, entries: str | Sequence[str]) -> list[Path]:
-    """Files as everywhere, and all recorded runs of scenarios in a folder."""
+    """Paths and globs, and all recorded runs of scenarios in a folder."""
     found: list[Path] = []
     for entry in [entries] if isinstance(entries, str) else entries:
         folder = document.path.parent / entry
@@ -333,7 +335,7 @@ def _recordings(document: Document, models: Sequence[ModelEntry]) -> dict[str, t
 
 
 def _fingerprint(value: Mapping[str, Any], prompts: Mapping[str, Mapping[str, str]]) -> str:
-    """Hash of the file's content; how fast, how patiently and where it runs is left out."""
+    """Hash of the file's content, without limits, retries and the store."""
     kept = {key: value[key] for key in value if key not in ("store", "budget_usd", "attempts")}
     kept["models"] = [
         {key: entry[key] for key in entry if key != "limits"} for entry in value["models"]

@@ -1,4 +1,4 @@
-"""The JSON schema of eval files, made from the structs that read them."""
+"""The JSON schema of eval files, generated from the structs that parse them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from callscore.suites import registry
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTES = {
-    "name": "The name of the evaluation; else that of the file.",
+    "name": "The name of the evaluation; by default that of the file.",
     "data": "Case files or globs, relative to this file; or {orchestration: {scenarios, cards}}.",
     "tasks": "Only cases of these tasks.",
     "models": "The models to compare.",
-    "judge": "Who decides what code cannot: none, offline, a model, or a list of models.",
-    "embedder": "Who compares sentences: auto, none, a name, or a model.",
-    "repeats": "How often every case is asked.",
+    "judge": "The judge: none, offline, a model, or a list of models.",
+    "embedder": "The embedder, which compares sentences: auto, none, a name, or a model.",
+    "repeats": "How often every case is requested.",
     "benchmarks": "The eleven optional benchmarks: all or none.",
     "budget_usd": "Stop before more than this is spent.",
-    "store": "Where replies are kept; .callscore/runs.db next to this file by default.",
-    "gates": "What must hold for the command to end with 0.",
+    "store": "Where replies are stored; .callscore/runs.db next to this file by default.",
+    "gates": "Conditions for exit code 0.",
     "verdicts": "Verdicts of people or judges.",
     "settings": "Settings of the framework, such as call_gate_tolerance.",
     "weights": "Own weights of the tasks in the Final Score.",
@@ -32,7 +32,7 @@ NOTES = {
 
 
 def eval_schema() -> dict[str, Any]:
-    """The schema that editors check an eval file with."""
+    """The schema with which editors check an eval file."""
     kinds, parts = msgspec.json.schema_components((EvalFile,), ref_template="#/$defs/{name}")
     del kinds
     whole = parts.pop("EvalFile")

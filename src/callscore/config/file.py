@@ -1,4 +1,4 @@
-"""EVAL.yaml as it is written: every key, its type and what it means."""
+"""The structure of EVAL.yaml: every key, its type and its meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from callscore.core.run import Limits, Price
 PROVIDERS = ("openai", "anthropic", "gemini", "bedrock", "replay", "simulated", "baseline")
 OFFLINE = frozenset({"replay", "simulated", "baseline"})
 SAMPLE = "sample"
-"""The word under `data` for the bundled sample calls."""
+"""The value of `data` for the bundled sample calls."""
 
 
 class ScenarioEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,17 +53,17 @@ class ModelEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegressionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`no_regression`: how far below a blessed baseline a value may lie."""
+    """`no_regression`: how far below a blessed baseline a value may be."""
 
     margin: float
     baseline: str = "callscore-baseline.json"
     """The file that `callscore baseline set` has written, relative to the eval file."""
     against: str | None = None
-    """A model of the baseline; else the one of the same name, else its only one."""
+    """A model of the baseline; by default the one with the same name, or its only one."""
 
 
 class GateEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of `gates`: what must hold for the command to end with 0."""
+    """One entry of `gates`: a condition for exit code 0."""
 
     of: str
     at_least: float | None = None
@@ -75,7 +75,7 @@ class GateEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AttemptsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`attempts`: how patiently a provider is asked."""
+    """`attempts`: retries and timeouts."""
 
     most: int = 6
     timeout_s: float = 600.0
@@ -83,17 +83,17 @@ class AttemptsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RaceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`race`: how surely `--race` decides, and about what."""
+    """`race`: error probability, margin and subject of `--race`."""
 
     alpha: float = 0.05
-    """The probability with which the best model may be dropped, at most."""
+    """The greatest probability that the best model is dropped."""
     margin: float = 0.01
-    """Finals that differ by less are as good as equal."""
+    """Finals that differ by less count as equal."""
     about: str = "pool"
     finish_invalid: bool = False
-    """Whether a model that is invalid for certain is asked everything all the same."""
+    """Whether a model that is certainly invalid still gets all requests."""
     seed: int = 0
-    """Of the order in which calls are drawn."""
+    """Seed of the order in which calls are drawn."""
 
 
 class EvalFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""Gates of a run: what must hold for it to end with 0 (exit 1 where not, 3 where undecided)."""
+"""Gates of a run: conditions for exit code 0 (1 if one fails, 3 if one is undecided)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BLOCKERS = "blockers"
 
 
 def known_gates() -> tuple[str, ...]:
-    """Everything that a gate may be put on."""
+    """Everything that a gate may check."""
     specs = [suite.spec for suite in registry.all_suites()]
     tasks = [task for spec in specs for task in spec.tasks]
     metrics = [slug for spec in specs for slug in spec.metrics]
@@ -31,12 +31,12 @@ def known_gates() -> tuple[str, ...]:
 
 
 def is_of_scenarios(gate: GateEntry) -> bool:
-    """Whether a gate is put on a score of scenarios, not of calls."""
+    """Whether a gate checks a score of scenarios, not of calls."""
     return gate.of in registry.scenario_suite().headlines
 
 
 def entry_problem(gate: GateEntry) -> str:
-    """What is wrong with an entry, whatever it is put on; each has one meaning."""
+    """What is wrong with an entry, independent of what it checks."""
     limits = [limit for limit in (gate.at_least, gate.at_most) if limit is not None]
     rule = gate.no_regression
     if not limits and rule is None:
@@ -55,12 +55,12 @@ def entry_problem(gate: GateEntry) -> str:
 
 
 class Limits(NamedTuple):
-    """How low and how high a value may really be, each one-sided at 95 %        STATS §2"""
+    """The limits of a value, each one-sided at 95 %        STATS §2"""
 
     low: float
     high: float
     needed: str = ""
-    """What it would take to be sure, where that is known."""
+    """What would be needed to be sure, if known."""
 
 
 class _Found(NamedTuple):
@@ -69,12 +69,12 @@ class _Found(NamedTuple):
     model: str
     value: float | None
     blocked: str = ""
-    """What the model breached, where that is why there is no value: its own doing (C-01)."""
+    """The gates that the model breached, if that is why there is no value (C-01)."""
     left_out: str = ""
-    """What the value does not rest on though it should; empty where it rests on enough."""
+    """What the value lacks, such as cases or verdicts; empty if nothing."""
     is_lower_bound: bool = False
     limits: Limits | None = None
-    """How far the value can be trusted."""
+    """The limits of the value."""
 
 
 def check_gates(
@@ -84,7 +84,7 @@ def check_gates(
     scenarios: Mapping[str, Headline] | None = None,
     blessed: BlessedRuns = NO_BASELINE,
 ) -> None:
-    """Raise GateFailed where a gate is missed, Inconclusive where none is but one is undecided."""
+    """Raise GateFailed if a gate fails, Inconclusive if none fails but one is undecided."""
     raise_unless_passed(gate_checks(card, gates, coverage, scenarios, blessed))
 
 
@@ -95,9 +95,9 @@ def gate_checks(
     scenarios: Mapping[str, Headline] | None = None,
     blessed: BlessedRuns = NO_BASELINE,
 ) -> list[Check]:
-    """Every gate of every model it is for, and whether it holds.
+    """Check every gate for each of its models.
 
-    A blocked score misses every gate on it; a metric over too few cases (`coverage` is the share
+    A blocked score fails every gate on it; a metric over too few cases (`coverage` is the share
     that must have been evaluated), or without answers that no judge decided, can miss a gate but
     not pass it. `scenarios` are the scores of the other suite, by model.
     """
@@ -117,7 +117,7 @@ def gate_checks(
 
 
 def raise_unless_passed(checks: Sequence[Check]) -> None:
-    """GateFailed where a check has failed, Inconclusive where none has but one is undecided."""
+    """Raise GateFailed if a check failed, Inconclusive if none failed but one is undecided."""
     for status, error, head in (
         ("failed", GateFailed, "gate failed"),
         ("undecided", Inconclusive, "gates undecided"),
@@ -136,30 +136,30 @@ def _check(found: _Found, gate: GateEntry) -> Check:
         return Check(found.model, gate.of, "failed", why)
     if why := _why_undecided(found, gate):
         return Check(found.model, gate.of, "undecided", why)
-    assert found.value is not None  # what has none is undecided
-    return Check(found.model, gate.of, "passed", f"is {found.value:.4g}, {_wanted(gate)}")
+    assert found.value is not None  # without a value it is undecided
+    return Check(found.model, gate.of, "passed", f"is {found.value:.4g}, {_expected(gate)}")
 
 
 def _why_missed(found: _Found, gate: GateEntry) -> str:
     if found.value is None:
-        return f"is invalid ({found.blocked}), {_wanted(gate)}" if found.blocked else ""
-    is_low = not _is_enough(found.value, gate) and not found.is_lower_bound
-    is_missed = is_low or not _is_little(found.value, gate)
-    return f"is {_shown(found.value, gate)}, {_wanted(gate)}" if is_missed else ""
+        return f"is invalid ({found.blocked}), {_expected(gate)}" if found.blocked else ""
+    is_low = not _passes(found.value, gate) and not found.is_lower_bound
+    is_missed = is_low or not _fails(found.value, gate)
+    return f"is {_shown(found.value, gate)}, {_expected(gate)}" if is_missed else ""
 
 
 def _why_unsure(found: _Found, gate: GateEntry) -> str:
-    """Why the limits of the interval do not hold though the value does        STATS §2"""
+    """Why the limits of the interval fail although the value passes        STATS §2"""
     limits = found.limits
     if not gate.sure or found.value is None or limits is None:
         return ""
-    if not _is_enough(limits.low, gate) and not found.is_lower_bound:
+    if not _passes(limits.low, gate) and not found.is_lower_bound:
         where = f"lower limit {_shown(limits.low, gate)}"
-    elif not _is_little(limits.high, gate):
+    elif not _fails(limits.high, gate):
         where = f"upper limit {_shown(limits.high, gate)}"
     else:
         return ""
-    return f"is {found.value:.4g}, but not surely: {where}, {_wanted(gate)}{_needed(limits)}"
+    return f"is {found.value:.4g}, but not surely: {where}, {_expected(gate)}{_needed(limits)}"
 
 
 def _needed(limits: Limits) -> str:
@@ -167,13 +167,13 @@ def _needed(limits: Limits) -> str:
 
 
 def _why_undecided(found: _Found, gate: GateEntry) -> str:
-    """Why a gate that is not missed does not hold either."""
+    """Why a gate that does not fail does not pass either."""
     if found.value is None:
         return "has no value"
     least = found.limits.low if gate.sure and found.limits is not None else found.value
-    if found.is_lower_bound and (gate.at_most is not None or not _is_enough(least, gate)):
+    if found.is_lower_bound and (gate.at_most is not None or not _passes(least, gate)):
         shown = _shown(least, gate)
-        return f"is at least {shown}, the rest is not decided; {_wanted(gate)}"
+        return f"is at least {shown}, the rest is not decided; {_expected(gate)}"
     if gate.sure and found.limits is None:
         return "has no interval, so nothing about it is sure"
     return found.left_out
@@ -221,7 +221,7 @@ def _blocked(model: ModelScore, of: str) -> str:
 
 
 def _limits(model: ModelScore, of: str) -> Limits | None:
-    """The 95 % interval of a value; of a rate with an official gate, what may be claimed of it."""
+    """The 95 % interval of a value; for a rate with an official gate, the limit of its claim."""
     task = model.tasks.get(of.partition(".")[0])
     metric = task.metrics.get(of) if task is not None else None
     if metric is not None:
@@ -280,22 +280,22 @@ def _covers(task: TaskScore, share: float) -> bool:
     return task.coverage is not None and task.coverage >= share - TOLERANCE
 
 
-def _is_enough(value: float, gate: GateEntry) -> bool:
+def _passes(value: float, gate: GateEntry) -> bool:
     return gate.at_least is None or value >= gate.at_least - TOLERANCE
 
 
-def _is_little(value: float, gate: GateEntry) -> bool:
+def _fails(value: float, gate: GateEntry) -> bool:
     return gate.at_most is None or value <= gate.at_most + TOLERANCE
 
 
 def _shown(value: float, gate: GateEntry) -> str:
-    """With four digits, or as many more as it takes to see that the value misses its gate."""
+    """With four digits, or more if needed to show that the value misses its gate."""
     shown = [f"{value:.{digits}g}" for digits in range(4, 18)]
-    seen = (s for s in shown if not (_is_enough(float(s), gate) and _is_little(float(s), gate)))
+    seen = (s for s in shown if not (_passes(float(s), gate) and _fails(float(s), gate)))
     return next(seen, shown[0])
 
 
-def _wanted(gate: GateEntry) -> str:
+def _expected(gate: GateEntry) -> str:
     parts = []
     if gate.at_least is not None:
         parts.append(f"at least {gate.at_least:g}")

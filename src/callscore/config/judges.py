@@ -1,4 +1,4 @@
-"""Who judges and who compares, as an eval file or a file of its own names them."""
+"""Judges and embedders, in an eval file or in a separate file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from callscore.core.run import ModelSpec
 from callscore.store.strict_yaml import Document, read_yaml
 
 JudgeChoice = str | tuple[ModelSpec, ...]
-"""`none`, `offline`, or the models that judge, in the order in which they are asked."""
+"""`none`, `offline`, or the judging models, in the order of requests."""
 EmbedderChoice = str | ModelSpec
 """The name of an embedder, or a model behind `/embeddings`."""
 
@@ -24,7 +24,7 @@ STYLES = ("items", "document")
 
 
 def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
-    """The judges under a key: a word, one model, or up to three."""
+    """The judges under a key: a name, one model, or up to three."""
     if value is None or value in BUILT_IN_JUDGES:
         return value or "none"
     if isinstance(value, str) and value in known_judges():
@@ -48,7 +48,7 @@ def judge_of(document: Document, part: str, value: Any) -> JudgeChoice:
 
 
 def _judge(document: Document, part: str, entry: dict[str, Any]) -> ModelSpec:
-    """A model that judges, and the style in which it is asked."""
+    """A judging model, and the style of its requests."""
     model = {key: value for key, value in entry.items() if key != "style"}
     style = entry.get("style", STYLES[0])
     if style not in STYLES:
@@ -97,6 +97,6 @@ def _model(document: Document, part: str, entry: Any) -> ModelSpec:
     if found.provider in OFFLINE:
         raise document.error(
             f"{part}.provider" if part else "provider",
-            f"{found.provider} answers from cases and cannot judge; expected an API",
+            f"{found.provider} replies from cases and cannot judge; expected an API",
         )
     return checked_model(document, part, found)

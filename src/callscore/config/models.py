@@ -1,4 +1,4 @@
-"""One entry of `models`, validated: its address, and that it contains no secret (S-12, S-14)."""
+"""Validates an entry of `models`: its address, and that it contains no secret (S-12, S-14)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_NAME = 200
 
 
 def checked_model(document: Document, part: str, entry: ModelEntry) -> ModelSpec:
-    """The model as the engine knows it; raises ConfigError without ever printing a secret."""
+    """The model as the engine uses it; raises ConfigError without printing a secret."""
     _check_name(document, part, entry)
     _check_provider(document, part, entry)
     _check_secrets(document, part, entry)
@@ -62,7 +62,7 @@ def _check_provider(document: Document, part: str, entry: ModelEntry) -> None:
     if entry.provider not in PROVIDERS:
         known = (*PROVIDERS, *plugin_names("callscore.providers"))
         if entry.provider in known:
-            return  # its package decides whether it needs the name of a model
+            return  # its package decides whether it needs a model name
         near = difflib.get_close_matches(entry.provider, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
         raise document.error(f"{part}.provider", f"unknown provider; {hint}")
@@ -87,10 +87,10 @@ def _check_secrets(document: Document, part: str, entry: ModelEntry) -> None:
 
 
 def _check_key_file(document: Document, part: str, name: str) -> None:
-    """A config from elsewhere must not have any file of the machine sent as a key (S-14)."""
+    """A config from elsewhere must not send any file of the machine as a key (S-14)."""
     folder = document.path.parent
     inside = [folder.resolve(), Path.cwd()]
-    with suppress(RuntimeError):  # a user without a home
+    with suppress(RuntimeError):  # a user without a home directory
         inside.append(Path.home())
     real = (folder / name).resolve()
     if not any(real.is_relative_to(place) for place in inside if place != Path(place.anchor)):

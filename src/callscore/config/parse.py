@@ -1,4 +1,4 @@
-"""From YAML values to structs: unknown keys are refused, with the nearest known one named."""
+"""Converts YAML values to structs; unknown keys are refused with the nearest known one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECRET_KEYS = frozenset({"api_key", "apikey", "key", "token", "secret", "passwo
 
 
 def converted(document: Document, kind: Any, part: str, value: Any) -> Any:
-    """The value as a struct; unknown keys are named with the nearest known one."""
+    """The value as a struct; an error for an unknown key names the nearest known one."""
     refuse_unknown(document, kind, part, value)
     try:
         return msgspec.convert(value, kind)
@@ -38,7 +38,7 @@ def converted(document: Document, kind: Any, part: str, value: Any) -> Any:
 
 
 def refuse_unknown(document: Document, kind: Any, part: str, value: Any) -> None:
-    """Raise where a mapping holds a key that its struct does not know, at any depth."""
+    """Raise if a mapping has a key that its struct does not have, at any depth."""
     if isinstance(value, list):
         for number, item in enumerate(value):
             refuse_unknown(document, kind, f"{part}[{number}]", item)

@@ -15,13 +15,13 @@ from callscore.suites import registry
 
 VARIANTS = "variants"
 FIXED = frozenset({"replay", "baseline"})
-"""Providers that read no prompt: they have no variants."""
+"""Providers that ignore the prompt: they have no variants."""
 Templates = Mapping[str, PromptTemplate]
 """By task."""
 
 
 class OwnPrompts(msgspec.Struct, frozen=True):
-    """The templates of every model that is asked in the user's words, by the model's name."""
+    """The templates of every model with the user's own prompts, by the model's name."""
 
     models: Sequence[ModelSpec]
     templates: Mapping[str, Templates]
@@ -36,7 +36,7 @@ class OwnPrompts(msgspec.Struct, frozen=True):
 
 
 def own_prompts(document: Document, entry: Any, models: Sequence[ModelSpec]) -> OwnPrompts:
-    """The models with their templates; a variant of a model is a model named after both."""
+    """The models with their templates; a variant is a model named after model and prompt."""
     if entry in (None, {}):
         return OwnPrompts(models, {})
     if not isinstance(entry, dict):
@@ -75,7 +75,7 @@ def _template(document: Document, part: str, task: str, name: str) -> PromptTemp
     place = f"{part}.{task}"
     known = [name for name in registry.task_names() if name != "orchestration"]
     if task not in known:
-        raise document.error(place, f"{task!r} is no task; expected one of {', '.join(known)}")
+        raise document.error(place, f"{task!r} is not a task; expected one of {', '.join(known)}")
     path = document.path.parent / name
     try:
         text = path.read_text(encoding="utf-8-sig")

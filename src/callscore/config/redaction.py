@@ -1,7 +1,7 @@
-"""Files with personal data in, the same files with placeholders out, and a report.
+"""Redacts files: personal data is replaced by placeholders, with a report.
 
-`redact` of an eval file: its cases are read from redacted copies next to the store, so that nothing
-else is ever sent or stored.
+With `redact` in an eval file, its cases are read from redacted copies next to the store, so that
+nothing else is sent or stored.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from callscore.store.files import Line, atomic_write, check_targets, lines_of
 from callscore.store.strict_yaml import Document
 
 RULES = 1
-"""Raised whenever the rules find other things than before: copies are then made again."""
+"""Version of the rules; copies of an older version are made again."""
 
 
 class RedactOptions(msgspec.Struct, frozen=True):
-    """What to replace: which kinds, which names, and where telephone numbers may be from."""
+    """What to replace: kinds, names, and the regions of telephone numbers."""
 
     kinds: Sequence[Kind] = KINDS
     names: Sequence[str] = ()
@@ -46,15 +46,15 @@ class RedactOptions(msgspec.Struct, frozen=True):
 
 
 def checked_kinds(names: Sequence[str]) -> Sequence[Kind]:
-    """The kinds of these names; all of them where none is named."""
+    """The kinds with these names; all kinds if none is given."""
     unknown = [name for name in names if name not in KINDS]
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no kind; expected some of {', '.join(KINDS)}")
+        raise UsageError(f"{unknown[0]!r} is not a kind; expected some of {', '.join(KINDS)}")
     return [kind for kind in KINDS if kind in names] or KINDS
 
 
 def read_names(path: Path) -> list[str]:
-    """Names to replace, one a line."""
+    """Names to replace, one per line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -63,7 +63,7 @@ def read_names(path: Path) -> list[str]:
 
 
 class FileRedactor:
-    """Redacts case files, then the outputs and verdicts on them with the same placeholders."""
+    """Redacts case files, then their outputs and verdicts with the same placeholders."""
 
     def __init__(self, options: RedactOptions) -> None:
         self._redactor = options.redactor()
@@ -76,7 +76,7 @@ class FileRedactor:
         return self._redactor.report
 
     def redact(self, path: Path, target: Path) -> None:
-        """Write the file with its texts redacted; it appears whole or not at all."""
+        """Write the file with its texts redacted, atomically."""
         with atomic_write(target) as file:
             for line in lines_of([path]):
                 file.write(self._line(line))
@@ -87,7 +87,7 @@ class FileRedactor:
         return escaped(msgspec.json.encode(done)) + b"\n"
 
     def _placeholders(self, record: Mapping[str, Any]) -> Placeholders:
-        """Those of the record's call: by its call id, its own id, or the case that it is about."""
+        """The placeholders of the record's call: by call id, its own id, or its case."""
         about = record.get("case_id")
         if about is not None:
             call = self._call_of.get(str(about), str(about))
@@ -101,7 +101,7 @@ def _decoded(line: Line) -> dict[str, Any]:
     try:
         value = strict_json.decode(line.raw).value
     except strict_json.JsonFault as fault:
-        raise DataError(f"is no JSON object: {fault.detail}", place=line.place) from None
+        raise DataError(f"is not a JSON object: {fault.detail}", place=line.place) from None
     if not isinstance(value, dict):
         raise DataError("expected a JSON object", place=line.place)
     return value
@@ -110,7 +110,7 @@ def _decoded(line: Line) -> dict[str, Any]:
 def redact_files(
     paths: Sequence[Path], folder: Path, options: RedactOptions
 ) -> tuple[list[Path], RedactionReport]:
-    """Write every file, redacted, into a folder under its own name."""
+    """Write every file, redacted, into a folder under the same name."""
     targets = [folder / path.name for path in paths]
     if len(set(targets)) < len(targets):
         raise UsageError("two of the files have the same name; expected a folder for each")
@@ -126,7 +126,7 @@ def redact_files(
 def redacted_copies(
     groups: Mapping[str, Sequence[Path]], options: RedactOptions
 ) -> Iterator[tuple[dict[str, list[Path]], RedactionReport]]:
-    """Copies of groups of files without personal data, for as long as they are needed."""
+    """Temporary copies of groups of files without personal data."""
     redactor = FileRedactor(options)
     with TemporaryDirectory(prefix="callscore-redacted-") as folder:
         copies: dict[str, list[Path]] = {}
@@ -167,7 +167,7 @@ def _texts(document: Document, part: str, value: Any) -> list[str]:
 
 
 def stored_copies(paths: Sequence[Path], folder: Path, options: RedactOptions) -> tuple[Path, ...]:
-    """Redacted copies of case files in a folder: made once for a content and options."""
+    """Redacted copies of case files in a folder; cached by content and options."""
     redactor: FileRedactor | None = None
     copies = []
     for path in paths:
@@ -183,7 +183,7 @@ def stored_copies(paths: Sequence[Path], folder: Path, options: RedactOptions) -
 
 
 def open_whole(path: Path) -> bytes:
-    """The content of a file; raises UsageError where it cannot be read."""
+    """The content of a file; raises UsageError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

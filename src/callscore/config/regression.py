@@ -1,4 +1,4 @@
-"""The gate `no_regression`: at most a margin worse than what was blessed."""
+"""The gate `no_regression`: at most a margin worse than the baseline."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from callscore.stats.rates import upper_limit
 from callscore.stats.resampling import RESAMPLES, SEED, Replicates, resample_weights
 
 LEVEL = 0.90
-"""Of the two-sided interval whose lower limit is one-sided 95 %."""
+"""Level of the two-sided interval whose lower limit is one-sided 95 %."""
 LOWER_IS_BETTER = ("percent", "count")
-"""Units of rates of mistakes and of counts of mistakes."""
+"""Units of error rates and error counts."""
 
 
 class Now(NamedTuple):
-    """What a run says of a model."""
+    """The value of a model in this run."""
 
     model: str
     value: float | None
     blocked: str = ""
-    """What the model breached, where that is why there is no value."""
+    """The gates that the model breached, if that is why there is no value."""
     left_out: str = ""
-    """What the value does not rest on though it should."""
+    """What the value lacks, such as cases or verdicts."""
 
 
 class BlessedRuns(NamedTuple):
-    """The baselines of an eval file by the name it gives, and this run call by call."""
+    """The baselines of an eval file by their name in it, and this run call by call."""
 
     baselines: Mapping[str, Baseline] = {}
     per_call: Callable[[], Mapping[str, BlessedModel]] = dict
@@ -44,7 +44,7 @@ NO_BASELINE = BlessedRuns()
 
 
 def is_better_low(card: Scorecard, of: str) -> bool:
-    """Whether less is better: of costs, blockers, rates of mistakes and counts of mistakes."""
+    """Whether less is better: costs, blockers, error rates and error counts."""
     task = of.partition(".")[0]
     units = {
         model.tasks[task].metrics[of].unit
@@ -74,7 +74,7 @@ def _why_missed(
     card: Scorecard, gate: GateEntry, now: Now, runs: BlessedRuns
 ) -> tuple[bool, str] | _Undecided:
     rule = gate.no_regression
-    assert rule is not None  # only such gates come here
+    assert rule is not None  # checked by the caller
     baseline = runs.baselines.get(rule.baseline)
     if baseline is None:
         return _Undecided(f"has no baseline yet: `callscore baseline set` writes {rule.baseline}")
@@ -124,7 +124,7 @@ def paired_differences(before: BlessedModel, now: BlessedModel, of: str) -> list
 def lower_limit(differences: list[float]) -> float:
     """The lower limit of the 90 % BCa interval of the mean: one-sided 95 %        STATS §2
 
-    Where all calls differ alike, minus what unseen calls could still change.
+    If all calls differ by the same amount, minus what unseen calls could change.
     """
     import numpy as np
 

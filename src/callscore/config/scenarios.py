@@ -1,4 +1,4 @@
-"""`data.orchestration`, checked: the folders, and how the models are asked and scored (C-133)."""
+"""Validates `data.orchestration`: the folders, the protocol and the scoring (C-133)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.suites.registry import scenario_suite
 
 PART = "data.orchestration"
 _WITHOUT_TEMPERATURE = "gpt-5"
-"""Models of this name take none; the public runner states how hard they are to think instead."""
+"""Models of this name take no temperature; the public runner sets the reasoning effort instead."""
 
 
 def scenario_data(
@@ -58,16 +58,16 @@ def scenario_settings(
     if entry.protocol == "public" and cases:
         raise document.error(
             f"{PART}.protocol",
-            "the temperature and the repeats of the public protocol hold for the whole file; "
-            "expected scenarios alone, and the calls in an eval file of their own",
+            "the temperature and the repeats of the public protocol apply to the whole file; "
+            "expected only scenarios, and the calls in a separate eval file",
         )
     if entry.protocol == "public" and entry.history == "own":
         raise document.error(
-            f"{PART}.history", "the public runner knows gold history alone; expected gold"
+            f"{PART}.history", "the public runner has gold history only; expected gold"
         )
     prompts = document.path.parent / entry.prompts if entry.prompts is not None else None
     if prompts is not None and entry.protocol != "public":
-        raise document.error(f"{PART}.prompts", "only `protocol: public` has prompts of its own")
+        raise document.error(f"{PART}.prompts", "only `protocol: public` has its own prompts")
     if prompts is not None and not prompts.is_file():
         raise document.error(f"{PART}.prompts", f"{entry.prompts!r}: no such file")
     return ScenarioSettings(
@@ -78,7 +78,7 @@ def scenario_settings(
     )
 
 
-def as_the_protocol_asks(model: ModelSpec, settings: ScenarioSettings) -> ModelSpec:
+def with_protocol_settings(model: ModelSpec, settings: ScenarioSettings) -> ModelSpec:
     """The model with the public runner's temperature, unless the file gives one        Q48"""
     if not settings.is_public or model.provider in OFFLINE:
         return model
@@ -91,11 +91,11 @@ def as_the_protocol_asks(model: ModelSpec, settings: ScenarioSettings) -> ModelS
 
 
 class Departure(NamedTuple):
-    """One way in which a run that is called public asks otherwise: a reader must know."""
+    """One difference of a run from the public protocol."""
 
     what: str
     model: str | None = None
-    """Of which model; None: of all."""
+    """The model; None for all."""
 
     def __str__(self) -> str:
         return self.what if self.model is None else f"{self.model}: {self.what}"
@@ -104,7 +104,7 @@ class Departure(NamedTuple):
 def departures(
     repeats: int, models: Sequence[ModelSpec], settings: ScenarioSettings
 ) -> list[Departure]:
-    """Where the file, not the protocol, says how models are asked."""
+    """Differences of the file from the protocol."""
     if not settings.is_public:
         return []
     public, found = scenario_suite().public_protocol, []

@@ -1,4 +1,4 @@
-"""What a user may set when scoring, checked at the edge."""
+"""The settings of a scoring job, and their validation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from callscore.store.files import is_special
 from callscore.suites.catalog import Catalog
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
-"""Where answers are kept, unless something else is asked for."""
+"""The default store of replies."""
 
 
 class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
@@ -29,26 +29,26 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     outputs: Sequence[Path] = ()
     verdicts: Sequence[Path] = ()
     judge: str | Judge | tuple[ModelSpec, ...] = "none"
-    """Who decides what code cannot: `none`, `offline`, an installed judge, models, or a Judge."""
+    """The judge: `none`, `offline`, an installed judge, models, or a Judge."""
     embedder: str | Embedder | ModelSpec = "none"
-    """Who compares sentences: a name, a model behind `/embeddings`, or any other Embedder."""
+    """The embedder: a name, a model behind `/embeddings`, or an Embedder."""
     benchmarks: bool = False
-    """Whether the optional second layer is run; verdicts on it in a file ask for it, too."""
+    """Whether the optional second layer runs; verdicts on it in a file enable it too."""
     store: Path | None = None
-    """Where the answers of judging models are kept, so that none is paid for twice."""
+    """Where the replies of judging models are stored, so that none is paid for twice."""
     settings: Mapping[str, Any] = {}
     weights: Mapping[str, float] = {}
     workload: Mapping[str, float] = {}
-    """The share of telephone calls that need a task, by task; 1 where it is not said (C-83)."""
+    """The share of telephone calls that need a task, by task; 1 by default (C-83)."""
     cost_per_1000: Mapping[str, float] = {}
     """Prices given by the user, by model; they override the recorded costs (C-83)."""
     allow_bad_cases: bool = False
     tasks: Sequence[str] = ()
-    """Only cases of these tasks; all where empty."""
+    """Only cases of these tasks; all if empty."""
     limit: int | None = None
     """Only this many cases, from the first."""
     repeats: int | None = None
-    """How often every case was to be asked; None where the outputs say how often it was."""
+    """Repeats of every case; None if they follow from the outputs."""
     intervals: bool = True
     """Whether every number gets its 95 % interval."""
     elsewhere: Collection[str] = ()
@@ -59,16 +59,16 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The suites under these settings."""
+        """The suites with these settings."""
         return Catalog(self.settings, self.metrics)
 
     def checked_settings(self) -> ScoreSettings:
-        """The settings that every suite has, with unknown keys and impossible values refused."""
+        """The settings that every suite has, after checking keys and values."""
         self.catalog.check_settings()
         return self.catalog.settings
 
     def check(self) -> None:
-        """Refuse what cannot be, before any file is read."""
+        """Validate the job before any file is read."""
         if not self.cases:
             raise UsageError("no case file was given")
         for path in (*self.cases, *self.outputs, *self.verdicts):
@@ -79,7 +79,7 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
         self.check_options()
 
     def check_options(self) -> None:
-        """Refuse settings, weights and costs that cannot be."""
+        """Validate settings, weights and costs."""
         self.catalog.check_settings()
         if self.weights:
             check_weights(self.catalog.spec_with(self.weights), self.weights)

@@ -20,9 +20,9 @@ from callscore.core.provider import (
 )
 from callscore.core.run import CachedReply, OnEvent, Retry, Uncertain, Work
 from callscore.engine.backoff import SHARED, jittered, requested_wait, retry_wait
-from callscore.engine.budget import Budget
 from callscore.engine.deadlines import Deadlines
 from callscore.engine.model_queue import ModelQueue
+from callscore.engine.shared_limits import Budget
 from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions
 

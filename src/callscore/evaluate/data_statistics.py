@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from callscore.core.case import Case
-from callscore.core.transcript import spoken_text
+from callscore.core.case import Case, spoken_text
 from callscore.stats.power import detectable_difference
 
 MOST_LABELS = 8

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from callscore.core.case import Case, Failed, Reply
+from callscore.core.case import Case, Failed, Reply, turns
 from callscore.core.judging import Item, JudgeRequest, JudgeResult, Question, Verdict, Verdicts
 from callscore.core.ports import Embedder, Judge
 from callscore.core.reply_json import Parsed, read_object
-from callscore.core.transcript import turns
 from callscore.evaluate.model_identity import ModelIdentities
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
-"""Case results and verdicts as the records that are written."""
+"""Case results and verdicts as the records that are written, and leaks found in replies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from callscore.core.case import Case, Failed
 from callscore.core.judging import Verdict
@@ -58,3 +58,32 @@ def verdict_record(case_id: str, model: str | None, run: int, verdict: Verdict) 
         model_output_field=verdict.model_output_field,
         note=verdict.note,
     )
+
+
+LEAK = "leak:"
+"""Prefix of the flags that report data which must not be written down."""
+SHOWN = 5
+
+
+class Findings:
+    """Collects the cases with a leak, by model and kind."""
+
+    def __init__(self) -> None:
+        self._cases: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, model: str, case_id: str, flags: Iterable[str]) -> None:
+        """Add the leaks among the flags of one reply."""
+        for flag in flags:
+            if flag.startswith(LEAK):
+                found = self._cases.setdefault((model, flag), [])
+                if not found or found[-1] != case_id:
+                    found.append(case_id)
+
+    def notes(self) -> list[str]:
+        """One line for each model and kind of leak."""
+        return [
+            f"{model}: {flag.removeprefix(LEAK).replace('_', ' ')} in the answers to "
+            f"{len(cases)} {'case' if len(cases) == 1 else 'cases'}, which must not be written "
+            f"down: {', '.join(cases[:SHOWN])}{', …' if len(cases) > SHOWN else ''}"
+            for (model, flag), cases in sorted(self._cases.items())
+        ]

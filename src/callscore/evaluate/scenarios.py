@@ -31,6 +31,7 @@ from callscore.core.scorecard import (
     TaskScore,
 )
 from callscore.core.task import SCENARIO
+from callscore.evaluate.scenario_judging import judging_of_documents
 from callscore.evaluate.worklist import open_items
 from callscore.scorecard.final import final_score
 from callscore.scorecard.ranking import rank
@@ -215,6 +216,7 @@ def scenario_card(scores: Mapping[str, ScenarioScore], notes: Sequence[str] = ()
         notes=[*notes, *dict.fromkeys(w for score in scores.values() for w in score.warnings)],
         estimate=any(not score.task.official for score in scores.values()),
         documents={model: score.document for model, score in scores.items()},
+        judging=judging_of_documents([score.document for score in scores.values()]),
         intervals=_method([score.task for score in scores.values()]),
     )
 

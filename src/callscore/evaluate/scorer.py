@@ -24,12 +24,10 @@ from callscore.evaluate.case_steps import (
 from callscore.evaluate.case_views import case_view
 from callscore.evaluate.cases import LoadedCase
 from callscore.evaluate.citations import uncited_scores
-from callscore.evaluate.findings import Findings
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
-from callscore.evaluate.results import error_of, result_of, verdict_record
+from callscore.evaluate.results import Findings, error_of, result_of, verdict_record
 from callscore.report.source import CaseView
-from callscore.scorecard.case_score import score_case
-from callscore.scorecard.formula import TaskFormula
+from callscore.scorecard.formula import TaskFormula, score_case
 from callscore.scorecard.records import Author, Record, records_of
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from callscore.core.case import turns
 from callscore.core.errors import DataError
-from callscore.core.transcript import turns
 from callscore.labelling.items import NOT_APPLICABLE, Call, LabelItem
 
 Key = tuple[str, str, str]

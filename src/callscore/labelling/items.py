@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Turn
+from callscore.core.case import Turn, turns
 from callscore.core.errors import UsageError
-from callscore.core.transcript import turns
 
 SENTIMENTS = ("negative", "neutral", "positive")
 EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")

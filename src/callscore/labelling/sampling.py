@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from callscore.core.case import spoken_text
 from callscore.core.errors import UsageError
-from callscore.core.transcript import spoken_text
 
 LENGTHS = ((200, "short"), (800, "medium"))
 """Words up to which a call is called so; a longer one is long."""

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from callscore.core.case import turns
 from callscore.core.errors import MissingExtra
-from callscore.core.transcript import turns
 from callscore.labelling.answers import Answers
 from callscore.labelling.items import Call, LabelItem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
+from callscore.core.case import spoken_text
 from callscore.core.scorecard import ModelScore
-from callscore.core.transcript import spoken_text
 from callscore.core.version import __version__
 from callscore.report.archive import Archive, blocks_of
 from callscore.report.interchange import (

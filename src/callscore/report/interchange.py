@@ -13,9 +13,8 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
-from callscore.core.case import Case
+from callscore.core.case import Case, turns
 from callscore.core.scorecard import ModelScore
-from callscore.core.transcript import turns
 from callscore.report.archive import Archive
 from callscore.report.safe_text import escaped
 from callscore.report.source import Answer, CaseView, ReportSource

@@ -1,1 +1,1 @@
-"""A run from start to end: prepare, ask, keep, judge, score."""
+"""A run from start to end: prepare, request, store, judge, score."""

@@ -1,4 +1,4 @@
-"""The cases of a run: read once to check and hash them, and once to ask and score them."""
+"""The cases of a run: read once to check and hash them, and once to request and score them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from callscore.store.files import Line, lines_of
 from callscore.store.input_records import read_case_id
 
 MOST_KEPT = 256
-"""Cases in memory at most. A model further behind the fastest one reads on its own."""
+"""The most cases in memory. A model further behind the fastest one reads on its own."""
 
 
-class Asked(NamedTuple):
-    """A case and what a model is sent for it."""
+class CasePrompt(NamedTuple):
+    """A case with its prompt."""
 
     case: Case
     prompt: Prompt
@@ -45,16 +45,16 @@ class CaseSource(Protocol):
         """Read and check all cases; raises DataError."""
         ...
 
-    def stream(self) -> Iterator[Asked]:
+    def stream(self) -> Iterator[CasePrompt]:
         """Read all cases again, each with its prompt; they were checked before."""
         ...
 
 
 class CaseFiles:
-    """The wanted cases of case files."""
+    """The selected cases of case files."""
 
     def __init__(self, config: ScoreConfig, *, keep_content: bool = False) -> None:
-        """`keep_content`: the stream has every case with all of its keys, for a report."""
+        """`keep_content`: the stream has every case with all its keys, for a report."""
         self._config = config
         self._keep_content = keep_content
         self._contradicted = Contradictions()
@@ -64,14 +64,14 @@ class CaseFiles:
         self.skipped: Sequence[str] = ()
 
     def survey(self) -> Survey:
-        """Check and hash every wanted case; of the others the id has to be unique."""
+        """Check and hash every selected case; of the others only the ids are checked."""
         config = self._config
         digest = hashlib.blake2b(digest_size=16)
-        wanted: list[str] = []
+        selected: list[str] = []
         names: dict[str, dict[str, None]] = {}
         suites: dict[str, Suite] = {}
         for line in lines_of(config.cases):
-            if config.limit is not None and len(wanted) >= config.limit:
+            if config.limit is not None and len(selected) >= config.limit:
                 self._place(read_case_id(line), line)
                 _note_names(suites.values(), line, names)
                 continue
@@ -79,13 +79,13 @@ class CaseFiles:
             suites[loaded.suite.name] = loaded.suite
             _note_names(suites.values(), line, names)
             position = self._place(loaded.case.id, line)
-            if self._is_wanted(loaded):
-                wanted.append(loaded.case.id)
+            if self._is_selected(loaded):
+                selected.append(loaded.case.id)
                 self._contradicted.look(loaded, line)
                 IndexedCase(position, line, loaded).add_to(digest)
         self._tasks = config.catalog.tasks(lambda suite: tuple(names.get(suite.name, ())))
         self.digest = digest.hexdigest()
-        return Survey(wanted, self.digest)
+        return Survey(selected, self.digest)
 
     def _place(self, case_id: str, line: Line) -> int:
         if case_id in self.positions:
@@ -93,7 +93,7 @@ class CaseFiles:
         self.positions[case_id] = position = len(self.positions)
         return position
 
-    def _is_wanted(self, loaded: LoadedCase) -> bool:
+    def _is_selected(self, loaded: LoadedCase) -> bool:
         return not self._config.tasks or loaded.case.task in self._config.tasks
 
     @property
@@ -101,35 +101,35 @@ class CaseFiles:
         """Notes on references that contradict themselves        C-131"""
         return self._contradicted.notes
 
-    def stream(self) -> Iterator[Asked]:
-        """Every wanted case with its prompt and its reference."""
+    def stream(self) -> Iterator[CasePrompt]:
+        """Every selected case with its prompt and its reference."""
         fast = not self._keep_content
-        wanted = (
+        selected = (
             IndexedCase(self.positions[loaded.case.id], line, loaded)
             for line in lines_of(self._config.cases)
-            if self._is_wanted(loaded := load_case(line, self._tasks, checked=fast))
+            if self._is_selected(loaded := load_case(line, self._tasks, checked=fast))
         )
-        yield from map(_asked, islice(wanted, self._config.limit))
+        yield from map(_asked, islice(selected, self._config.limit))
 
-    def read(self, line: Line) -> Asked:
-        """The case of one line; it was checked before."""
+    def read(self, line: Line) -> CasePrompt:
+        """The case on one line, which was checked before."""
         loaded = load_case(line, self._tasks, checked=True)
         return _asked(IndexedCase(self.positions[loaded.case.id], line, loaded))
 
 
-def _asked(indexed: IndexedCase) -> Asked:
+def _asked(indexed: IndexedCase) -> CasePrompt:
     task, case = indexed.loaded.task, indexed.loaded.case
-    return Asked(case, task.prompt(case), indexed)
+    return CasePrompt(case, task.prompt(case), indexed)
 
 
 def _note_names(suites: Iterable[Suite], line: Line, names: dict[str, dict[str, None]]) -> None:
-    """Note the names in a line for the suites that have a case so far."""
+    """Add the names in a line, for the suites with a case so far."""
     for suite in suites:
         names.setdefault(suite.name, {}).update(dict.fromkeys(suite.names_in(line.raw)))
 
 
 class ScenarioSteps:
-    """The steps of scenarios, each a case of its own."""
+    """The steps of scenarios, each as a case."""
 
     def __init__(self, scenarios: ScenarioCases) -> None:
         self._scenarios = scenarios
@@ -138,10 +138,10 @@ class ScenarioSteps:
         """Check and hash every scenario."""
         return self._scenarios.survey()
 
-    def stream(self) -> Iterator[Asked]:
+    def stream(self) -> Iterator[CasePrompt]:
         """Every step of every scenario."""
         for case, prompt in self._scenarios.stream():
-            yield Asked(case, prompt)
+            yield CasePrompt(case, prompt)
 
 
 class CaseStream:
@@ -150,24 +150,24 @@ class CaseStream:
     def __init__(self, sources: Sequence[CaseSource]) -> None:
         self._sources = sources
         self._stream = self._read_all()
-        self._kept: deque[Asked] = deque()
+        self._kept: deque[CasePrompt] = deque()
         self._first = 0
-        """The position of the first case that is kept."""
+        """The position of the first case in memory."""
         self._had: dict[int, int] = {}
-        """How many cases each reader has had, as long as it reads here."""
+        """How many cases each reader has read, as long as it reads from here."""
         self._numbers = count()
 
-    def _read_all(self) -> Iterator[Asked]:
+    def _read_all(self) -> Iterator[CasePrompt]:
         for source in self._sources:
             yield from source.stream()
 
-    def reader(self) -> Generator[Asked]:
-        """Every case, from the first. All readers are made before one of them reads."""
+    def reader(self) -> Generator[CasePrompt]:
+        """Every case, from the first. All readers are created before one of them reads."""
         number = next(self._numbers)
         self._had[number] = 0
         return self._read(number)
 
-    def _read(self, reader: int) -> Generator[Asked, None, None]:
+    def _read(self, reader: int) -> Generator[CasePrompt, None, None]:
         try:
             while (position := self._had[reader]) >= self._first:
                 if position == self._first + len(self._kept) and not self._read_on():
@@ -196,9 +196,9 @@ class CaseStream:
 
 
 class CasesToScore:
-    """The cases of case files as scoring reads them: those that models are asked."""
+    """The cases of case files as scoring reads them: the same that are requested."""
 
-    def __init__(self, files: CaseFiles, reader: Iterator[Asked]) -> None:
+    def __init__(self, files: CaseFiles, reader: Iterator[CasePrompt]) -> None:
         self._reader = reader
         self.positions: Mapping[str, int] = files.positions
         self.digest = files.digest
@@ -213,8 +213,10 @@ class CasesToScore:
             yield asked.indexed
 
 
-def work_of(model: str, provider: Provider, asked: Iterable[Asked], repeats: int) -> Iterator[Work]:
-    """The work of one model: every case, every repeat; what cannot be asked is left out."""
+def work_of(
+    model: str, provider: Provider, asked: Iterable[CasePrompt], repeats: int
+) -> Iterator[Work]:
+    """The work of one model: every case and repeat that can be requested."""
     for each in asked:
         for run in range(1, repeats + 1):
             call = call_of(provider, each, run)
@@ -222,8 +224,8 @@ def work_of(model: str, provider: Provider, asked: Iterable[Asked], repeats: int
                 yield Work(each.case.id, model, run, call, each.case.task)
 
 
-def call_of(provider: Provider, asked: Asked, run: int) -> ProviderRequest | None:
-    """The request for a case; None where there is nothing to ask (no answer was recorded)."""
+def call_of(provider: Provider, asked: CasePrompt, run: int) -> ProviderRequest | None:
+    """The request for a case; None if there is none (no reply was recorded)."""
     if isinstance(provider, CaseProvider):
         return provider.request_for(asked.case, asked.prompt, run)
     return provider.request(asked.prompt, run)

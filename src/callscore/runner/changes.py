@@ -1,4 +1,4 @@
-"""What going on with a run would pay again, where its file or its data have changed since."""
+"""What continuing a run would pay for again, if its file or its data have changed."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from callscore.store.run_records import RunHeader, RunRecord
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """An unfinished run, and what a new one in its place would ask."""
+    """An unfinished run, and the requests of a new one in its place."""
 
     record: RunRecord
     what: str
-    """What is not as it was."""
+    """What has changed."""
     again: int
-    """Requests of which the run has paid for an earlier form."""
+    """Requests that the run has paid for in an earlier form."""
     again_most_usd: float | None
-    """What those may cost at most; None where a price is unknown."""
+    """Their greatest cost; None if a price is unknown."""
     new: int
     """Requests that were never answered."""
 
 
 def header_of(prepared: Prepared) -> RunHeader:
-    """What makes a run the same run when it is resumed."""
+    """What identifies a run when it is resumed."""
     config = prepared.config
     return RunHeader(
         name=config.name,
@@ -42,7 +42,7 @@ def header_of(prepared: Prepared) -> RunHeader:
 
 
 def _relative_to_store(path: Path, store: Path) -> str:
-    """A path that still leads to the file where both were moved together."""
+    """A path that stays valid if both files are moved together."""
     try:
         return os.path.relpath(path.absolute(), store.absolute().parent)
     except ValueError:  # on another drive
@@ -50,7 +50,7 @@ def _relative_to_store(path: Path, store: Path) -> str:
 
 
 def changes(prepared: Prepared) -> Changed | None:
-    """What resuming would pay again, where the file or the data are not as they were."""
+    """What resuming would pay for again, if the file or the data have changed."""
     store = prepared.config.store
     if not store.exists():
         return None
@@ -59,7 +59,7 @@ def changes(prepared: Prepared) -> Changed | None:
 
 
 def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Changed | None:
-    """The unfinished run that is meant, where it was begun with another file or other data."""
+    """The unfinished run, if it was started with another file or other data."""
     record = journal.unfinished(header)
     if record is None:
         return None
@@ -83,7 +83,7 @@ def changed_since(prepared: Prepared, journal: Journal, header: RunHeader) -> Ch
 
 
 def describe_change(changed: Changed) -> str:
-    """The same in words."""
+    """The change as text."""
     run, cost = changed.record, changed.again_most_usd
     price = "at an unknown price" if cost is None else f"for up to {show_money(cost)}"
     again = f"{show_count(changed.again, 'answer')} would be paid for again {price}"

@@ -14,9 +14,9 @@ from callscore.runner.run import RunResult
 
 
 def run_document(ran: RunResult) -> bytes:
-    """One file for one run.
+    """The document of a run.
 
-    Calls alone give the scorecard; scenarios of one model alone give exactly document 001.
+    Only calls: the scorecard. Only scenarios of one model: exactly document 001.
     Otherwise the documents are under `orchestration` by model, next to the scorecard if any.
     """
     documents = {model: score.document for model, score in ran.scenarios.items()}
@@ -34,7 +34,7 @@ def _written(document: Any) -> bytes:
 
 
 def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Path, Any]:
-    """One file of document 001 a model and language, next to the joint file   C-121
+    """One file of document 001 per model and language, next to the joint file   C-121
 
     The public consumer of results reads no other form, and shows zeros for what it cannot read.
     """
@@ -43,10 +43,10 @@ def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Pa
         for document in documents
         for part in (document["languages"].values() if "languages" in document else [document])
     ]
-    return {_beside(joint, part["x_extension"]): part for part in single}
+    return {_path_next_to(joint, part["x_extension"]): part for part in single}
 
 
-def _beside(joint: Path, about: Mapping[str, str]) -> Path:
-    """`<joint>.<model>.<language>.json`; what is no letter, digit, dot or dash becomes `_`."""
+def _path_next_to(joint: Path, about: Mapping[str, str]) -> Path:
+    """`<joint>.<model>.<language>.json`; unsafe characters become `_`."""
     name = re.sub(r"[^\w.-]", "_", f"{joint.stem}.{about['model']}.{about['language']}")
     return joint.with_name(f"{name}.json")

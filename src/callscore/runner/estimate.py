@@ -1,4 +1,4 @@
-"""What a run would come to, before anything is spent: calls, tokens, dollars from … to."""
+"""Estimates a run before anything is spent: calls, tokens, dollars from … to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.suite import BenchmarkLayer, no_data_names
 from callscore.core.task import ItemCount, Task
 from callscore.judges.prompt import MOST_ITEMS
-from callscore.runner.cases import Asked, call_of
+from callscore.runner.cases import CasePrompt, call_of
 from callscore.runner.prepare import ModelHandle, Prepared, price_of
 from callscore.store.journal import Journal
 from callscore.suites.registry import suite_of
@@ -23,20 +23,20 @@ BYTES_A_TOKEN = 4
 RUBRIC_TOKENS = 2_400
 """The part of a judge's request that every case of a task shares; docs/judge.md counts it."""
 ITEM_TOKENS, ENTRY_TOKENS, CANARIES = 330, 160, 2
-"""Of an item without its texts, and of its verdict with a quote; items with known answers."""
+"""Tokens of an item without its texts, of its verdict with a quote; number of canaries."""
 RECORD_TOKENS = 200
 STATEMENTS_ASKED = 3
-"""Items that may repeat one text of an answer."""
+"""Items that may repeat one text of a reply."""
 ANSWER_TOKENS = 25_000
-"""Of an answer as a judge is shown it, at most."""
+"""The most tokens of a reply that a judge sees."""
 PUT = 2
-"""A request whose answer cannot be used is put once more."""
+"""A request whose reply cannot be used is sent once more."""
 IsPaid = Callable[[bytes], bool]
-"""Whether the answer to a request, by its key, is already in the journal."""
+"""Whether the reply to a request, by its key, is already in the journal."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """One model's part. Answers are expected as long as the human's, and are at most their cap."""
+    """The estimate of one model. Replies are expected to be as long as the reference."""
 
     model: str
     calls: int = 0
@@ -49,7 +49,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def dry_run(prepared: Prepared) -> list[Estimate]:
-    """What the run would come to; answers that are already in the store cost nothing."""
+    """Estimate the run; replies that are already in the store cost nothing."""
     store = prepared.config.store
     if not store.exists():
         return _estimate(prepared, lambda key: False)
@@ -72,9 +72,9 @@ def _estimate(prepared: Prepared, is_paid: IsPaid) -> list[Estimate]:
 
 
 def estimate(
-    models: Sequence[ModelHandle], cases: Iterable[Asked], repeats: int, is_paid: IsPaid
+    models: Sequence[ModelHandle], cases: Iterable[CasePrompt], repeats: int, is_paid: IsPaid
 ) -> list[Estimate]:
-    """One pass over the data, every request built as it would be sent."""
+    """One pass over the data; every request is built as for sending."""
     counted = {model.spec.name: _Count() for model in models}
     for asked in cases:
         expected = len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
@@ -86,7 +86,7 @@ def estimate(
 
 
 class JudgedAnswers(msgspec.Struct, frozen=True):
-    """What there is to judge: answers a case, how long each may be, and whether benchmarks run."""
+    """What is judged: replies per case, their greatest length, and whether benchmarks run."""
 
     a_case: int
     longest: int
@@ -95,9 +95,9 @@ class JudgedAnswers(msgspec.Struct, frozen=True):
 
 
 def estimate_judging(
-    judges: Sequence[ModelSpec], answers: JudgedAnswers, cases: Iterable[Asked]
+    judges: Sequence[ModelSpec], answers: JudgedAnswers, cases: Iterable[CasePrompt]
 ) -> list[Estimate]:
-    """What judging comes to at most, judge by judge.
+    """The most that judging can cost, by judge.
 
     Every item is open, every answer holds as many statements as are judged, every request is put
     twice, and every judge of a panel is asked everything. It may be nothing: code decides what it
@@ -114,12 +114,12 @@ def estimate_judging(
 
 
 class _JudgeCount:
-    """Requests and tokens of one judge, each request put twice."""
+    """Requests and tokens of one judge, each request sent twice."""
 
     def __init__(self) -> None:
         self._calls = self._input = self._output = 0
 
-    def add(self, asked: Asked, answers: JudgedAnswers) -> None:
+    def add(self, asked: CasePrompt, answers: JudgedAnswers) -> None:
         items = most_items(asked.case, benchmarks=answers.benchmarks)
         base = RUBRIC_TOKENS + _shown(asked) + 2 * _expected(asked)
         texts = STATEMENTS_ASKED * answers.longest
@@ -133,7 +133,7 @@ class _JudgeCount:
             self._input += PUT * judge_requests * (number * ITEM_TOKENS + (said if number else 0))
             self._output += PUT * (judge_requests * number + requests * CANARIES) * ENTRY_TOKENS
 
-    def add_whole(self, asked: Asked, answers: JudgedAnswers) -> None:
+    def add_whole(self, asked: CasePrompt, answers: JudgedAnswers) -> None:
         requests = answers.a_case * _metrics_of(asked.case, benchmarks=answers.benchmarks)
         longest = min(answers.longest, ANSWER_TOKENS)
         self._calls += PUT * requests
@@ -153,16 +153,16 @@ class _JudgeCount:
         )
 
 
-def _shown(asked: Asked) -> int:
+def _shown(asked: CasePrompt) -> int:
     return sum(len(message.content.encode()) for message in asked.prompt.messages) // BYTES_A_TOKEN
 
 
-def _expected(asked: Asked) -> int:
+def _expected(asked: CasePrompt) -> int:
     return len(msgspec.json.encode(asked.case.expected_outcome)) // BYTES_A_TOKEN + 1
 
 
 def most_items(case: Case, *, benchmarks: bool) -> ItemCount:
-    """As many as there can be, whatever a model answers."""
+    """The most items that a judge can be asked about, for any reply."""
     task, layer = _asking(case.task)
     found = task.count_items(case) if task is not None else _scenario_items(case)
     if layer is None or not benchmarks:
@@ -173,7 +173,7 @@ def most_items(case: Case, *, benchmarks: bool) -> ItemCount:
 
 @cache
 def _asking(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
-    """The task of a name, and the second layer where it looks at the task."""
+    """The task with a name, and the second layer if it applies to the task."""
     suite = suite_of(name)
     if suite is None:
         return None, None
@@ -185,7 +185,7 @@ def _asking(name: str) -> tuple[Task[Any, Any] | None, BenchmarkLayer | None]:
 
 
 def _scenario_items(case: Case) -> ItemCount:
-    """The values of the calls that are due: a judge may have to compare each."""
+    """The values of the expected calls: a judge may have to compare each."""
     expected = case.expected_outcome
     if "calls" not in expected and "actions" not in expected:
         return ItemCount(0, 0)
@@ -193,7 +193,7 @@ def _scenario_items(case: Case) -> ItemCount:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Every value within an outcome that is no list and no object."""
+    """Every value in an outcome that is neither list nor object."""
     if isinstance(value, (dict, list)):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from leaves(inner)
@@ -215,7 +215,7 @@ class _Count:
         self._input = self._expected = self._most = 0
 
     def add(
-        self, model: ModelHandle, asked: Asked, run: int, expected: int, is_paid: IsPaid
+        self, model: ModelHandle, asked: CasePrompt, run: int, expected: int, is_paid: IsPaid
     ) -> None:
         call = call_of(model.provider, asked, run)
         if call is None:

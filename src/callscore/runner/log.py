@@ -1,4 +1,4 @@
-"""Structured logs on request: one event a line, nothing secret in it (S-12, S-20)."""
+"""Structured logs on request: one event per line, without secrets (S-12, S-20)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from callscore.report.safe_text import escaped
 
 
 class EventLog:
-    """A file of JSON lines, private to its owner; seconds are counted from its opening."""
+    """A file of JSON lines, private to its owner; times are seconds since it was opened."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._began = time.monotonic()
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            # Unbuffered: what could not be written must not come back when the file is closed.
+            # Unbuffered: a failed write must not be repeated when the file is closed.
             self._file = os.fdopen(handle, "ab", buffering=0)
         except OSError as error:
             raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
@@ -43,7 +43,7 @@ class EventLog:
         self._file.close()
 
     def __call__(self, event: Event) -> None:
-        """Write what happened; how far a model is belongs to the screen, not to the log."""
+        """Write an event; progress is not logged."""
         if isinstance(event, Completed):
             self.write(_outcome(event))
         elif isinstance(event, Retry):

@@ -1,4 +1,4 @@
-"""One small request a model before anything is spent: wrong keys and names show at once."""
+"""One small request per model before anything is spent, to detect wrong keys and names."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ JUDGED = Prompt(
         "properties": {"items": {"type": "array", "items": _ITEM}},
     },
 )
-"""The kind of answer that a judge gives; which words it may use differs from request to request."""
+"""The schema of a judge's reply; the allowed words differ between requests."""
 ATTEMPTS = 5
 FIRST_WAIT_S = 0.2
 LONGEST_WAIT_S = 5.0
 PATIENCE_S = 120.0
-"""A model that has to be loaded first takes longer than any answer after it."""
+"""A model that has to be loaded first takes longer than for any later reply."""
 
 
 class Preflight(msgspec.Struct, frozen=True):
-    """What one small request to a model came to."""
+    """The result of one small request to a model."""
 
     model: str
     failure: AttemptFailed | None = None
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = None
-    """What it cost; None if nothing was answered, or if it is unknown."""
+    """The cost; None without a reply, or if it is unknown."""
 
     def priced(self, price: Price | None) -> Preflight:
-        """The same with what it cost at this price."""
+        """The same with its cost at this price."""
         if self.failure is not None or price is None:
             return self
         cost = price.of(self.input_tokens, self.output_tokens)
@@ -60,7 +60,7 @@ class Preflight(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """A model or judge that is asked first, and what it is asked."""
+    """A model or judge for the preflight, and its prompt."""
 
     spec: ModelSpec
     provider: Provider
@@ -68,7 +68,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def small_prompt(work: Prompt | None) -> Prompt:
-    """A small request with the schema and the tools of a real one: what is refused shows now."""
+    """A small request with the schema and the tools of a real one."""
     if work is None:
         return PROMPT
     if work.schema is not None:
@@ -81,11 +81,11 @@ def small_prompt(work: Prompt | None) -> Prompt:
 
 
 class PreflightFailed(ConfigError):
-    """A model or judge does not answer at all; nothing was asked about cases."""
+    """A model or judge does not reply; no case was requested."""
 
 
 async def preflight(plan: Workload, trials: Sequence[Trial], stop: Shutdown) -> Sequence[Preflight]:
-    """Send the small requests, all at once; nothing where an interrupt came first."""
+    """Send the small requests concurrently; none after an interrupt."""
     trials = list(_affordable(plan, trials))
     asking = asyncio.create_task(_ask_all(trials, plan.options.attempt_s))
     stopping = asyncio.create_task(stop.wait())
@@ -98,7 +98,7 @@ async def preflight(plan: Workload, trials: Sequence[Trial], stop: Shutdown) -> 
 
 
 def _affordable(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
-    """The models whose small request fits into what is left of the budget, whatever it costs."""
+    """The models whose small request fits into the remaining budget in any case."""
     budget, spent = plan.options.budget_usd, plan.options.already_spent_usd
     for trial in trials:
         price = trial.spec.price
@@ -111,12 +111,12 @@ def _affordable(plan: Workload, trials: Sequence[Trial]) -> Iterator[Trial]:
 
 
 def cost_of(preflights: Sequence[Preflight]) -> float:
-    """What the small requests cost, as far as that is known."""
+    """The known cost of the small requests."""
     return math.fsum(found.cost_usd or 0.0 for found in preflights)
 
 
 def refuse_failed(preflights: Sequence[Preflight]) -> None:
-    """Raise PreflightFailed if a model or judge does not answer."""
+    """Raise PreflightFailed if a model or judge does not reply."""
     failed = [
         f"{found.model}: {found.failure.message}"
         for found in preflights
@@ -131,7 +131,7 @@ def refuse_failed(preflights: Sequence[Preflight]) -> None:
 
 
 async def _ask_all(trials: Sequence[Trial], attempt_s: float) -> list[Preflight]:
-    """Ask every model at once; transient failures are retried a few times."""
+    """Send all requests concurrently; transient failures are retried a few times."""
     timeout_s = min(PATIENCE_S, attempt_s)
     return list(await asyncio.gather(*(_ask(trial, timeout_s) for trial in trials)))
 

@@ -1,4 +1,4 @@
-"""A run before it begins: config and data checked, models opened, nothing sent."""
+"""Prepares a run: checks config and data, opens models, sends nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
 from callscore.providers.prompted import PromptedProvider
 from callscore.providers.replay import ReplayProvider
-from callscore.runner.cases import Asked, CaseFiles, CaseSource, ScenarioSteps
+from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings
 from callscore.store.files import check_targets
 from callscore.store.worklists import check_worklist
@@ -43,7 +43,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     budget_usd: float | None = None
     preflight: bool = True
     accept_changed: bool = False
-    """Where the run to be resumed was begun with another file or other data, begin a new one."""
+    """Start a new run if the one to resume was started with another file or other data."""
     results: Path | None = None
     records: Path | None = None
     save_verdicts: Path | None = None
@@ -51,21 +51,21 @@ class RunOptions(msgspec.Struct, frozen=True):
     log: Path | None = None
     open_items: Path | None = None
     mode: Mode | None = None
-    """Which reading scores scenarios, instead of the one that the file names."""
+    """The mode that scores scenarios, instead of the one in the file."""
     export: Path | None = None
-    """A folder for the answers to scenarios in the public form."""
+    """A folder for the replies to scenarios in the public form."""
     trajectories: Path | None = None
-    """A file for every step of every scenario: what was sent, answered, due and decided."""
+    """A file with every step of every scenario: request, reply, expected step, verdict."""
     race: bool = False
-    """Ask only until it is certain which model is best."""
+    """Send requests only until it is certain which model is best."""
     finish_invalid: bool = False
-    """In a race, ask a model everything that is invalid for certain."""
+    """In a race, complete models that are certainly invalid."""
     on_case: OnCase | None = None
-    """Receives every case with all its answers, for a report."""
+    """Receives every case with all its replies, for a report."""
     on_step: OnStep | None = None
     """Receives every step of scenarios with the answers of one model, for a report."""
     on_tallied: OnTallied | None = None
-    """Receives what the scoring of calls leaves behind, for a comparison."""
+    """Receives the tallies of calls, for a comparison."""
 
     @property
     def targets(self) -> OutputPaths:
@@ -75,13 +75,13 @@ class RunOptions(msgspec.Struct, frozen=True):
         )
 
     def check_targets(self, config: EvalConfig) -> None:
-        """Refuse what cannot be written, or would be written into something else of the run."""
+        """Refuse files that cannot be written or that the run reads."""
         check_targets((*self.targets.files, self.log, self.trajectories), config.files)
         if self.open_items is not None:
             check_worklist(self.open_items)
 
-    def refuse_those_of_scenarios(self) -> None:
-        """What has a meaning for scenarios alone would silently do nothing elsewhere."""
+    def refuse_scenario_options(self) -> None:
+        """Refuse options that apply to scenarios only, if there are none."""
         given = {
             "--mode": self.mode,
             "--export": self.export,
@@ -98,16 +98,16 @@ class ModelHandle(msgspec.Struct, frozen=True):
     spec: ModelSpec
     provider: Provider
     recordings: Recordings | None = None
-    """The files a replaying model reads from."""
+    """The files of a replaying model."""
 
     @property
     def online(self) -> bool:
-        """Whether asking it needs a network."""
+        """Whether its requests need a network."""
         return self.spec.provider not in OFFLINE
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A run that has been checked and not yet begun."""
+    """A run that has been checked and not yet started."""
 
     config: EvalConfig
     models: Sequence[ModelHandle]
@@ -118,13 +118,13 @@ class Prepared(msgspec.Struct, frozen=True):
     survey: Survey
     options: RunOptions
 
-    def read_cases(self) -> Iterator[Asked]:
-        """One more pass over all cases."""
+    def read_cases(self) -> Iterator[CasePrompt]:
+        """Read all cases again."""
         for source in self.sources:
             yield from source.stream()
 
     def total(self, model: ModelHandle) -> int:
-        """Requests to a model; only a recording may lack some cases or repeats."""
+        """Number of requests to a model; only a recording may lack some."""
         recorded = model.recordings
         repeats = range(1, self.config.repeats + 1)
         if recorded is None:
@@ -132,27 +132,27 @@ class Prepared(msgspec.Struct, frozen=True):
         return sum(recorded(case, run) is not None for case in self.survey.ids for run in repeats)
 
     def close(self) -> None:
-        """Give back the files that models read from."""
+        """Close the files of replaying models."""
         for model in self.models:
             if model.recordings is not None:
                 model.recordings.close()
 
     @property
     def budget_usd(self) -> float | None:
-        """The budget of the command line, else of the file: for models and judges together."""
+        """The budget of the command line, else of the file, for models and judges together."""
         budget = self.options.budget_usd
         return self.config.budget_usd if budget is None else budget
 
     @property
     def model_budget_usd(self) -> float | None:
-        """The same for the models: those that cannot cost anything need no price to be held."""
+        """The budget of the models; None if none of them can cost anything."""
         offline = not any(model.online for model in self.models)
         unpriced = any(model.spec.price is None for model in self.models)
         return None if offline and unpriced else self.budget_usd
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the scores must know about models that are none."""
+        """Notes on providers that are not real models."""
         offline = [
             f"{model.spec.name}: {LABELS[model.spec.provider]}"
             for model in self.models
@@ -166,13 +166,13 @@ class Prepared(msgspec.Struct, frozen=True):
 
     @property
     def departures(self) -> list[Departure]:
-        """Where a run that is called public asks otherwise."""
+        """Differences of the run from the public protocol."""
         config = self.config
         return departures(config.repeats, config.models, config.scenario_settings)
 
 
 def _with_mode(config: EvalConfig, mode: Mode | None) -> EvalConfig:
-    """The config with the reading of the command line; refused where it does not fit."""
+    """The config with the mode of the command line; refused if it does not apply."""
     settings = config.scenario_settings
     settings = msgspec.structs.replace(settings, mode=mode or settings.mode)
     if settings.mode == "compat" and config.scoring.judge != "none":
@@ -191,11 +191,11 @@ def _check_race(config: EvalConfig) -> None:
 def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) -> Prepared:
     """Read and check config and data; nothing is sent, nothing is written.
 
-    A dry run and scoring again send nothing later either: `sending=False` needs no keys.
+    With `sending=False`, for a dry run or for scoring again, no keys are needed.
     """
     options.check_targets(config)
     if not config.scenarios:
-        options.refuse_those_of_scenarios()
+        options.refuse_scenario_options()
     if options.race:
         _check_race(config)
     elif options.finish_invalid:
@@ -215,13 +215,13 @@ def prepare(config: EvalConfig, options: RunOptions, *, sending: bool = True) ->
         [case for part in found for case in part.ids], "/".join(p.digest for p in found)
     )
     if not survey.cases:
-        raise UsageError(f"{config.path}: no case of the wanted tasks in the data")
+        raise UsageError(f"{config.path}: no case of the selected tasks in the data")
     models = open_models(config, sending=sending)
     return Prepared(config, models, files, scenarios, sources, survey, options)
 
 
 def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
-    """The scenarios of the run; their suite is imported only where there are some."""
+    """The scenarios of the run; their suite is imported only if there are some."""
     from callscore.store.orchestration_files import SCENARIO_FILES
 
     settings = config.scenario_settings
@@ -231,9 +231,9 @@ def _open_scenarios(config: EvalConfig, limit: int | None) -> ScenarioCases:
 def open_models(
     config: EvalConfig, environment: Mapping[str, str] = os.environ, *, sending: bool = True
 ) -> list[ModelHandle]:
-    """Every model, in the order of their names; nothing is sent yet.
+    """Every model, in the order of their names; nothing is sent.
 
-    Where nothing is to be sent later either, no key is needed.
+    With `sending=False` no key is needed.
     """
     if sending:
         _check_access(config, environment)
@@ -254,7 +254,7 @@ def open_models(
 
 
 def _check_access(config: EvalConfig, environment: Mapping[str, str]) -> None:
-    """ConfigError that names every model and judge which could not be asked, and why."""
+    """Raise ConfigError with every model and judge that cannot be requested, and why."""
     judge = config.scoring.judge
     specs = [spec for spec in config.models if spec.provider not in OFFLINE]
     specs += judge if isinstance(judge, tuple) else ()
@@ -286,7 +286,7 @@ def _offline(spec: ModelSpec) -> Provider | None:
 
 
 def price_of(spec: ModelSpec) -> Price | None:
-    """The user's price, else the listed one; rules cost nothing; unknown stays unknown."""
+    """The user's price, else the listed one; rules cost nothing; None if unknown."""
     if spec.price is not None:
         return spec.price
     if spec.provider == "baseline":

@@ -27,7 +27,7 @@ from callscore.evaluate.case_steps import MeasuredCase, MeasuredReply
 from callscore.evaluate.judge_client import JudgeCalls
 from callscore.evaluate.judging import JudgeRunner
 from callscore.report.race_text import race_notes
-from callscore.runner.cases import Asked, work_of
+from callscore.runner.cases import CasePrompt, work_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.race_card import Account, news, race_card
 from callscore.runner.race_outcomes import (
@@ -91,7 +91,7 @@ class RaceDraw:
         counted = [task for task in tasks if weights.get(task)]
         return tuple(sorted(set(counted) if self.about == "future" else counted))
 
-    def cases(self, call: str) -> list[Asked]:
+    def cases(self, call: str) -> list[CasePrompt]:
         """The cases of one call, read again."""
         found = [self._files.read(line) for line in self._lines.lines(self._number[call])]
         return [asked for asked in found if asked.case.task in self.plan.weights]
@@ -176,7 +176,7 @@ class RaceRun:
                 tolerance=settings.call_gate_tolerance,
             ),
         )
-        self._calls: dict[str, list[Asked]] = {}
+        self._calls: dict[str, list[CasePrompt]] = {}
         """The calls of the current round."""
         self._accounts = {
             model.spec.name: Account(prepared.total(model)) for model in prepared.models
@@ -231,7 +231,7 @@ class RaceRun:
             for model, calls in wanted.items()
         }
 
-    def _of_model(self, model: str, asked: Sequence[Asked]) -> list[Work]:
+    def _of_model(self, model: str, asked: Sequence[CasePrompt]) -> list[Work]:
         handle = next(m for m in self._prepared.models if m.spec.name == model)
         works = list(work_of(model, handle.provider, asked, self._prepared.config.repeats))
         self._accounts[model].asked += len(works)
@@ -282,7 +282,7 @@ class RaceRun:
                 self._race.observe(model, call, call_outcome(found, mean=mean))
         self._refuse_unscored()
 
-    async def _measured(self, asked: Asked, models: Sequence[str]) -> MeasuredCase:
+    async def _measured(self, asked: CasePrompt, models: Sequence[str]) -> MeasuredCase:
         assert asked.indexed is not None  # of a case file
         stored = {model: self._scoring.replies.of_model(model, asked.case.id) for model in models}
         answers = {model: runs for model, runs in stored.items() if runs}

@@ -1,4 +1,4 @@
-"""Recorded outputs for the replaying models: found by case and run, never held in memory."""
+"""Recorded outputs for replaying models: looked up by case and run, not kept in memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from callscore.store.orchestration_files import OUTPUT_SUFFIX, read_whole
 from callscore.suites.registry import scenario_suite
 
 MOST_KEPT = 4
-"""Decoded files kept: the steps of a scenario are asked for one after the other."""
+"""Decoded files in memory: the steps of a scenario are requested one after the other."""
 
 
 class Recordings:
-    """The outputs of one model in some files; of several models the one that is named.
+    """The outputs of one model in some files, which may have several models.
 
     Lines of outputs, recorded runs of scenarios (`*_out.json`), or both.
     """
@@ -42,7 +42,7 @@ class Recordings:
                 self._lines.add(position, line)
 
     def __call__(self, case_id: str, run: int) -> Reply | Failed | None:
-        """What was recorded for a case and a run; None where nothing was."""
+        """The recorded reply for a case and a run; None if there is none."""
         position = self._positions.get(case_id)
         if position is None:
             return None if self._scenarios is None else self._scenarios(case_id, run)
@@ -66,7 +66,7 @@ class Recordings:
 
 
 def _chosen(name: str, model: str, models: set[str]) -> str:
-    """The recorded model meant: the one named by `model`, by `name`, or the only one."""
+    """The recorded model: the one named by `model`, by `name`, or the only one."""
     for wanted in (model, name):
         if wanted in models:
             return wanted
@@ -95,7 +95,7 @@ class ScenarioRecordings:
         self._replies = lru_cache(MOST_KEPT)(_replies)
 
     def __call__(self, case_id: str, run: int) -> Reply | Failed | None:
-        """What was recorded for a step and a run; None where nothing was."""
+        """The recorded reply for a step and a run; None if there is none."""
         where, _, step = case_id.rpartition("#")
         lang, _, scenario = where.partition("/")
         path = self._paths.get((lang, scenario)) or self._paths.get((UNKNOWN_LANGUAGE, scenario))
@@ -105,7 +105,7 @@ class ScenarioRecordings:
 
 
 def _replies(path: Path) -> Mapping[tuple[int, int], Reply | Failed]:
-    """The replies in a file, by run and step; raises DataError where it is none."""
+    """The replies in a file, by run and step; raises DataError if it is not a recording."""
     try:
         return scenario_suite().read_outputs(read_whole(path), path.name)
     except DataError as error:

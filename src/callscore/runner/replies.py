@@ -1,4 +1,4 @@
-"""The replies of a run as they come: what scoring and judging wait for."""
+"""The replies of a run as they come, for scoring and judging."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from callscore.runner.prepare import ModelHandle
 from callscore.store.journal import Journal
 
 MOST_IN_MEMORY = 1_000
-"""Answers kept in memory until their case is scored; others are read from the journal."""
+"""Replies in memory until their case is scored; others are read from the journal."""
 
 
 class RunReplies:
-    """The replies of one run: from memory where they have just come, else from the journal."""
+    """The replies of one run: from memory if they have just come, else from the journal."""
 
     def __init__(
         self, journal: Journal, run_id: int, models: Sequence[ModelHandle], repeats: int
@@ -27,7 +27,7 @@ class RunReplies:
         self._journal = journal
         self._run_id = run_id
         self._wanted = len(models) * repeats
-        """Replies a case."""
+        """Replies per case."""
         self.models: Sequence[str] = [model.spec.name for model in models]
         self.labels: Mapping[str, str] = {
             model.spec.name: model.spec.provider for model in models if not model.online
@@ -38,22 +38,22 @@ class RunReplies:
         self._in_memory: dict[str, dict[str, dict[int, Reply | Failed]]] = {}
         self._count = 0
         self._dropped: set[str] = set()
-        """Cases of which a reply had no place in memory."""
+        """Cases with a reply that did not fit into memory."""
         self._all_dropped = False
         self._found: dict[str, CaseReplies] = {}
-        """Every reply to the cases that are about to be scored."""
+        """Every reply to the cases that are scored next."""
         self._complete = 0
-        """Cases in memory that every model has answered."""
+        """Complete cases in memory."""
         self._awaited: str | None = None
         self._together = 1
         self._arrived = asyncio.Event()
         self.all_in = asyncio.Event()
-        """Set when no further reply will come."""
+        """Set when all replies have come."""
 
     def take(self, completed: Completed, *, superseded: bool) -> None:
-        """A reply has come and is durable.
+        """Add a durable reply.
 
-        Where the journal may hold another one in its place, `superseded`, that one counts.
+        If the journal has another one in its place (`superseded`), that one counts.
         """
         work = completed.work
         self._all_dropped = self._all_dropped or superseded
@@ -68,19 +68,19 @@ class RunReplies:
             self._arrived.set()
 
     def _is_due(self, case_id: str) -> bool:
-        """Whether scoring may begin with a case: with it, there are enough to score together."""
+        """Whether a batch of cases is complete with this one."""
         if self._all_dropped or case_id in self._dropped or case_id in self._found:
             return True
         enough = self._complete >= self._together
         return enough and _count(self._in_memory.get(case_id, {})) == self._wanted
 
     def end(self) -> None:
-        """No further reply will come."""
+        """Signal that all replies have come."""
         self.all_in.set()
         self._arrived.set()
 
     async def complete(self, case_id: str, together: int = 1) -> bool:
-        """Wait for every reply to a case, and to a number of cases; False if some never arrive."""
+        """Wait for every reply to a case, and to a batch of cases; False if some are missing."""
         self._awaited, self._together = case_id, together
         while not self._is_due(case_id) or not self.is_complete(case_id):
             if self.all_in.is_set():
@@ -94,7 +94,7 @@ class RunReplies:
     def is_complete(self, case_id: str) -> bool:
         """Whether every reply to a case has come; if so, `replies` has them at once.
 
-        A failure is an answer where it has just come; one in the journal may be asked again.
+        A failure counts as a reply if it has just come; one in the journal may be retried.
         """
         if case_id in self._found:
             return True
@@ -108,7 +108,7 @@ class RunReplies:
         return found is not None
 
     def replies(self, position: int, case: Case) -> CaseReplies:
-        """Every answer to a case."""
+        """Every reply to a case."""
         replies = self._found.pop(case.id, None) or self._taken_from_memory(case.id)
         replies = replies or self._stored(case.id)
         self._count -= _count(self._in_memory.pop(case.id, {}))
@@ -117,11 +117,11 @@ class RunReplies:
         return replies
 
     def of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The answers of one model to the case of this id."""
+        """The replies of one model to the case with this id."""
         return self._stored(case_id).get(model, {})
 
     def counted_of_model(self, model: str, case_id: str) -> Mapping[int, Reply | Failed]:
-        """The same when they are scored: under which name the model answered is counted once."""
+        """The same for scoring; counts the names under which the model replied."""
         runs = self.of_model(model, case_id)
         self._note_names(model, runs)
         return runs
@@ -135,7 +135,7 @@ class RunReplies:
         return self._journal.answers_to(self._run_id, case_id)
 
     def _taken_from_memory(self, case_id: str) -> CaseReplies | None:
-        """The answers to a case, where all of them are in memory; they leave it."""
+        """Remove and return the replies to a case, if all of them are in memory."""
         if _count(self._in_memory.get(case_id, {})) != self._wanted:
             return None
         self._count -= self._wanted
@@ -155,28 +155,28 @@ def _count_replies(found: CaseReplies) -> int:
 
 
 class DeferredEmbedder:
-    """Compares sentences when all models have answered: computing here delays their replies."""
+    """Defers comparing sentences until all replies have come, as computing delays them."""
 
     def __init__(self, embedder: Embedder, all_in: asyncio.Event) -> None:
         self._embedder, self._all_in = embedder, all_in
 
     @property
     def name(self) -> str:
-        """As the embedder is called."""
+        """The name of the embedder."""
         return self._embedder.name
 
     @property
     def signature(self) -> str:
-        """That of the embedder."""
+        """The signature of the embedder."""
         return self._embedder.signature
 
     def reads(self, lang: str | None) -> bool:
-        """Whether the embedder knows this language."""
+        """Whether the embedder supports this language."""
         return self._embedder.reads(lang)
 
     async def similarities(
         self, pairs: Sequence[tuple[str, str]], lang: str | None
     ) -> Sequence[Similarity] | Failed:
-        """As the embedder has them."""
+        """The similarities of the embedder."""
         await self._all_in.wait()
         return await self._embedder.similarities(pairs, lang)

@@ -1,4 +1,4 @@
-"""A run from start to end: open it, preflight, ask and score, close it."""
+"""A run from start to end: open it, preflight, request and score, close it."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from callscore.runner.race import RaceRun
 
 NextRound = Callable[[RunSummary], Workload | None]
-"""What is asked when all that was planned has been, given how that went; None: nothing more."""
+"""The requests of the next round, after the planned ones; None if there are no more."""
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """What a run leaves: how it went, and the scores where it was not interrupted."""
+    """The result of a run: its summary, and the scores if it was not interrupted."""
 
     run_id: int
     summary: RunSummary
@@ -58,24 +58,24 @@ class RunResult(msgspec.Struct, frozen=True):
     scenarios: Mapping[str, ScenarioScore] = {}
     """The results of scenarios, by model."""
     scenario_card: Scorecard | None = None
-    """The same side by side."""
+    """The scorecard of scenarios."""
     notes: Sequence[str] = ()
-    """What a reader must know about the models; the card has them, too."""
+    """Notes on the models; the card has them too."""
     failures: Sequence[Failure] = ()
-    """Why calls failed, the most frequent cause of every model."""
+    """The most frequent cause of failed calls of every model."""
     scored_again: RunRecord | None = None
-    """The stored run, where nothing was asked."""
+    """The stored run, if it was scored again."""
 
 
 class _Interrupted(Exception):
-    """The run ended early; leaves the results file unwritten on its way out."""
+    """The run ended early; the results file is not written."""
 
     def __init__(self, ran: RunResult) -> None:
         self.ran = ran
 
 
 class _Job(NamedTuple):
-    """A run that is open, and everything that takes part in it."""
+    """An open run, and everything it needs."""
 
     plan: Workload
     trials: Sequence[Trial]
@@ -84,13 +84,13 @@ class _Job(NamedTuple):
     next_round: NextRound | None
     emit: OnEvent
     spent_usd: Callable[[], float]
-    """What the run has spent so far, all sessions together."""
+    """What the run has spent so far, in all sessions."""
     race: RaceRun | None = None
-    """Where not everything is asked."""
+    """The race, if there is one."""
 
 
 def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
-    """Ask every model, keep every answer, score what was kept."""
+    """Request every model, store every reply, score the stored replies."""
     cases = CaseStream(prepared.sources)
     to_score = cases.reader()
     plan = _plan(prepared, cases)
@@ -99,7 +99,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
     try:
         with Journal(prepared.config.store) as journal, _opened(prepared, journal) as run:
             ledger = run.ledger
-            emit = _also_billed(ledger, on_event)
+            emit = _billing_events(ledger, on_event)
             account = Billing(_engine_options(prepared), ledger.id, emit)
             calls = JudgeCalls(ledger.answers, account)
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
@@ -132,11 +132,11 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
 
 
 async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], RunSummary]:
-    """The order of a run: preflight, ask and score at the same time, then further rounds."""
+    """The order of a run: preflight, request and score concurrently, then further rounds."""
     plan, scoring = job.plan, job.scoring
     following: asyncio.Task[bool] | None = None
     try:
-        # 1. One small request each: nothing is spent on cases if a model does not answer.
+        # 1. One small request each: nothing is spent on cases if a model does not reply.
         preflights = await preflight(plan, job.trials, stop)
         if cost := cost_of(preflights):
             job.ledger.charge_preflight(cost)
@@ -144,21 +144,21 @@ async def _carry_out(job: _Job, stop: Shutdown) -> tuple[Sequence[Preflight], Ru
         refuse_failed(preflights)
         if stop.requested:
             return preflights, RunSummary("interrupted", {})
-        # 2. Each case is judged and scored when every model has answered it, on the same budget.
+        # 2. Each case is judged and scored when all its replies have come, on the same budget.
         limits = _shared_limits(plan, scoring)
         if job.race is not None:
-            return preflights, _noticing_silence(await _raced(job, job.race, plan, limits, stop))
+            return preflights, _with_silence_noted(await _raced(job, job.race, plan, limits, stop))
         following = asyncio.create_task(scoring.follow(stop, limits))
-        # 3. The models are asked; a reply is durable before it is used.
-        emit = _also_scored(job)
+        # 3. Requests are sent to the models; a reply is durable before it is used.
+        emit = _scoring_events(job)
         summary = await generate(plan, job.ledger, emit, stop, _for_models(plan, limits))
         scoring.replies.end()
         summary = _with_judging(summary, scoring, judged=await following)
-        # 4. What depends on those replies is asked, round by round.
+        # 4. Requests that depend on those replies follow in rounds.
         if job.next_round is not None:
             while summary.status == "complete" and (more := job.next_round(summary)) is not None:
                 summary = summary.followed_by(await generate(more, job.ledger, emit, stop))
-        return preflights, _noticing_silence(summary)
+        return preflights, _with_silence_noted(summary)
     finally:
         if following is not None:
             following.cancel()
@@ -187,7 +187,7 @@ async def _raced(
 
 
 def _for_models(plan: Workload, limits: SharedLimits | None) -> SharedLimits | None:
-    """The limits that models share with judges; without a budget where none holds for them."""
+    """The limits that models share with judges; without a budget if none applies to them."""
     if limits is not None and plan.options.budget_usd is None:
         return limits.without_budget()
     return limits
@@ -203,7 +203,7 @@ def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
 
 
 def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> RunSummary:
-    """How it went with the judges counted in."""
+    """The summary with the judges included."""
     if not scoring.judges:
         return summary
     status = summary.status
@@ -214,8 +214,8 @@ def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> 
     return RunSummary(status, summary.models, scoring.calls.summaries())
 
 
-def _noticing_silence(summary: RunSummary) -> RunSummary:
-    """A run in which every call failed is not complete: nothing was answered."""
+def _with_silence_noted(summary: RunSummary) -> RunSummary:
+    """A run in which every request failed is not complete."""
     models = summary.models.values()
     silent = any(model.failed for model in models) and not any(model.answered for model in models)
     if summary.status != "complete" or not silent:
@@ -223,8 +223,8 @@ def _noticing_silence(summary: RunSummary) -> RunSummary:
     return msgspec.structs.replace(summary, status="unanswered")
 
 
-def _also_billed(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
-    """Writes down what lost attempts may be billed with, of models and of judges."""
+def _billing_events(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
+    """Record what lost attempts of models and judges may cost."""
 
     def emit(event: Event) -> None:
         if isinstance(event, Uncertain):
@@ -234,8 +234,8 @@ def _also_billed(ledger: OpenRun, on_event: OnEvent) -> OnEvent:
     return emit
 
 
-def _also_scored(job: _Job) -> OnEvent:
-    """Hands the replies of models to scoring as they come."""
+def _scoring_events(job: _Job) -> OnEvent:
+    """Pass the replies of models to scoring as they come."""
 
     def emit(event: Event) -> None:
         if isinstance(event, Completed):
@@ -246,7 +246,7 @@ def _also_scored(job: _Job) -> OnEvent:
 
 
 class _RunStatus:
-    """An open run, and the status that it gets when it is closed."""
+    """An open run, and its status when it is closed."""
 
     def __init__(self, ledger: OpenRun) -> None:
         self.ledger = ledger
@@ -255,7 +255,7 @@ class _RunStatus:
 
 @contextmanager
 def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
-    """The run that is resumed, or a new one; closed with the status that it has by then."""
+    """The resumed run, or a new one; closed with its current status."""
     header, resume = header_of(prepared), prepared.options.resume
     if resume and (changed := changed_since(prepared, journal, header)) is not None:
         if not prepared.options.accept_changed:
@@ -275,7 +275,7 @@ def _opened(prepared: Prepared, journal: Journal) -> Iterator[_RunStatus]:
 
 
 def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound | None:
-    """Round after round of steps that depend on earlier replies, where there are any."""
+    """Rounds of steps that depend on earlier replies, if there are any."""
     if prepared.scenarios is None:
         return None
     from callscore.runner.scenarios import further_rounds
@@ -301,17 +301,17 @@ def _next_rounds(prepared: Prepared, journal: Journal, run_id: int) -> NextRound
 def _scored(ran: RunResult, scoring: RunScoring, race: RaceRun | None = None) -> RunResult:
     card, scenarios = scoring.card(), scoring.scenario_scores()
     notes = scoring.notes()
-    beside: Scorecard | None = None
+    other_card: Scorecard | None = None
     if scenarios:
         from callscore.evaluate.scenarios import scenario_card
 
-        beside = scenario_card(scenarios, notes)
+        other_card = scenario_card(scenarios, notes)
     if card is not None:
-        documents = beside.documents if beside is not None else msgspec.UNSET
+        documents = other_card.documents if other_card is not None else msgspec.UNSET
         card = msgspec.structs.replace(card, notes=[*card.notes, *notes], documents=documents)
         card = race.on_card(card, ran.summary.status) if race is not None else card
     return msgspec.structs.replace(
-        ran, card=card, scenarios=scenarios, scenario_card=beside, notes=notes
+        ran, card=card, scenarios=scenarios, scenario_card=other_card, notes=notes
     )
 
 
@@ -324,7 +324,7 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(
-                f"run {run_id} was made with other data than {prepared.config.path} names now, "
+                f"run {run_id} was made with data other than {prepared.config.path} names now, "
                 "or with another --limit"
             )
         replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)
@@ -376,7 +376,7 @@ def _plan(prepared: Prepared, cases: CaseStream) -> Workload:
 def _trials(
     prepared: Prepared, journal: Journal, calls: JudgeCalls, cases: CaseStream
 ) -> list[Trial]:
-    """Who is asked before anything is spent: online models with work left, and then judges."""
+    """The preflight requests: online models with open work, then judges."""
     if not prepared.options.preflight:
         return []
     left = [(model, _open_work(prepared, journal, model, cases)) for model in prepared.models]
@@ -394,7 +394,7 @@ def _trials(
 def _open_work(
     prepared: Prepared, journal: Journal, model: ModelHandle, cases: CaseStream
 ) -> Work | None:
-    """The first request that is not answered yet; what is read for it stays in the stream."""
+    """The first request without a reply; cases read for it stay in the stream."""
     with closing(cases.reader()) as reader:
         work = work_of(model.spec.name, model.provider, reader, prepared.config.repeats)
         return next((piece for piece in work if journal.stored(piece.request.key) is None), None)

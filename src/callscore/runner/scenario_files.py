@@ -1,4 +1,4 @@
-"""The files that only scenarios have: answers in the public form, and every step described."""
+"""Files of scenarios: replies in the public form, and trajectories."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class OutputFolder:
     """`FOLDER/<model>/<language>/<scenario>_out.json`."""
 
     def __init__(self, folder: Path, models: Iterable[str]) -> None:
-        """Refuse a folder that already holds something, before any work."""
+        """Refuse a folder that is not empty, before any work."""
         self._folder = folder
         self._names = _folder_names(models)
         try:
@@ -34,10 +34,10 @@ class OutputFolder:
             raise StoreError(f"{folder}: cannot be read: {error.strerror}") from None
         self._written: set[Path] = set()
         self.left_out: list[str] = []
-        """Scenarios without a file, and why: a missing answer would count for nothing (Q18)."""
+        """Scenarios without a file, and why: a missing reply would be ignored (Q18)."""
 
     def write(self, exported: Exported) -> None:
-        """One scenario; one that lacks an answer gets no file."""
+        """Write one scenario; one with a missing reply gets no file."""
         model, lang, scenario = exported.model, exported.lang, exported.scenario
         if exported.document is None:
             self.left_out.append(f"{model} {lang}/{scenario}: {exported.missing}")
@@ -66,12 +66,12 @@ def _folder_names(models: Iterable[str]) -> dict[str, str]:
 
 
 def _safe(name: str) -> str:
-    """A name as a part of a path; none that is hidden, for the public evaluator skips those."""
+    """A name as a path segment; never hidden, as the public evaluator skips hidden files."""
     return _UNSAFE.sub("_", name).lstrip(".") or "_"
 
 
 class Trajectories:
-    """A file of trajectories: JSON lines, or Markdown where its name ends with `.md`."""
+    """A file of trajectories: JSON lines, or Markdown if its name ends with `.md`."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         self._file = file
@@ -99,6 +99,6 @@ class Trajectories:
 
 @contextmanager
 def trajectories_in(path: Path) -> Iterator[Trajectories]:
-    """The file, which appears when all of it is written."""
+    """Open the file; it is written atomically."""
     with atomic_write(path) as file:
         yield Trajectories(path, file)

@@ -28,7 +28,7 @@ from callscore.evaluate.scenarios import (
 )
 from callscore.evaluate.scorer import OnResult
 from callscore.evaluate.scoring_pass import Sinks
-from callscore.runner.cases import Asked, call_of
+from callscore.runner.cases import CasePrompt, call_of
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import RunReplies
 from callscore.runner.scenario_files import OutputFolder, Trajectories, trajectories_in
@@ -37,7 +37,7 @@ NextModels = Callable[[RunSummary], Mapping[str, PlannedModel]]
 
 
 def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | None:
-    """Round after round of steps that depend on earlier replies; None where there are none."""
+    """Rounds of steps that depend on earlier replies; None if there are none."""
     assert prepared.scenarios is not None
     models = {model.spec.name: model for model in prepared.models}
     steps = prepared.scenarios.follow_ups(list(models), stored, prepared.config.repeats)
@@ -48,7 +48,7 @@ def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | No
         stopped = frozenset(name for name, model in summary.models.items() if model.stopped)
         works: dict[str, list[Work]] = {}
         for model, run, case, prompt in steps.next_round(stopped):
-            request = call_of(models[model].provider, Asked(case, prompt), run)
+            request = call_of(models[model].provider, CasePrompt(case, prompt), run)
             if request is not None:
                 works.setdefault(model, []).append(Work(case.id, model, run, request, case.task))
         return {
@@ -61,12 +61,12 @@ def further_rounds(prepared: Prepared, stored: StoredReplies) -> NextModels | No
 
 
 class ScenarioScoring:
-    """The scenarios of a run, judged and scored when all replies are in."""
+    """Judges and scores the scenarios of a run when all replies have come."""
 
     def __init__(
         self, prepared: Prepared, replies: RunReplies, sinks: Sinks, stack: ExitStack
     ) -> None:
-        """Opens the files that are asked for, on the `stack`."""
+        """Opens the requested files on the `stack`."""
         self._prepared = prepared
         self._replies = replies
         self._sinks = sinks
@@ -81,7 +81,7 @@ class ScenarioScoring:
             self._trajectories = stack.enter_context(trajectories_in(options.trajectories))
 
     async def judge(self, judge_runner: JudgeRunner) -> None:
-        """Put everything that is open to the judge."""
+        """Ask the judge all open questions."""
         self._judged = await judge_attempts(self._attempts(self._replies.of_model), judge_runner)
 
     def scores(self) -> Mapping[str, ScenarioScore]:
@@ -138,17 +138,17 @@ class ScenarioScoring:
                 prepared.config.repeats,
                 self._verdicts,
                 self._replies.answered_by,
-                self._asked_otherwise,
+                self._protocol_differences,
             )
         )
 
-    def _asked_otherwise(self, model: str) -> Sequence[str]:
+    def _protocol_differences(self, model: str) -> Sequence[str]:
         departures = self._prepared.departures
         return [str(each) for each in departures if each.model in (None, model)]
 
 
 def _labelling(on_result: OnResult, labels: Mapping[str, str]) -> OnResult:
-    """Marks the results of providers that ask no model."""
+    """Mark the results of providers that are not real models."""
 
     def labelled(result: CaseResult) -> None:
         label = labels.get(result.model)

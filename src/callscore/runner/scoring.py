@@ -1,4 +1,4 @@
-"""Scores of a run: each case when every model has answered it, the rest at the end."""
+"""Scores a run: each case when all its replies have come, the rest at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.reply_source import CaseReplies
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scoring_pass import ScoringPass
-from callscore.runner.cases import Asked, CasesToScore
+from callscore.runner.cases import CasePrompt, CasesToScore
 from callscore.runner.prepare import Prepared
 from callscore.runner.replies import DeferredEmbedder, RunReplies
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from callscore.runner.scenarios import ScenarioScoring
 
 SCORED_TOGETHER = 16
-"""Answers that are scored before the loop is left to others: who waits for a reply waits as long"""
+"""Replies that are scored before control returns to the event loop."""
 
 
 class RunScoring:
-    """The scores of a run in the making; its files appear only if it ends without an error."""
+    """The scoring of a run; its files are written only if it ends without an error."""
 
     def __init__(
         self,
         prepared: Prepared,
         replies: RunReplies,
         calls: JudgeCalls,
-        cases: Iterator[Asked],
+        cases: Iterator[CasePrompt],
     ) -> None:
         self.calls = calls
         self.replies = replies
@@ -97,13 +97,13 @@ class RunScoring:
 
     @property
     def judges(self) -> bool:
-        """Whether anything is put to a judge or an embedder."""
+        """Whether there is a judge or an embedder."""
         return self._judge_runner is not None
 
     async def follow(self, stop: Shutdown, limits: SharedLimits | None = None) -> bool:
-        """Judge and score what is answered; False where an interrupt left some unjudged.
+        """Judge and score replies as they come; False if an interrupt left some unjudged.
 
-        Without a judge, returns when all models have answered: `card` scores the rest.
+        Without a judge, returns when all replies have come; `card` scores the rest.
         """
         if self._judge_runner is None:
             await self._score_complete_cases()
@@ -120,7 +120,7 @@ class RunScoring:
             await asyncio.sleep(0)
 
     async def _judge(self, judge_runner: JudgeRunner) -> None:
-        """Cases as soon as all models have answered them, scenarios when everything is in."""
+        """Judge cases when all their replies have come, scenarios at the end."""
         if self._pass is not None:
             await self._pass.judge_all(judge_runner, self._until_judgeable)
         if self._scenarios is not None and judge_runner.judge is not None:
@@ -128,7 +128,7 @@ class RunScoring:
             await self._scenarios.judge(judge_runner)
 
     async def _until_judgeable(self, case_id: str) -> None:
-        """A judge that computes in this process leaves it to the models until all is answered."""
+        """Wait for the replies; a judge that computes in this process waits for all of them."""
         await asyncio.sleep(0)
         if self.calls.clients:
             await self.replies.complete(case_id)
@@ -138,12 +138,12 @@ class RunScoring:
     async def measured(
         self, indexed: IndexedCase, answers: CaseReplies, judge_runner: JudgeRunner | None
     ) -> MeasuredCase:
-        """One case by itself, for a race; `card` scores it once more with the others."""
+        """Measure one case on its own, for a race; `card` scores it again with the others."""
         assert self._pass is not None  # a race has case files
         return await self._pass.measured(indexed, answers, judge_runner)
 
     def card(self) -> Scorecard | None:
-        """The scorecard of the calls suite, where the run has cases."""
+        """The scorecard of the cases, if the run has some."""
         if self._pass is None:
             return None
         tallied = self._pass.finish()
@@ -158,7 +158,7 @@ class RunScoring:
         return msgspec.structs.replace(card, models=models)
 
     def notes(self) -> list[str]:
-        """What a reader must know about the models; complete when everything is scored."""
+        """Notes on the models; complete when everything is scored."""
         notes = [*self._prepared.notes, *self.replies.answered_by.notes()]
         if self._scenarios is not None:
             notes += self._scenarios.notes
@@ -167,7 +167,7 @@ class RunScoring:
         return notes
 
     def scenario_scores(self) -> Mapping[str, ScenarioScore]:
-        """The results of scenarios by model, where the run has some."""
+        """The results of scenarios by model, if the run has some."""
         return {} if self._scenarios is None else self._scenarios.scores()
 
 

@@ -1,4 +1,4 @@
-"""What a model would be sent for one case, without sending it."""
+"""Shows the prompt of one case, without sending it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from callscore.config.config import EvalConfig, load_eval
 from callscore.config.score import ScoreConfig
 from callscore.core.case import Message, Prompt
 from callscore.core.errors import UsageError
-from callscore.runner.cases import Asked, CaseFiles, call_of
+from callscore.runner.cases import CaseFiles, CasePrompt, call_of
 from callscore.runner.prepare import ModelHandle, open_models
 
 
 class ShownPrompt(msgspec.Struct, frozen=True):
-    """The messages and the schema of a case; the request to a model where one is named."""
+    """The messages and the schema of a case; the request to a model if one is named."""
 
     case_id: str
     task: str
@@ -24,16 +24,16 @@ class ShownPrompt(msgspec.Struct, frozen=True):
     schema: msgspec.Raw
     model: str | None = None
     request: msgspec.Raw | None = None
-    """The body as it goes over the wire."""
+    """The request body."""
 
 
 def prompt_of_case(cases: Sequence[Path], case_id: str | None) -> ShownPrompt:
-    """The built-in prompt of a case: the first one where none is named."""
+    """The built-in prompt of a case; the first case if none is named."""
     return _shown(_asked(ScoreConfig(cases=cases), case_id), None)
 
 
 def prompt_of_run(path: Path, case_id: str | None, model: str | None) -> ShownPrompt:
-    """The prompt of a case of an eval file, as a model of it would be sent it."""
+    """The prompt of a case of an eval file, for one of its models."""
     config = load_eval(path)
     if not config.cases:
         raise UsageError(f"{path}: names no case files")
@@ -46,14 +46,14 @@ def _model(config: EvalConfig, name: str | None) -> ModelHandle:
         if name in (None, handle.spec.name):
             return handle
     known = ", ".join(handle.spec.name for handle in handles)
-    raise UsageError(f"{name!r} is no model of the file; expected one of {known}")
+    raise UsageError(f"{name!r} is not a model of the file; expected one of {known}")
 
 
-def _asked(scoring: ScoreConfig, case_id: str | None) -> Asked:
+def _asked(scoring: ScoreConfig, case_id: str | None) -> CasePrompt:
     files = CaseFiles(scoring)
     survey = files.survey()
     if not survey.ids:
-        raise UsageError("the files hold no case")
+        raise UsageError("the files contain no case")
     wanted = case_id if case_id is not None else survey.ids[0]
     found = next((asked for asked in files.stream() if asked.case.id == wanted), None)
     if found is None:
@@ -62,7 +62,7 @@ def _asked(scoring: ScoreConfig, case_id: str | None) -> Asked:
     return found
 
 
-def _shown(asked: Asked, model: ModelHandle | None) -> ShownPrompt:
+def _shown(asked: CasePrompt, model: ModelHandle | None) -> ShownPrompt:
     prompt: Prompt = asked.prompt
     request = call_of(model.provider, asked, 1) if model is not None else None
     if request is not None and request.prompt is not None:

@@ -15,9 +15,8 @@ from callscore.core.measure import Measure
 from callscore.core.spec import Criterion
 from callscore.core.task import Measured
 from callscore.scorecard import criteria
-from callscore.scorecard.case_score import CaseScore, gate_flags
 from callscore.scorecard.criteria import Benchmarked, CriterionTally
-from callscore.scorecard.formula import STRUCTURE, TaskFormula
+from callscore.scorecard.formula import STRUCTURE, CaseScore, TaskFormula, gate_flags
 from callscore.stats.contributions import NO_VALUE, Charge, TaskContributions, joined
 
 UNDECIDED = ("failed", "not_run")

@@ -13,8 +13,7 @@ from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
 from callscore.core.reply_json import read_object
 from callscore.suites.calls.fast_parse import read_documented
-from callscore.suites.calls.parse import parse_reply
-from callscore.suites.calls.structure import Structure
+from callscore.suites.calls.structure import Structure, parse_reply
 
 TASKS = all_tasks()
 QUESTION = {"question_id": "Q1", "score": 5, "max_score": 5, "type": "SCORE", "reason": "At 0:12"}

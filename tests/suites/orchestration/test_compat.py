@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from callscore.core.errors import DataError
 from callscore.core.judging import Question, Verdict
 from callscore.report.orchestration_terminal import render
-from callscore.suites.orchestration.call.questions import Answers, Unanswered
+from callscore.suites.orchestration.call.questions import Answers, NoAnswers
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.compat.plan import component_graph, score_runs, structural_graph
 from callscore.suites.orchestration.compat.plan_text import extract
@@ -57,7 +57,7 @@ def call(arguments: Any, name: Any = "book") -> dict[str, Any]:
 
 
 def row(data: Any, answers: Answers | None = None) -> Row:
-    return evaluate_file(data, "f", TOOLS, answers or Unanswered(), "EN/1")
+    return evaluate_file(data, "f", TOOLS, answers or NoAnswers(), "EN/1")
 
 
 def test_q2_an_unreadable_plan_fails_twice_and_a_missing_one_once() -> None:

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from callscore.suites.orchestration.decision.cells import cell
-from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
     Called,
-    FailedAnswer,
+    FailedReply,
     Prediction,
     Rejected,
     read_answer,
@@ -55,12 +54,12 @@ def test_a_call_in_any_usual_shape(entry: dict[str, Any]) -> None:
     ],
 )
 def test_an_entry_that_is_no_call_is_failed(tool_calls: Any) -> None:
-    assert read_answer(RecordedReply("", tool_calls)) == FailedAnswer("malformed_call")
+    assert read_answer(RecordedReply("", tool_calls)) == FailedReply("malformed_call")
 
 
 @pytest.mark.parametrize("tool_calls", [None, {}, "book", 7, {"function": {"name": "book"}}])
 def test_calls_that_are_no_list_are_no_calls(tool_calls: Any) -> None:
-    assert read_answer(RecordedReply(None, tool_calls)) == FailedAnswer("empty_answer")
+    assert read_answer(RecordedReply(None, tool_calls)) == FailedReply("empty_answer")
 
 
 def test_a_good_call_beside_a_bad_one_is_a_call_with_a_flag() -> None:
@@ -75,7 +74,7 @@ def test_an_argument_named_like_a_status_is_an_argument() -> None:
 
 
 def test_a_missing_answer_is_failed() -> None:
-    assert read_answer(None) == FailedAnswer("no_answer")
+    assert read_answer(None) == FailedReply("no_answer")
 
 
 DUE = CallsDue((CALL,), "book")
@@ -86,11 +85,11 @@ DUE = CallsDue((CALL,), "book")
     [
         (DUE, Called((CALL,)), Confusion(fc_fc=1)),
         (DUE, Rejected(AWAITING), Confusion(fc_reject=1)),
-        (DUE, FailedAnswer(""), Confusion(fc_failed=1)),
+        (DUE, FailedReply(""), Confusion(fc_failed=1)),
         (RejectionDue(AWAITING), Called((CALL,)), Confusion(reject_fc=1)),
         (RejectionDue(AWAITING), Rejected(AWAITING), Confusion(reject_same_type=1)),
         (RejectionDue(AWAITING), Rejected(VIOLATION), Confusion(reject_other_type=1)),
-        (RejectionDue(AWAITING), FailedAnswer(""), Confusion(reject_failed=1)),
+        (RejectionDue(AWAITING), FailedReply(""), Confusion(reject_failed=1)),
     ],
 )
 def test_every_meeting_of_due_and_came_has_its_cell(
@@ -114,5 +113,5 @@ ANYTHING = st.recursive(
 @given(ANYTHING, ANYTHING)
 def test_nothing_a_model_returns_makes_the_reader_raise(content: Any, tool_calls: Any) -> None:
     assert isinstance(
-        read_answer(RecordedReply(content, tool_calls)), Called | Rejected | FailedAnswer
+        read_answer(RecordedReply(content, tool_calls)), Called | Rejected | FailedReply
     )

@@ -76,7 +76,7 @@ def test_two_languages_have_an_interval_of_their_mean() -> None:
     other = msgspec.structs.replace(
         one, about=msgspec.structs.replace(one.about, language="KO"), rows=one.rows[:-1]
     )
-    document = outcomes.together([one, other])
+    document = outcomes.combine_languages([one, other])
     limits = document["x_extension"]["intervals"]["ci95"]["key_metrics.Plan"]
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
     shown = render(document)

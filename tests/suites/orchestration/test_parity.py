@@ -13,7 +13,7 @@ import pytest
 
 from callscore.core.judging import Question, Verdict
 from callscore.metrics.graphs import Graph, similarity
-from callscore.suites.orchestration.call.questions import Answers, Unanswered
+from callscore.suites.orchestration.call.questions import Answers, NoAnswers
 from callscore.suites.orchestration.compat import plan as compat_plan
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.plan_text import extract
@@ -64,7 +64,7 @@ def _letters(text: str) -> str:
 
 @cache
 def _rows(model: str, lang: str, suffix: str) -> list[tuple[dict[str, Any], Row]]:
-    answers: Answers = JudgeRule() if suffix else Unanswered()
+    answers: Answers = JudgeRule() if suffix else NoAnswers()
     reference = load(PARITY / model / f"reference_result.{lang}{suffix}.json")
     return [
         (

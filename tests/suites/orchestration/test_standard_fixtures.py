@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from callscore.suites.orchestration.call.questions import Unanswered
+from callscore.suites.orchestration.call.questions import NoAnswers
 from callscore.suites.orchestration.result import About, LanguageResult, standard_outcome
 from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.parse import Place, read_scenario
@@ -26,7 +26,7 @@ def evaluated(model: str, lang: str) -> tuple[Evaluated, ...]:
             read_recording(load(path), path.name.removesuffix("_out.json")),
             Place(lang, path.name.removesuffix("_out.json")),
             cards_of(lang),
-            Unanswered(),
+            NoAnswers(),
             path.name,
         )
         for path in output_files(model, lang)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from callscore.core.transcript import turns
+from callscore.core.case import turns
 from callscore.report.details.answers import ReadCase
 
 LENGTHS = ((10, "up to 10 turns"), (30, "11–30 turns"), (100, "31–100 turns"))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import UnsetType
+
+from callscore.core.card_rows import Documents
 from callscore.report.details.confusion import CALL, FAILED, NO_CALL, Confusion
 from callscore.report.details.questions import Question, QuestionCount
 from callscore.report.details.slices import MeanScore, Slices
@@ -130,6 +133,17 @@ def _decisions(document: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
         (NO_CALL, NO_CALL): raw.get("total_true_positive_reject"),
         (NO_CALL, FAILED): choice.get("failed_on_reject"),
     }
+
+
+def undecided_values(documents: Documents) -> dict[str, int]:
+    """By model, the argument values that neither code nor a judge has decided, if any (C-115)."""
+    found: dict[str, int] = {}
+    for model, document in () if isinstance(documents, UnsetType) else documents.items():
+        for _, part in _languages(document):
+            number = part.get("x_extension", {}).get("undecided", {}).get("count")
+            if isinstance(number, int) and number:
+                found[model] = found.get(model, 0) + number
+    return found
 
 
 def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
+from callscore.report.html.answers_sections import undecided_values
 from callscore.report.html.parts import figure, folded, listed, name, row, section, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
@@ -116,6 +117,9 @@ def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
     """Who judged, how often it changed its mind, and what it left open."""
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
+    for model, number in undecided_values(card.documents).items():
+        found = f"{show_count(number, 'argument value')} of {name(model)}"
+        items.append(("Undecided in scenarios", found))
     return section("judge", "Judge", facts(items))
 
 

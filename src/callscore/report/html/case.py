@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from callscore.core.case import Turn
+from callscore.core.case import Turn, turns
 from callscore.core.judging import Verdict
-from callscore.core.transcript import turns
 from callscore.report.details.answers import ReadAnswer, ReadCase, objects
 from callscore.report.details.compared import Compared, Field, compared
 from callscore.report.details.evidence import GOLD, Quote, Span, quoted, spans, turn_name

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.transcript import turns
+from callscore.core.case import turns
 from callscore.report.details.answers import ReadCase, read_case
 from callscore.report.details.confusion import Decisions, Sentiments
 from callscore.report.details.plans import plan_of

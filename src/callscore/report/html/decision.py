@@ -38,7 +38,7 @@ def first_screen(
 def _verdict(card: Scorecard) -> Html:
     estimate = (
         "Estimate: argument values that nobody compared count as different."
-        if card.suite == SCENARIO_SUITE
+        if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
     said = [

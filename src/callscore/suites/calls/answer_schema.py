@@ -11,10 +11,12 @@ from callscore.suites.calls.structure import Shape
 ANY_SCALAR: JsonObject = {"type": ["string", "number", "boolean", "null"]}
 """The schema of a value whose name the framework does not document."""
 
-Asked = Mapping[str, Sequence[str]]
+NamesByPath = Mapping[str, Sequence[str]]
 
 
-def schema_of(shape: Shape, documented: JsonObject, asked: Asked, path: str = "") -> JsonObject:
+def schema_of(
+    shape: Shape, documented: JsonObject, asked: NamesByPath, path: str = ""
+) -> JsonObject:
     """The schema of a shape, with the types of the documented schema where it has the name.
 
     If names are content (`asked`, by path), only the requested ones are allowed.
@@ -42,7 +44,9 @@ def _in_order(shape: Shape, documented: JsonObject) -> Sequence[str]:
     return [*(name for name in known if name in shape.allowed), *sorted(shape.allowed - {*known})]
 
 
-def _member(name: str, shape: Shape, documented: JsonObject, asked: Asked, path: str) -> JsonObject:
+def _member(
+    name: str, shape: Shape, documented: JsonObject, asked: NamesByPath, path: str
+) -> JsonObject:
     inner = documented.get("properties", {}).get(name) or documented.get("additionalProperties")
     inner = inner if isinstance(inner, Mapping) else ANY_SCALAR
     below = f"{path}.{name}" if path else name

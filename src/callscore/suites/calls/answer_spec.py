@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, JsonObject
+from callscore.core.case import Case, JsonObject, turns
 from callscore.core.suite import DataNames
-from callscore.core.transcript import turns
 from callscore.metrics.text import item_id
 
 SAMPLE_EMOTIONS = ("anger", "neutral", "joy", "fear", "sadness")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from callscore.core.case import Case
+from callscore.core.case import Case, turns
 from callscore.core.task import ItemCount
-from callscore.core.transcript import turns
 from callscore.core.verdict_rules import MOST_STATED
 from callscore.suites.calls.benchmarks.instructions import instructions_of
 from callscore.suites.calls.sentences import sentences

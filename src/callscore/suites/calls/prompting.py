@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.case import Case, JsonObject, Message, Prompt
-from callscore.core.transcript import turns
+from callscore.core.case import Case, JsonObject, Message, Prompt, turns
 from callscore.suites.calls.answer_schema import form_of, is_documented, schema_of
 from callscore.suites.calls.fast_parse import Form, form_from_schema
 from callscore.suites.calls.structure import Structure

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from callscore.core.case import Malformed, Reply
 from callscore.core.measure import ratio
+from callscore.core.reply_json import Parsed, body_of, decode_body, is_finished
 from callscore.metrics.text import item_id
-from callscore.suites.calls.fast_parse import CONTAINERS, Form
+from callscore.suites.calls.fast_parse import CONTAINERS, Form, read_documented
 
 
 class Shape(msgspec.Struct, frozen=True):
@@ -296,3 +298,26 @@ def _scalars_fault(values: list[Any]) -> str | None:
         return None
     index = next(i for i, value in enumerate(values) if isinstance(value, (dict, list)))
     return f"[{index}]: expected a scalar"
+
+
+def parse_reply(
+    reply: Reply, structure: Structure, parse: Literal["fenced", "strict"]
+) -> Parsed | Malformed:
+    """The one JSON object of a reply, in the structure that the expected outcome has (C-23)."""
+    form = structure.sources.form if structure.is_documented and is_finished(reply) else None
+    if form is not None:
+        documented = read_documented(reply.text, structure.expected, form, structure.allows)
+        if documented is not None:
+            return Parsed(documented)
+    body = body_of(reply, parse)
+    if isinstance(body, Malformed):
+        return body
+    if form is not None and body.flags:
+        documented = read_documented(body.raw, structure.expected, form, structure.allows)
+        if documented is not None:
+            return Parsed(documented, body.flags)
+    parsed = decode_body(body)
+    if isinstance(parsed, Malformed):
+        return parsed
+    fault = structure.fault(parsed.value)
+    return Malformed("structure", fault) if fault else parsed

@@ -84,6 +84,6 @@ class CallsSuite(SpecSuite):
         self, models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, Any]]
     ) -> Sequence[str]:
         """Notes if the data cannot show a false pass        C-135"""
-        from callscore.suites.calls.floors.card import undemonstrated_notes
+        from callscore.suites.calls.floors.tally import undemonstrated_notes
 
         return undemonstrated_notes(models, tallies)

@@ -1,1 +1,1 @@
-"""Orchestration (document 001): plans, calls, and knowing when not to call."""
+"""Orchestration (document 001): plans, tool calls, and rejections."""

@@ -27,7 +27,7 @@ LABELS = {
     ),
     "orchestration.average": (AVERAGE, "001 Average, C-120", "Average"),
 }
-"""By headline number: the row, its section of the document, and what it is called."""
+"""By headline number: the row, its section of the document, and its label."""
 
 
 @cache
@@ -48,7 +48,7 @@ def scenario_spec() -> Spec:
 
 
 def task_score(headline: Headline) -> TaskScore:
-    """The headline numbers as rows; the Average is official where nothing is left open."""
+    """The headline numbers as rows; the Average is official if nothing is open."""
     average = headline.numbers["orchestration.average"]
     official = headline.complete and average.value is not None and not average.approximate
     spread = headline.spreads.get("orchestration.average")

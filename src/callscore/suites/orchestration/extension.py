@@ -1,4 +1,4 @@
-"""What the document does not ask for and people do: `x_extension` of the standard reading."""
+"""Statistics beyond the document: `x_extension` of the standard reading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVIDENCE_SHOWN = 50
 
 
 def mean_or_none(values: Iterable[float]) -> float | None:
-    """The mean, or None where there is nothing to average"""
+    """The mean, or None without values"""
     listed = list(values)
     return fmean(listed) if listed else None
 
@@ -50,7 +50,7 @@ def plan_extension(records: Sequence[StepRecord]) -> Json:
 
 
 def _read_leniently(records: Sequence[StepRecord]) -> dict[str, list[str]]:
-    """Plans that are no JSON and no YAML as written, by what was forgiven        C-128"""
+    """Plans that are neither valid JSON nor YAML, by the repairs they needed        C-128"""
     found = {
         kind: [record.case_id for record in records if kind in record.flags]
         for kind in READING_REPAIRS
@@ -70,7 +70,7 @@ def choice_extension(confusion: Confusion, records: Sequence[StepRecord]) -> Jso
 
 
 def undecided(records: Sequence[StepRecord]) -> list[Json]:
-    """Argument values that only a judge could compare, and none did        C-115"""
+    """Argument values that only a judge could compare, and that were not judged        C-115"""
     return [
         {
             "case_id": record.case_id,

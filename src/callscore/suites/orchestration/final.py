@@ -53,17 +53,17 @@ class Overall(msgspec.Struct, frozen=True):
 
     @property
     def failed_files(self) -> int:
-        """Files that could not be evaluated."""
+        """Number of files that could not be evaluated."""
         return self.total_files - self.evaluated_files
 
     @property
     def complete(self) -> bool:
-        """Whether few enough scenarios failed to be evaluated        C-119"""
+        """Whether enough scenarios were evaluated        C-119"""
         return self.failed_files <= spec().coverage.failed_share * self.total_files
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """Which halves of the suite the recordings hold at all (C-120)."""
+    """Which halves of the suite the recordings contain (C-120)."""
 
     plans: bool = True
     calls: bool = True
@@ -76,7 +76,7 @@ def mean_defined(measures: Iterable[Measure]) -> Measure:
 
 
 def mean_of(parts: Sequence[Measure]) -> Measure:
-    """Mean of all parts; unavailable where one of them is        C-120"""
+    """Mean of all parts; unavailable if one of them is        C-120"""
     missing = next((part for part in parts if part.absence == "not_run"), None)
     if missing is not None:
         return missing
@@ -109,7 +109,7 @@ def _key_metrics(plan: PlanRow, call: CallRow, confusion: Confusion, ran: Ran) -
     """CRC = mean of both F1; FC = mean of name, key, value; Plan = with failure        001, C-120
 
     A half that was not run, or whose kind of step the data does not have, is unavailable; a
-    half that ran and brought nothing counts 0.
+    half that ran without a result counts 0.
     """
     decided = confusion.call_cases + confusion.rejection_cases
     classification = (

@@ -1,4 +1,4 @@
-"""A scenario in which the model meets the consequences of its own plans and calls.
+"""A scenario that continues with the model's own plans and calls (free-running).
 
 The user and the answers to the user follow the script; so does the order in which agents act.
 Plans are the model's own: an agent that the gold plan names and its own does not is not called,
@@ -43,7 +43,7 @@ UNDECIDED = "undecided_value"
 
 
 class FreeRun:
-    """One run of one scenario: `following` is asked next, until there is nothing left."""
+    """One run of one scenario: `following` is the next step, None at the end."""
 
     def __init__(self, scenario: Scenario, cards: Cards, protocol: Protocol) -> None:
         self._scenario = scenario
@@ -56,7 +56,7 @@ class FreeRun:
         self._progress = Progress()
         self._planned_at = 0
         self._expected: frozenset[str] = frozenset()
-        """Agents of the gold plan then valid: annotators let others act, too."""
+        """Agents of the gold plan that is valid now; annotations also let others act."""
         self._plans: dict[int, RecordedReply] = {}
         self._steps: dict[int, RecordedReply] = {}
         self.not_reached: list[int] = []
@@ -64,7 +64,7 @@ class FreeRun:
         self.following: StepCase | None = self._next()
 
     def take(self, answer: RecordedReply) -> None:
-        """The answer to `following`; continues with the next step that is asked."""
+        """Add the reply to `following`; continues with the next step."""
         asked = self.following
         assert asked is not None
         if isinstance(asked.step, PlanStep):
@@ -78,11 +78,11 @@ class FreeRun:
         self.following = self._next()
 
     def run(self, number: int) -> Run:
-        """What was answered, as a recorded run; steps that were not reached have no answer."""
+        """The replies as a recorded run; steps that were not reached have none."""
         return Run(number, self._plans, self._steps)
 
     def _next(self) -> StepCase | None:
-        """The next step that is asked; what is scripted on the way is said."""
+        """The next step to request; scripted messages before it join the history."""
         for raw in self._left:
             due = self._due.get(raw.step_id)
             if isinstance(due, PlanStep):
@@ -93,15 +93,15 @@ class FreeRun:
             elif due.agent in self._expected and not self._progress.has(due.agent):
                 self.not_reached.append(raw.step_id)
             else:
-                return self._asking.agent(due.agent, raw.step_id, self._told(raw, due), due)
+                return self._asking.agent(due.agent, raw.step_id, self._plan_query(raw, due), due)
         return None
 
-    def _told(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
+    def _plan_query(self, raw: RawStep, due: AgentStep) -> Iterator[Message]:
         query = self._progress.take(due.agent, raw.workflow)
         return agent_messages(self._said, Query(query, self._planned_at) if query else None)
 
     def _adopt(self, step_id: int, answer: RecordedReply) -> None:
-        """The model's own plan, where it can be read: else the plan before it stays valid."""
+        """Adopt the model's own plan if it can be parsed; else the previous plan stays valid."""
         text = without_think(answer.content) if isinstance(answer.content, str) else ""
         if text.strip():
             self._said.append(Said(step_id, Message("assistant", text)))
@@ -111,7 +111,7 @@ class FreeRun:
             self._planned_at = step_id
 
     def _act(self, step: AgentStep, answer: RecordedReply) -> None:
-        """What comes of an answer: of calls a result; a rejection is left to the script."""
+        """Apply a reply: calls get a result; a rejection is left to the script."""
         prediction = read_answer(answer)
         self._progress.settle(step.agent, called=isinstance(prediction, Called))
         if not isinstance(prediction, Called):
@@ -126,7 +126,7 @@ class FreeRun:
 
 
 def matches(prediction: Called, step: AgentStep, tools: Tools) -> bool:
-    """Whether the calls are those that were due, as far as code can tell."""
+    """Whether the calls are the expected ones, as far as code can decide."""
     due = step.due
     if not isinstance(due, CallsDue) or prediction.malformed:
         return False
@@ -143,7 +143,7 @@ def no_result(prediction: Called) -> dict[str, Any]:
 
 
 def is_right(record: StepRecord) -> bool:
-    """Whether nothing is wrong that code can decide."""
+    """Whether code finds nothing wrong."""
     return record.success or (
         bool(record.differences)
         and all(difference.kind == UNDECIDED for difference in record.differences)
@@ -151,5 +151,5 @@ def is_right(record: StepRecord) -> bool:
 
 
 def own_case_id(case_id: str) -> str:
-    """The id under which the answer to a step with its own history is kept."""
+    """The id under which the reply to a step with its own history is stored."""
     return f"{case_id}/own"

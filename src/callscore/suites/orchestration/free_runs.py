@@ -1,4 +1,4 @@
-"""The pass in which models see their own plans and calls (`history: own`): asked round by round."""
+"""The pass in which models see their own plans and calls (`history: own`), in rounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.suites.orchestration.scenario.model import Scenario
 from callscore.suites.orchestration.scenario.recording import Recording
 
 
-class _Going:
+class _FreeRunInProgress:
     """One free run in progress."""
 
     def __init__(self, model: str, free: FreeRun, run: int) -> None:
@@ -25,14 +25,14 @@ class _Going:
         self.run = run
 
     def request(self) -> StepRequest | None:
-        """The next step; None where the run is over."""
+        """The next step; None if the run is over."""
         step = self.free.following
         if step is None:
             return None
         return StepRequest(self.model, self.run, step_case(step, own_case_id(step.id)), step.prompt)
 
     def settled(self, stored: StoredReplies) -> bool:
-        """Take the answer to the step that was asked; False where none came."""
+        """Add the reply to the requested step; False if there is none."""
         step = self.free.following
         assert step is not None
         found = stored(self.model, own_case_id(step.id)).get(self.run)
@@ -43,7 +43,7 @@ class _Going:
 
 
 class FreeRuns:
-    """All free runs of a run. A round asks one step of each that is still going."""
+    """All free runs of a run. A round requests one step of each that is not over."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class FreeRuns:
         self._stored = stored
         self._asked = False
         self._going = [
-            _Going(model, FreeRun(scenario, part.cards, part.protocol), run)
+            _FreeRunInProgress(model, FreeRun(scenario, part.cards, part.protocol), run)
             for part in sets
             for scenario in part.scenarios()
             for model in models
@@ -63,7 +63,7 @@ class FreeRuns:
         ]
 
     def next_round(self, left_out: frozenset[str]) -> Sequence[StepRequest]:
-        """One step of every run; a run whose last step got no answer goes no further."""
+        """One step of every run; a run whose last step got no reply ends."""
         if self._asked:
             self._going = [going for going in self._going if going.settled(self._stored)]
         self._asked = True
@@ -75,23 +75,23 @@ class FreeRuns:
 
 
 class FreeReplies(msgspec.Struct, frozen=True):
-    """What a model answered to one scenario with its own history, every run to its end."""
+    """The replies of a model to one scenario with its own history."""
 
     replies: ScenarioReplies
     recording: Recording
     not_reached: int
-    """Steps, over all runs, that the model's own plans left out."""
+    """Steps of all runs that the model's own plans left out."""
 
 
 def free_replies(
     part: ScenarioSet, scenario: Scenario, model: str, repeats: int, stored: StoredReplies
 ) -> FreeReplies | str:
-    """The free runs of a scenario as they were stored; or why they are not whole."""
+    """The stored free runs of a scenario; or why they are incomplete."""
     steps: list[StepReply] = []
     runs, not_reached = [], 0
     for number in range(1, repeats + 1):
         free = FreeRun(scenario, part.cards, part.protocol)
-        steps += _walked(free, model, number, stored)
+        steps += _walk(free, model, number, stored)
         if free.following is not None:
             return _why(steps[-1])
         runs.append(free.run(number))
@@ -101,8 +101,8 @@ def free_replies(
     return FreeReplies(replies, recording, not_reached)
 
 
-def _walked(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterator[StepReply]:
-    """The steps of one run up to its end, or to the first without an answer."""
+def _walk(free: FreeRun, model: str, run: int, stored: StoredReplies) -> Iterator[StepReply]:
+    """The steps of one run up to its end, or to the first without a reply."""
     while (case := free.following) is not None:
         found = stored(model, own_case_id(case.id)).get(run)
         yield StepReply(case, run, found)

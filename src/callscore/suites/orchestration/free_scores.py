@@ -47,7 +47,7 @@ class FreeScoring:
         self._left_out: list[str] = []
 
     def add(self, forced: ScenarioReplies) -> tuple[ScenarioReplies, Sequence[StepRecord]] | None:
-        """One scenario with its records, where both passes are whole."""
+        """Add one scenario with its records, if both passes are complete."""
         scenario = forced.scenario
         found = free_replies(self._part, scenario, self._model, self._repeats, self._stored)
         if isinstance(found, str) or forced.missing:
@@ -94,8 +94,8 @@ class FreeScoring:
 
 
 def _summary(evaluated: Sequence[Evaluated]) -> Json:
-    """The four scores, and how far the model gets."""
-    records = _as_code_sees(record for each in evaluated for record in each.records)
+    """The four scores, and the progress of the model."""
+    records = _decided_by_code(record for each in evaluated for record in each.records)
     about = About("", "", "", "none", "", "")
     overall = outcomes.standard_outcome(about, evaluated, ()).overall
     named = key_metrics(overall.key_metrics)
@@ -107,7 +107,7 @@ def _summary(evaluated: Sequence[Evaluated]) -> Json:
     }
 
 
-def _as_code_sees(records: Any) -> list[StepRecord]:
+def _decided_by_code(records: Any) -> list[StepRecord]:
     return [msgspec.structs.replace(record, success=is_right(record)) for record in records]
 
 
@@ -120,7 +120,7 @@ def _by_step(evaluated: Sequence[Evaluated]) -> Mapping[tuple[str, int], bool]:
 
 
 def _by_position(forced: Sequence[Evaluated], free: Sequence[Evaluated]) -> list[Json]:
-    """Success of the first, second, third … step of a scenario: errors add up along the way."""
+    """Success of the first, second, third … step of a scenario: errors accumulate."""
     shares: dict[int, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
     for side, evaluated in enumerate((forced, free)):
         for each in evaluated:

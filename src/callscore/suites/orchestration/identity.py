@@ -1,4 +1,4 @@
-"""The hash of scenarios: of what was said and expected, independent of the recording (C-132,
+"""The hash of scenarios: of messages and expected steps, independent of the recording (C-132,
 C-134).
 """
 
@@ -17,16 +17,16 @@ SHOWN_DIGITS = 12
 
 
 def canonical_hash(value: Any) -> str:
-    """SHA-256 of the value as JSON: keys sorted, nothing that only a writer chose        C-132"""
+    """SHA-256 of the value as canonical JSON with sorted keys        C-132"""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def scenarios_hash(cards: str, scenarios: Iterable[tuple[str, Sequence[RawStep] | None]]) -> str:
-    """Hash of the cards' hash and of every scenario's id and steps, in whatever order        C-134
+    """Hash of the cards' hash and of every scenario's id and steps, in any order        C-134
 
-    Ids of tool calls are different in every public run and are no part of it; neither is what
-    only a scenario file has. A scenario without readable steps counts by its id.
+    Ids of tool calls differ in every public run and are left out, as is what only a scenario
+    file has. A scenario without readable steps counts by its id.
     """
     content = sorted(
         [name, [[step.step_id, step.agent, step.content] for step in steps or ()]]
@@ -36,7 +36,7 @@ def scenarios_hash(cards: str, scenarios: Iterable[tuple[str, Sequence[RawStep] 
 
 
 def recorded_steps(data: Any, scenario_id: str) -> Sequence[RawStep] | None:
-    """The steps behind a decoded output file, as its first run has them; None without any."""
+    """The steps of the first run in a decoded output file; None if it has none."""
     if not isinstance(data, Mapping):
         return None
     try:

@@ -37,7 +37,7 @@ MEANS: Mapping[str, tuple[str, str]] = {
     f"{CALLS}arguments_key_score": ("call", "key"),
     f"{CALLS}arguments_value_score_not_count_rejection": ("call", "value"),
 }
-"""Means over scenarios, by their place in the document, and where a row has them."""
+"""Means over scenarios, by their path in the document, and the attribute of a row."""
 
 CELLS = Confusion.__struct_fields__
 KEY = "key_metrics."
@@ -50,8 +50,8 @@ Found = Mapping[tuple[str, ...], Replicates]
 def resampled(rows: Sequence[Row], *, is_compat: bool, resamples: int = RESAMPLES) -> Found:
     """Every number of one language by its path, resampled over its scenarios.
 
-    Two languages with as many scenarios are resampled by the same draws: their files are
-    translations of each other, in the same order.
+    Languages with the same number of scenarios are resampled with the same draws: their files
+    are translations of each other, in the same order.
     """
     import numpy as np
 
@@ -75,7 +75,7 @@ def resampled(rows: Sequence[Row], *, is_compat: bool, resamples: int = RESAMPLE
 
 
 def _columns(row: Row, *, is_compat: bool) -> dict[str, float]:
-    """What one scenario adds to every sum."""
+    """The contribution of one scenario to every sum."""
     found: dict[str, float] = {}
     for path, (part, name) in MEANS.items():
         measure: Measure = getattr(getattr(row, part), name)
@@ -85,7 +85,7 @@ def _columns(row: Row, *, is_compat: bool) -> dict[str, float]:
     for cell in CELLS:
         found[cell] = getattr(confusion, cell)
     found["cases"] = row.call_cases if is_compat else confusion.call_cases
-    if is_compat:  # types and failures are lost on the way (Q29)
+    if is_compat:  # types and failures are not in these rows (Q29)
         found |= {
             "reject_same_type": confusion.tp_reject,
             "reject_other_type": 0,
@@ -96,7 +96,7 @@ def _columns(row: Row, *, is_compat: bool) -> dict[str, float]:
 
 
 def _numbers(sums: Mapping[str, Floats]) -> Numbers:
-    """The numbers of document 001 from sums; NaN where one is undefined        C-113, C-119"""
+    """The numbers of document 001 from sums; NaN if undefined        C-113, C-119"""
     import numpy as np
 
     found: Numbers = {}
@@ -130,8 +130,8 @@ def _decision(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Numbers:
 def _key_numbers(found: Numbers, undefined: Set[str]) -> Numbers:
     """CRC = mean of both F1; FC = mean of name, key, value; Plan; their mean        001, C-120
 
-    A part that no scenario defines counts 0 (C-113). One that only a resample lacks leaves that
-    resample without a number: that a rejection was due is the data's doing, not the model's.
+    A part that no scenario defines counts 0 (C-113). A resample that lacks a part has no number:
+    whether a rejection was due depends on the data, not on the model.
     """
     import numpy as np
 
@@ -172,7 +172,7 @@ def intervals(found: Found, statistics: Layout, scenarios: int) -> dict[str, Any
 
 
 def interval_of(numbers: Replicates, scenarios: int) -> Bounds | None:
-    """BCa over scenarios; where all agree, what their number allows to say"""
+    """BCa over scenarios; if all are equal, the limits that their number allows"""
     bounds = bca_interval(numbers, scenarios)
     if bounds is not None and bounds.method == "all_equal":
         bounds = equal_interval(bounds.low, scenarios, (0.0, 1.0))
@@ -207,7 +207,7 @@ def mean_intervals(
 
 
 def _jackknife_of_mean(of_languages: Sequence[Floats]) -> Floats:
-    """The mean with one scenario left out: in every language, where they are translations."""
+    """The mean with one scenario left out, in every language if they are translations."""
     import numpy as np
 
     if len({len(one) for one in of_languages}) == 1:

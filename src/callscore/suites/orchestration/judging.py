@@ -1,4 +1,4 @@
-"""Verdicts on argument values of steps: of files and of a judge (C-115)."""
+"""Verdicts on argument values of steps: from files and from a judge (C-115)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from callscore.core.scenarios import GivenVerdict, StepVerdicts
-from callscore.suites.orchestration.call.questions import Answers, InTurn, Recorded
+from callscore.suites.orchestration.call.questions import Answers, FirstAnswer, Recorded
 from callscore.suites.orchestration.result import About, LanguageResult
 
 
 def recorded_of(given: Sequence[GivenVerdict], model: str, lang: str) -> Recorded:
-    """What files say of one model in one language; a line without a model is about each."""
+    """Verdicts from files on one model in one language; without a model they apply to all."""
     return Recorded(
         {
             (each.case_id, each.run, each.verdict.item): each.verdict
@@ -23,17 +23,17 @@ def recorded_of(given: Sequence[GivenVerdict], model: str, lang: str) -> Recorde
 
 
 def source_of(given: Sequence[GivenVerdict]) -> str:
-    """Who judged, for the signature of a result (C-126)."""
+    """The judge, for the signature of a result (C-126)."""
     return "verdicts" if given else "none"
 
 
 def with_judge(recorded: Recorded, judged: StepVerdicts | None) -> Answers:
-    """Whom to ask: the files first, then the judge."""
-    return recorded if judged is None else InTurn(recorded, Recorded(judged.verdicts))
+    """The sources of verdicts: the files first, then the judge."""
+    return recorded if judged is None else FirstAnswer(recorded, Recorded(judged.verdicts))
 
 
 def judged_by(about: About, judged: StepVerdicts | None) -> About:
-    """What a result is about, with the judge."""
+    """The description of a result, with the judge."""
     if judged is None:
         return about
     judges = [about.judge, judged.judge] if about.judge != "none" else [judged.judge]
@@ -41,7 +41,7 @@ def judged_by(about: About, judged: StepVerdicts | None) -> About:
 
 
 def with_unused(scored: LanguageResult, given: Recorded) -> LanguageResult:
-    """The result, with a warning where lines on this model and language answered nothing."""
+    """The result, with a warning if verdicts on this model and language were not used."""
     if not given.unused:
         return scored
     warning = f"{given.unused} verdicts name no open item of this model and language"

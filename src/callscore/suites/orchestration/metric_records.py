@@ -1,4 +1,4 @@
-"""One line a step, model, run and metric (`--records`), scored by code        C-100"""
+"""One record per step, model, run and metric (`--records`), scored by code        C-100"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def metric_records(step: StepRecord, model: str) -> Iterator[Record]:
 
 
 def step_metrics(step: StepRecord) -> Mapping[str, float]:
-    """What is measured on a step, by metric."""
+    """The measures of a step, by metric."""
     metrics = {"orchestration.success": float(step.success)}
     if step.kind == "plan":
         metrics["orchestration.plan"] = step.plan.score if step.plan is not None else 0.0
@@ -47,7 +47,7 @@ def step_metrics(step: StepRecord) -> Mapping[str, float]:
 
 
 def _observed(answer: RecordedReply | None) -> str:
-    """The answer as it came: its text, or text and calls as JSON; empty without one."""
+    """The reply: its text, or text and calls as JSON; empty without one."""
     if answer is None:
         return ""
     if isinstance(answer.content, str) and not answer.tool_calls:

@@ -1,4 +1,4 @@
-"""How `simulated` makes expected calls, graphs and steps of scenarios worse."""
+"""How `simulated` degrades expected calls, graphs and steps of scenarios."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INVENTED_FACT = "A supervisor promised a credit of 750 by Friday"
 
 
 def degrade_case(outcome: JsonOutcome, noise: Noise) -> None:
-    """Calls, actions or graphs of other origin; of accepted values the first is answered."""
+    """Calls, actions or graphs of single-turn cases; of accepted values the first is used."""
     if isinstance(outcome.get("calls"), list):
         made = [
             {"name": name, "arguments": {key: _first(value) for key, value in given.items()}}

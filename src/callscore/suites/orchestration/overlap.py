@@ -1,4 +1,4 @@
-"""F1 as this suite takes it: over multisets, and 1 where neither side has anything (C-115)."""
+"""F1 of this suite: over multisets, and 1 if both sides are empty (C-115)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of recorded outputs, one a language, judged and scored."""
+"""Judges and scores folders of recorded outputs, one per language."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from callscore.core.scenarios import (
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import Answers, Unanswered
+from callscore.suites.orchestration.call.questions import Answers, NoAnswers
 from callscore.suites.orchestration.compat.evaluation import decode_public, evaluate_file
 from callscore.suites.orchestration.identity import recorded_steps, scenarios_hash
 from callscore.suites.orchestration.judging import (
@@ -58,7 +58,7 @@ EvaluateOne = Callable[[Any, str, str], Any]
 
 
 class _Language(msgspec.Struct, frozen=True):
-    """One folder of outputs with what belongs to it."""
+    """One folder of outputs with its model and cards."""
 
     folder: Path
     name: str
@@ -68,7 +68,7 @@ class _Language(msgspec.Struct, frozen=True):
 
 
 class RecordedAttempts:
-    """What one model answered, as files have it; raises where a folder or a card is unusable."""
+    """Recorded replies of one model; raises if a folder or a card is unusable."""
 
     def __init__(
         self, recorded: RecordedOutputs, verdicts: Sequence[GivenVerdict], files: ScenarioFiles
@@ -80,12 +80,12 @@ class RecordedAttempts:
         if len(self._languages) < len(recorded.outputs):
             raise UsageError(
                 f"two folders of the language {next(iter(self._languages))}; expected one folder "
-                "a language, and one model at a time"
+                "per language, and one model at a time"
             )
         self.parts = [Part(each.model, each.name) for each in self._languages.values()]
 
     def open_steps(self, part: Part) -> Iterator[OpenStep]:
-        """The open values of every file that can be read; the others fail when they are scored."""
+        """The open values of every readable file; the others fail when they are scored."""
         language = self._languages[part.folder]
         answers = recorded_of(self._verdicts, language.model, language.name)
         for path in in_order(self._files.output_files(language.folder)):
@@ -116,7 +116,7 @@ class RecordedAttempts:
         recorded = recorded_of(self._verdicts, language.model, language.name)
         answers: Answers = with_judge(recorded, judged)
         if self._mode == "compat" and not self._verdicts:
-            answers = Unanswered()  # the public evaluator orders its results otherwise with a judge
+            answers = NoAnswers()  # with a judge the public evaluator uses another order
         directory = shown_path(language.folder)
         found = in_order(self._files.output_files(language.folder))
         _refuse_two_of_a_scenario(found)
@@ -148,7 +148,7 @@ class RecordedAttempts:
     def _evaluate(
         self, paths: Sequence[tuple[str, Path]], language: _Language, evaluate_one: EvaluateOne
     ) -> tuple[list[Any], list[FailedRow], str]:
-        """One evaluated value a file, the files that could not be, and the hash of the gold."""
+        """The evaluated files, the files that could not be evaluated, and the hash of the gold."""
         decode = decode_public if self._mode == "compat" else decode_file
         gold: list[tuple[str, Sequence[RawStep] | None]] = []
         evaluated: list[Any] = []
@@ -193,13 +193,13 @@ def _refuse_two_of_a_scenario(paths: Sequence[Path]) -> None:
         if path.name in seen:
             raise UsageError(
                 f"{path} and {seen[path.name]} are outputs of one scenario; "
-                "expected one folder a model and language"
+                "expected one folder per model and language"
             )
         seen[path.name] = path
 
 
 def _paired(recorded: RecordedOutputs) -> list[tuple[Path, Path]]:
-    """Outputs with their cards: one for all, by language where both tell it, else in order."""
+    """Outputs with their cards: one for all, by language if both name it, else in order."""
     outputs, cards = recorded.outputs, recorded.cards
     if len(cards) == 1:
         return [(folder, cards[0]) for folder in outputs]
@@ -235,7 +235,7 @@ def _languages(recorded: RecordedOutputs, files: ScenarioFiles) -> list[_Languag
 
 
 def _named_language(folder: Path, cards: Path, *, shared: bool) -> str:
-    """As the cards' path says; the outputs' path where it says nothing, or all share the cards."""
+    """From the cards' path; from the outputs' path if that names none or all share the cards."""
     paths = (folder, cards) if shared else (cards, folder)
     named = (name for name in map(language_of, paths) if name != UNKNOWN_LANGUAGE)
     return next(named, UNKNOWN_LANGUAGE)

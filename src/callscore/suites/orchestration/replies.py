@@ -1,4 +1,4 @@
-"""What one model answered to one scenario: as a recording to score, and what it took."""
+"""The replies of one model to one scenario: as a recording to score, with usage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOT_RUN = "not run"
 
 
 class StepReply(msgspec.Struct, frozen=True):
-    """One answer: to which step, in which run; None where the step was not run."""
+    """The reply to one step in one run; None if the step was not run."""
 
     case: StepCase
     run: int
@@ -25,7 +25,7 @@ class StepReply(msgspec.Struct, frozen=True):
 
 
 class ScenarioReplies(msgspec.Struct, frozen=True):
-    """Every step that was asked, with its answer in every run."""
+    """Every requested step, with its reply in every run."""
 
     scenario: Scenario
     model: str
@@ -34,14 +34,14 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
 
     @property
     def missing(self) -> str:
-        """Why the answers are not all there; empty where they are."""
+        """Why replies are missing; empty if none is."""
         for step in self.steps:
             if (error := answer_of(step.found).error) != "":
                 return f"{step.case.id}, run {step.run}: {error}"
         return ""
 
     def recording(self) -> Recording:
-        """The scenario as if it had been recorded: every run, every step that was asked."""
+        """The replies as a recording: every run, every requested step."""
         runs = range(1, self.repeats + 1)
         plans: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
         steps: dict[int, dict[int, RecordedReply]] = {run: {} for run in runs}
@@ -56,11 +56,11 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         )
 
     def usage(self) -> Usage:
-        """What all of it took."""
+        """The usage of all replies."""
         return Usage.of(step.found for step in self.steps)
 
     def by_step(self) -> Mapping[tuple[str, int], Reply]:
-        """The answers that came, by case and run."""
+        """The replies, by case and run."""
         return {
             (step.case.id, step.run): step.found
             for step in self.steps
@@ -68,10 +68,10 @@ class ScenarioReplies(msgspec.Struct, frozen=True):
         }
 
 
-def asked_and_answered(
+def collect_replies(
     cases: Iterable[StepCase], stored: Mapping[str, Mapping[int, Reply | Failed]], repeats: int
 ) -> Iterator[StepReply]:
-    """Every step with its answer in every run."""
+    """Every step with its reply in every run."""
     for case in cases:
         found = stored.get(case.id, {})
         for run in range(1, repeats + 1):
@@ -79,7 +79,7 @@ def asked_and_answered(
 
 
 def answer_of(found: Reply | Failed | None) -> RecordedReply:
-    """What came back; an outage stays one, so that it never counts against the model."""
+    """The reply as recorded; a failure stays one, so that it never counts against the model."""
     if found is None:
         return RecordedReply(error=NOT_RUN)
     if isinstance(found, Failed):
@@ -89,17 +89,17 @@ def answer_of(found: Reply | Failed | None) -> RecordedReply:
 
 
 def text_of(reply: Reply) -> str:
-    """The text of an answer, whatever bytes it has."""
+    """The text of a reply, with any bytes."""
     return reply.text.decode("utf-8", "replace") if isinstance(reply.text, bytes) else reply.text
 
 
 def latency_of(reply: Reply) -> float | None:
-    """How long an answer took, to a tenth of a millisecond; of this run or the one that paid."""
+    """The latency of a reply, to a tenth of a millisecond; of the run that requested it."""
     return None if reply.latency_ms is None else round(reply.latency_ms, 1)
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens and dollars of some answers; unknown ones are counted, never taken for 0."""
+    """Tokens and dollars of some replies; unknown ones are counted, not taken as 0."""
 
     answers: int = 0
     known_input: int = 0
@@ -111,7 +111,7 @@ class Usage(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, answers: Iterable[Reply | Failed | None]) -> Usage:
-        """The sum over the answers that came."""
+        """The sum over the replies."""
         replies = [answer for answer in answers if isinstance(answer, Reply)]
         return cls(
             len(replies),
@@ -124,11 +124,11 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def cost_usd(self) -> float | None:
-        """The cost; None where an answer has none that is known."""
+        """The cost; None if that of a reply is unknown."""
         return None if self.unpriced else self.known_usd
 
     def shown(self) -> dict[str, Any]:
-        """As results write it."""
+        """The usage as written in results."""
         return {
             "answers": self.answers,
             "input_tokens": None if self.uncounted else self.known_input,

@@ -26,7 +26,7 @@ HEADLINES = (AVERAGE, CLASSIFICATION, FC, PLAN)
 
 
 class About(msgspec.Struct, frozen=True):
-    """What a result is about: the place of the outputs, their model, and how they were read."""
+    """What a result is about: the folder of the outputs, their model, and the settings."""
 
     directory: str
     language: str
@@ -35,13 +35,13 @@ class About(msgspec.Struct, frozen=True):
     data: str
     version: str
     judging: Json | None = None
-    """What judging took; never part of the model's cost."""
+    """The cost of judging; never part of the model's cost."""
     answered_by: tuple[str, ...] = ()
-    """Under which other names than the one asked for the model answered (R-26)."""
+    """Names under which the model replied, other than the requested one (R-26)."""
     protocol: str = ""
-    """How the model was asked, where this program asked it (C-133)."""
+    """The protocol of the prompts, if Callscore sent them (C-133)."""
     usage: Json | None = None
-    """Tokens and cost, of all steps and by scenario; no clock, so that it repeats."""
+    """Tokens and cost, of all steps and by scenario; without times, to be reproducible."""
     free_running: Json | None = None
     """The pass in which the model saw its own history; never part of the scores above it."""
 
@@ -59,7 +59,7 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def approximate(self) -> bool:
-        """Whether a value rests on an undecided item or an unfinished search (C-115, C-117)."""
+        """Whether a value depends on an undecided item or an unfinished search (C-115, C-117)."""
         return self.has_undecided_calls or self.has_unfinished_plans
 
     @property
@@ -76,7 +76,7 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def signature(self) -> str:
-        """The recipe of the numbers: two results compare only where these agree (C-126)."""
+        """The signature: two results may be compared only if it is equal (C-126)."""
         about = self.about
         parts = {
             "doc": spec().document,
@@ -99,7 +99,7 @@ class LanguageResult(msgspec.Struct, frozen=True, dict=True):
         body = result_format.document(about.directory, self.overall, self.rows, rounding)
         extension = _rounded(self._extension())
         if about.judging is not None:
-            extension["judging"] = about.judging  # a request may cost less than four decimals show
+            extension["judging"] = about.judging  # not rounded: it may be tiny
         if about.usage is not None:
             extension["usage"] = about.usage
         if about.free_running is not None:
@@ -198,7 +198,7 @@ def standard_outcome(
         plans=any(scenario.plans_ran for scenario in evaluated),
         calls=any(scenario.calls_ran for scenario in evaluated),
     )
-    evaluated = [_only_what_ran(scenario, ran) for scenario in evaluated]
+    evaluated = [_drop_not_run(scenario, ran) for scenario in evaluated]
     rows = [scenario.row for scenario in evaluated]
     totals = final.overall(rows, len(evaluated) + len(failed), ran)
     return LanguageResult(
@@ -212,8 +212,8 @@ def standard_outcome(
     )
 
 
-def _only_what_ran(scenario: Evaluated, ran: Ran) -> Evaluated:
-    """Without the half of the suite that no file has an answer for: not run is not failed."""
+def _drop_not_run(scenario: Evaluated, ran: Ran) -> Evaluated:
+    """Without the half of the suite that no file has a reply for: not run is not failed."""
     row, records = scenario.row, scenario.records
     if not ran.plans:
         row = msgspec.structs.replace(row, plan=PlanRow())
@@ -288,10 +288,10 @@ def _spreads(outcomes: Sequence[LanguageResult], mean: KeyMetrics) -> Mapping[st
 
 
 def model_score(outcomes: Sequence[LanguageResult]) -> ScenarioScore:
-    """The result of one model as the rest of the program sees it."""
+    """The result of one model as a column of a scorecard."""
     numbers = headline(outcomes)
     return ScenarioScore(
-        together(outcomes),
+        combine_languages(outcomes),
         numbers,
         "; ".join(outcome.signature for outcome in outcomes),
         card.task_score(numbers),
@@ -307,8 +307,8 @@ def _cost(outcome: LanguageResult) -> ScenarioCost:
     return ScenarioCost(asked, usage.get("answers", 0), usage.get("cost_usd"))
 
 
-def together(outcomes: Sequence[LanguageResult]) -> Json:
-    """One result as document 001 has it; of several languages, each and their mean        §7"""
+def combine_languages(outcomes: Sequence[LanguageResult]) -> Json:
+    """One result in the format of document 001; with several languages, each and their mean   §7"""
     if len(outcomes) == 1:
         return outcomes[0].document()
     rounding = four_decimals if outcomes[0].mode == "standard" else as_calculated

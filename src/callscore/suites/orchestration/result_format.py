@@ -1,7 +1,7 @@
 """The result file of document 001: names, nesting and rows exactly as documented (C-121).
 
-The file is first laid out with measures in the places of numbers. `written` then turns each
-measure into a number, and `undefined_paths` finds those that had no value.
+The file is first built with measures instead of numbers. `written` then turns each measure
+into a number, and `undefined_paths` finds those without a value.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def four_decimals(value: float) -> float:
 
 
 def as_calculated(value: float) -> float:
-    """The value as it is: the public evaluator rounds on its way, not at the end (Q38)."""
+    """The value unchanged: the public evaluator rounds intermediate values (Q38)."""
     return value
 
 
 def document(
     directory: str, overall: Overall, rows: Sequence[Row | FailedRow], rounding: Rounding
 ) -> Json:
-    """The whole file but for `x_extension`; rows sorted by path."""
+    """The whole file without `x_extension`; rows sorted by path."""
     in_order = sorted(rows, key=lambda row: natural_order(row.file_path))
     return {
         "directory": directory,
@@ -57,7 +57,7 @@ def _written(value: Any, rounding: Rounding) -> Any:
 
 
 def undefined_paths(layout: Layout, path: str = "") -> Iterator[str]:
-    """Where the file shows 0.0 or null for want of a denominator        C-113"""
+    """Paths where the file has 0.0 or null because there is no denominator        C-113"""
     for key, value in layout.items():
         if isinstance(value, Mapping):
             yield from undefined_paths(value, f"{path}{key}.")

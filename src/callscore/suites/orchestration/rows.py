@@ -1,4 +1,4 @@
-"""One scenario's line of the result, in both readings: what `detailed_results` is made of."""
+"""The row of one scenario in `detailed_results`, in both readings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlanRow(msgspec.Struct, frozen=True):
 class CallRow(msgspec.Struct, frozen=True):
     """The call scores of one scenario        C-115
 
-    `without_values` names the runs for which the public evaluator has no value score.
+    `without_values` has the runs for which the public evaluator has no value score.
     """
 
     name: Measure = NONE_DUE
@@ -41,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
     """One evaluated output file.
 
     `call_cases` and `rejection_cases` are separate from the confusion because the public
-    evaluator takes them from the label, whatever was answered. `crash` and `plan_crash` are the
+    evaluator takes them from the label, for any reply. `crash` and `plan_crash` are the
     errors at which it gives up a file's calls or plans while still counting the file as
     evaluated; `exact_plan` holds the plan scores without its too low costs (C-128).
     """

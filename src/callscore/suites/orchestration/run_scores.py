@@ -1,4 +1,4 @@
-"""Scenarios in a run: the steps to ask, and the replies scored as recordings."""
+"""Scenarios in a run: the steps to request, and the replies scored as recordings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from callscore.core.scenarios import (
 )
 from callscore.core.version import __version__
 from callscore.suites.orchestration import result as results
-from callscore.suites.orchestration.call.questions import Unanswered
+from callscore.suites.orchestration.call.questions import NoAnswers
 from callscore.suites.orchestration.compat.evaluation import evaluate_file
 from callscore.suites.orchestration.compat.export import public_output
 from callscore.suites.orchestration.free_runs import FreeRuns
@@ -39,7 +39,7 @@ from callscore.suites.orchestration.metric_records import metric_records
 from callscore.suites.orchestration.replies import (
     ScenarioReplies,
     Usage,
-    asked_and_answered,
+    collect_replies,
     usage_of_scenarios,
 )
 from callscore.suites.orchestration.result import About, LanguageResult
@@ -54,7 +54,7 @@ from callscore.suites.orchestration.step_views import answered_views
 from callscore.suites.orchestration.trajectory import trajectory
 
 READ_BY_DOCUMENT = "standard_reading"
-"""Of a step's result in a run that is scored as the public evaluator does."""
+"""A flag of step results in a run with compat scoring."""
 
 
 class RunScenarios:
@@ -78,18 +78,18 @@ class RunScenarios:
     def follow_ups(
         self, models: Sequence[str], stored: StoredReplies, repeats: int
     ) -> FreeRuns | None:
-        """The pass in which models see their own history; None where none is wanted."""
+        """The pass in which models see their own history; None if it is not configured."""
         if self._settings.history != "own":
             return None
         return FreeRuns(self._sets, models, repeats, stored)
 
     def answered(self, data: RunData) -> RunAttempts:
-        """What was answered, to be judged and scored."""
+        """The replies, to be judged and scored."""
         return RunAttempts(self._sets, self._settings, data)
 
 
 class RunAttempts:
-    """What the models of a run answered."""
+    """The replies of the models of a run."""
 
     def __init__(
         self, sets: Sequence[ScenarioSet], settings: ScenarioSettings, data: RunData
@@ -100,12 +100,12 @@ class RunAttempts:
         self.parts = [Part(model, folder) for model in data.models for folder in self._sets]
 
     def open_steps(self, part: Part) -> Iterator[OpenStep]:
-        """What neither code nor a verdict of a file has decided."""
+        """Steps with values that neither code nor verdicts from files have decided."""
         of = self._sets[part.folder]
         recorded = recorded_of(self._data.verdicts, part.model, of.lang)
         for scenario in of.scenarios():
             recording = replies_of(self._data, part.model, of, scenario).recording()
-            with suppress(DataError):  # an outage: the scenario fails when it is scored
+            with suppress(DataError):  # a failed request: the scenario fails when it is scored
                 place = Place(of.lang, scenario.id)
                 yield from list(open_steps(recording, place, of.cards, recorded))
 
@@ -131,7 +131,7 @@ class RunAttempts:
         return results.model_score([self._named(each) for each in found])
 
     def _named(self, scored: LanguageResult) -> LanguageResult:
-        """The result with the names under which the model answered, and how it was asked."""
+        """The result with the names under which the model replied, and the protocol."""
         data, model = self._data, scored.about.model
         about = msgspec.structs.replace(scored.about, answered_by=data.identities.identity(model))
         notes = (*data.warnings(model), *data.identities.notes_on(model))
@@ -139,15 +139,15 @@ class RunAttempts:
 
 
 def replies_of(data: RunData, model: str, part: ScenarioSet, scenario: Scenario) -> ScenarioReplies:
-    """The answers of one model to one scenario."""
+    """The replies of one model to one scenario."""
     cases = part.askable(scenario)
     stored = {case.id: data.stored(model, case.id) for case in cases}
-    steps = list(asked_and_answered(cases, stored, data.repeats))
+    steps = list(collect_replies(cases, stored, data.repeats))
     return ScenarioReplies(scenario, model, data.repeats, steps)
 
 
 class _Scoring:
-    """One model's answers to one set, and who knows what code cannot compare in them."""
+    """One model's replies to one set, and the verdicts on values that code cannot compare."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Scoring:
         self._used: dict[str, Usage] = {}
 
     def result(self, sinks: ScenarioSinks) -> LanguageResult:
-        """The result of every scenario; each leaves memory when it is scored."""
+        """The result of every scenario; each is released once it is scored."""
         part = self._part
         for scenario in part.scenarios():
             replies = replies_of(self._data, self._model, part, scenario)
@@ -209,7 +209,7 @@ class _Scoring:
     def _score(
         self, replies: ScenarioReplies, path: str, sinks: ScenarioSinks
     ) -> Sequence[StepRecord]:
-        """The records of one scenario; none where an answer is missing."""
+        """The records of one scenario; none if a reply is missing."""
         try:
             evaluated = self._evaluate(replies, path)
         except DataError as error:
@@ -233,21 +233,21 @@ class _Scoring:
         place = Place(part.lang, scenario.id)
         if self._mode == "standard":
             return evaluate(replies.recording(), place, part.cards, self._known, path)
-        # The records say step by step what was right; the numbers are the public evaluator's.
+        # The records come from the standard reading, the numbers from the public evaluator's.
         apart = recorded_of(self._data.verdicts, self._model, part.lang)
         evaluated = evaluate(replies.recording(), place, part.cards, apart, path)
         if replies.missing:
             raise DataError(f"error: {replies.missing}")
         schemas = {name: tool.parameters for name, tool in part.cards.tools.items()}
         prefix = f"{part.lang}/{scenario.id}"
-        known = self._known if self._data.verdicts else Unanswered()
+        known = self._known if self._data.verdicts else NoAnswers()
         row = evaluate_file(public_output(replies), path, schemas, known, prefix)
         self._public_rows.append(row)
         return evaluated
 
 
 def exported(replies: ScenarioReplies) -> Exported:
-    """The answers in the public form; none where one is missing (Q18)."""
+    """The replies in the public form; None if one is missing (Q18)."""
     scenario = replies.scenario
     document = None if replies.missing else public_output(replies)
     return Exported(replies.model, scenario.lang, scenario.id, document, replies.missing)

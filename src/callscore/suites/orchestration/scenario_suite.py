@@ -1,4 +1,4 @@
-"""The scenarios of document 001, as the rest of the program sees them."""
+"""The scenarios of document 001, behind the interface of `core.scenarios`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class OrchestrationScenarios:
 
     @property
     def public_protocol(self) -> PublicProtocol:
-        """How the public runner asks (C-133)."""
+        """The protocol of the public runner (C-133)."""
         return spec().public_protocol
 
     def open_cases(
@@ -53,7 +53,7 @@ class OrchestrationScenarios:
         limit: int | None,
         files: ScenarioFiles,
     ) -> RunScenarios:
-        """The scenarios of a run; raises DataError where the user's prompts cannot be used."""
+        """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
         protocol = chosen_protocol(settings, files)
         sets = [ScenarioSet(folders, files, limit, protocol) for folders in data]
         return RunScenarios(sets, settings)
@@ -70,7 +70,7 @@ class OrchestrationScenarios:
     def check(
         self, folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
     ) -> ScenarioCheck:
-        """Read every scenario as a run would, without stopping at the first problem."""
+        """Read every scenario like a run, without stopping at the first problem."""
         return check_scenarios(folders, cards, files)
 
     def read_outputs(self, raw: bytes, name: str) -> Mapping[tuple[int, int], Reply | Failed]:

@@ -1,4 +1,4 @@
-"""Reads `spec.toml`: the only place where numbers of document 001 enter the program."""
+"""Reads `spec.toml`, the only source of the numbers of document 001."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Coverage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a text from outside may cost at most."""
+    """Limits on untrusted texts."""
 
     text_bytes: int
     nesting: int
 
 
-class ForeignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which calls of an action list change nothing, and when two node texts are the same."""
+class SingleTurnSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which calls of an action list change nothing, and when two node texts are equal."""
 
     reading_prefixes: tuple[str, ...]
     reading_tools: tuple[str, ...]
@@ -44,7 +44,7 @@ class ForeignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CompatSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the public evaluator rounds on its way, and what its readings may cost here."""
+    """The intermediate rounding of the public evaluator, and limits on its parsing."""
 
     decimals: int
     loop_budget: int
@@ -60,12 +60,12 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     plan: PlanSpec
     coverage: Coverage
     limits: Limits
-    foreign: ForeignSpec
+    foreign: SingleTurnSpec
     compat: CompatSpec
     public_protocol: PublicProtocol
 
 
 @cache
 def spec() -> Spec:
-    """The numbers of document 001, read once."""
+    """The numbers of document 001; cached."""
     return msgspec.convert(read_table(Path(__file__).with_name("spec.toml")), Spec)

@@ -13,11 +13,10 @@ from callscore.core.measure import Measure, ratio
 from callscore.core.scenarios import Finding, OpenStep
 from callscore.suites.orchestration.call.measures import Difference, Tools, measure_calls
 from callscore.suites.orchestration.call.questions import Answers
-from callscore.suites.orchestration.decision.cells import cell
-from callscore.suites.orchestration.decision.confusion import Confusion
+from callscore.suites.orchestration.decision.confusion import Confusion, cell
 from callscore.suites.orchestration.decision.parse import (
     Called,
-    FailedAnswer,
+    FailedReply,
     Prediction,
     read_answer,
 )
@@ -40,7 +39,7 @@ from callscore.suites.orchestration.step_record import StepRecord
 
 
 class Evaluated(msgspec.Struct, frozen=True):
-    """A scenario's row, the records of its steps, and what the data got wrong."""
+    """A scenario's row, the records of its steps, and the findings about its data."""
 
     row: Row
     records: tuple[StepRecord, ...]
@@ -66,7 +65,7 @@ def open_steps(
 def evaluate(
     recording: Recording, place: Place, cards: Cards, answers: Answers, file_path: str
 ) -> Evaluated:
-    """Every step of every run; raises DataError where an infrastructure error was recorded."""
+    """Evaluate every step of every run; raises DataError for a recorded infrastructure error."""
     records: list[StepRecord] = []
     findings: dict[Finding, None] = {}
     known: dict[tuple[RawStep, ...], Scenario] = {}
@@ -186,8 +185,8 @@ def _agent_record(
 def _decision_difference(
     step: AgentStep, prediction: Prediction, confusion: Confusion
 ) -> Difference | None:
-    """What is wrong with the decision itself, in the words of the error taxonomy."""
-    if isinstance(prediction, FailedAnswer):
+    """What is wrong with the decision itself, in terms of the error taxonomy."""
+    if isinstance(prediction, FailedReply):
         return Difference("failed_answer", prediction.why)
     if isinstance(prediction, Called):
         names = ", ".join(call.name for call in prediction.calls)
@@ -234,7 +233,7 @@ def _plan_row(records: Sequence[StepRecord]) -> PlanRow:
 
 
 def _call_row(records: Sequence[StepRecord]) -> CallRow:
-    """Mean over the pairs where a call was due and made, zeros included        C-115"""
+    """Mean over the steps where a call was due and made, zeros included        C-115"""
     pairs = [record.call for record in records if record.call is not None]
     return CallRow(
         name=_mean([pair.name for pair in pairs]),

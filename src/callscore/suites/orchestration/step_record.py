@@ -1,4 +1,4 @@
-"""What happened at one step of one run: the evidence behind every number of the extension."""
+"""The record of one step of one run, from which the numbers of the extension are computed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from callscore.suites.orchestration.scenario.recording import RecordedReply
 
 
 class StepRecord(msgspec.Struct, frozen=True):
-    """One step: what was due (`kind`), by whom, whether all of it was right, and what was not.
+    """One step: what was due (`kind`), its agent, whether it was right, and the differences.
 
     `tool` is the tool that was due, or the type of the rejection; `size` the number of agent
-    steps in the gold plan; `expected` the step as annotated, `answer` what came back for it.
+    steps in the gold plan; `expected` the step as annotated, `answer` the reply.
     """
 
     case_id: str

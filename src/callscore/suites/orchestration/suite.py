@@ -1,4 +1,4 @@
-"""The orchestration suite: document 001, and cases of other origin."""
+"""The orchestration suite: document 001, and single-turn cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FROM_VALUES = ("arguments_value_f1", "exact_calls", "case_score")
 
 
 class OrchestrationSuite(SpecSuite):
-    """Act on a request: plan, call the right tool with the right arguments, or do not."""
+    """Act on a request: plan, call the right tool with the right arguments, or reject."""
 
     name = "orchestration"
     title = "Orchestration"
@@ -32,25 +32,25 @@ class OrchestrationSuite(SpecSuite):
 
     @cached_property
     def spec(self) -> Spec:
-        """The rows of cases of other origin, with the digest of the numbers of document 001."""
+        """The rows of single-turn cases, with the digest of the numbers of document 001."""
         raw = self.spec_file.read_bytes()
         return scoring_spec(hashlib.blake2b(raw, digest_size=DIGEST_BYTES).hexdigest())
 
     @cached_property
     def verdict_rules(self) -> VerdictRules:
-        """Argument values may be judged; the scores of calls rest on them."""
+        """Argument values may be judged; the scores of calls depend on them."""
         relies_on = {f"orchestration.{name}": _VALUES for name in _FROM_VALUES}
         return VerdictRules(words=VERDICT_WORDS, relies_on=relies_on)
 
     @cached_property
     def scenarios(self) -> ScenarioSuite:
-        """Steps that are asked one by one and scored together, by document 001."""
+        """Scenarios: steps requested one by one and scored together, by document 001."""
         from callscore.suites.orchestration.scenario_suite import OrchestrationScenarios
 
         return OrchestrationScenarios()
 
     def noise(self, task: str) -> Degrade:
-        """Of steps of scenarios and of cases of other origin."""
+        """The noise of scenario steps and of single-turn cases."""
         if task != SCENARIO:
             return super().noise(task)
         from callscore.suites.orchestration.noise import degrade_step

@@ -1,4 +1,4 @@
-"""Thinking aloud is no answer: text inside a think block is dropped before anything is read."""
+"""Removes think blocks from replies before they are parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every step of a scenario: what was sent, answered, due, and decided."""
+"""Every step of a scenario: request, reply, expected step, and verdict."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _reply(reply: Reply) -> Json:
 
 
 def _verdict(found: Reply | Failed | None, record: StepRecord | None) -> Json:
-    """How the step was decided; `not_scored` where its scenario is not whole or its gold unread."""
+    """The verdict on the step; `not_scored` if scenario or gold are incomplete."""
     if record is None:
         status = "not_scored" if isinstance(found, Reply) else "error" if found else "not_run"
         why = (

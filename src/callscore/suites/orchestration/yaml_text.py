@@ -1,7 +1,7 @@
-"""YAML from outside: safe tags only, bounded, and two ways to read plain scalars.
+"""Untrusted YAML: safe tags only, bounded, and two ways to read plain scalars.
 
-`read_strict` leaves `no`, `1:30` and `2025-07-16` the strings they are; `read_public` is
-YAML 1.1 as the public evaluator reads it, and serves `compat` alone.
+`read_strict` reads `no`, `1:30` and `2025-07-16` as strings; `read_public` is YAML 1.1 as the
+public evaluator reads it, for `compat` only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _LINE = re.compile(rf" *+(?:- )?{_KEY}:(?: ++(?:{_PLAIN}|(?:{_QUOTED}|{_NAMES}) 
 def read_public(text: str) -> Any:
     """The value as PyYAML reads it        Q41
 
-    Raises YamlFault; ValueError for a date that is none; RecursionError for deep nesting.
+    Raises YamlFault; ValueError for an invalid date; RecursionError for deep nesting.
     libyaml is seven times faster and disagrees about tabs, flow collections and much else, so
     it reads only what is made of simple lines. Long texts and merges of many aliases, which
     would take PyYAML minutes, are refused.
@@ -91,10 +91,10 @@ def _load(text: str, kind: type[yaml.CSafeLoader | yaml.SafeLoader]) -> Any:
 
 
 def _vet(text: str) -> None:
-    """Refuse what libyaml would unfold or recurse into without a limit.
+    """Refuse what libyaml would expand or recurse into without a limit.
 
-    Aliases have no business in these texts, and depth shows in brackets or in a long run of
-    indentation; only a text that may have either is walked event by event.
+    These texts need no aliases, and deep nesting shows in brackets or in long indentation; only a
+    text that may have either is checked event by event.
     """
     limits = spec().limits
     if len(text) > limits.text_bytes:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from calls_suite import formula_of
 from callscore.core.case import Case, Reply
-from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import score_case
 from callscore.suites.calls.entity.task import OFFERED, EntityOutput, EntityTask
 from callscore.suites.calls.spec import names, settings
 from entity_cases import CONFIG, TASK, entity_case, fault, flags, measured, outcome, values

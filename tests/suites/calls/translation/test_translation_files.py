@@ -10,7 +10,7 @@ import pytest
 from calls_suite import formula_of
 from callscore.core.case import Case, Reply
 from callscore.core.judging import NO_VERDICTS
-from callscore.scorecard.case_score import score_case
+from callscore.scorecard.formula import score_case
 from shared_cases import cases_of, shared_file
 from translation_cases import TASK, asked, measured
 

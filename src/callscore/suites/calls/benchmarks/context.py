@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from callscore.core.case import Case
+from callscore.core.case import Case, turns
 from callscore.core.judging import Item, Question, Verdicts
 from callscore.core.measure import Measure, not_run
-from callscore.core.transcript import turns
 from callscore.suites.calls.benchmarks import measures as formulas
 from callscore.suites.calls.benchmarks.view import finding
 from callscore.suites.calls.benchmarks.words import CONTEXTUAL, OFFERED, PRECISION, RECALL

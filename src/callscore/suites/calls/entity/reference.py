@@ -6,9 +6,8 @@ from functools import cached_property
 
 import msgspec
 
-from callscore.core.case import Case
+from callscore.core.case import Case, spoken_text
 from callscore.core.errors import DataError
-from callscore.core.transcript import spoken_text
 from callscore.metrics.text import contains, n2
 from callscore.suites.calls.entity.configured import (
     configured_keys,

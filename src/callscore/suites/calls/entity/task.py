@@ -35,10 +35,9 @@ from callscore.suites.calls.entity.reference import (
     read_reference,
     refuse_blocked,
 )
-from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.prompting import answer_form, build_prompt
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
 from callscore.suites.calls.validation import structure_of
 
 STRUCTURE = "entity.structure"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from callscore.core.transcript import spoken_text
+from callscore.core.case import spoken_text
 from callscore.metrics.text import contains
 from callscore.scorecard.formula import TaskFormula
 from callscore.suites.calls.entity.configured import configured_keys
@@ -18,7 +18,7 @@ from callscore.suites.calls.entity.reference import (
     TOPIC_F1,
     EntityReference,
 )
-from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 
 WHOLE, NOTHING, LITERAL = "the whole list", "nothing reported", "what is said literally"
 

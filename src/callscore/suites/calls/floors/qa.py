@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from callscore.scorecard.formula import TaskFormula
-from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 from callscore.suites.calls.qa.evidence import EVIDENCE
 from callscore.suites.calls.qa.measures import Mark, is_correct, normalised_gap
 from callscore.suites.calls.qa.reference import FormQuestion, QAReference

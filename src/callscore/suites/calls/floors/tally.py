@@ -1,13 +1,67 @@
-"""The floors of a data set: each reference is added once, independent of the models."""
+"""The floors of a data set: trivial strategies, the best of them, and notes on the data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from callscore.core.scorecard import ModelScore
 from callscore.core.suite import Floor
-from callscore.scorecard.formula import formula_for
-from callscore.suites.calls.floors.strategy import FloorTally, best
+from callscore.metrics.rounding import half_up
+from callscore.scorecard.formula import TaskFormula, formula_for, task_score
+from callscore.scorecard.tally import TaskTally
 from callscore.suites.calls.spec import Settings, load
+
+
+class Strategy(NamedTuple):
+    """A way to answer every case without reading it, with the rows it would get."""
+
+    name: str
+    rows: Mapping[str, float | None]
+    """Every weighted metric; None if no case has it."""
+    gated: Mapping[str, float | None] = {}
+    """The values that gates test; None if there is nothing to count."""
+
+
+class FloorTally(ABC):
+    """Adds up the references of a task's cases."""
+
+    @property
+    def failures(self) -> tuple[int, int]:
+        """PASS_FAIL questions that people failed, of all; only QA has any."""
+        return 0, 0
+
+    @abstractmethod
+    def add(self, reference: Any) -> None:
+        """Count one case by the reference of its task."""
+
+    @abstractmethod
+    def strategies(self, formula: TaskFormula) -> Iterable[Strategy]:
+        """The rows of every strategy over all cases so far."""
+
+
+def best(strategies: Iterable[Strategy], formula: TaskFormula) -> Floor:
+    """max over unblocked strategies of the task's formula        C-135"""
+    found = Floor(None, None)
+    for strategy in strategies:
+        score = task_score(formula.score, strategy.rows)
+        if score is None or _is_blocked(strategy, formula):
+            continue
+        if found.score is None or score > found.score:
+            found = Floor(score, strategy.name)
+    return found
+
+
+def _is_blocked(strategy: Strategy, formula: TaskFormula) -> bool:
+    values = ((gate, strategy.gated.get(gate.slug)) for gate in formula.gates)
+    return any(value is not None and gate.rule.breached(value) for gate, value in values)
+
+
+def share(part: float, whole: float) -> float | None:
+    """part / whole; None if the whole is 0"""
+    return part / whole if whole else None
+
 
 ENOUGH = 1_000
 
@@ -52,8 +106,6 @@ class CallFloors:
 
     def data_notes(self) -> Sequence[str]:
         """The floors, and whether a false pass could be seen in the data        C-135"""
-        from callscore.suites.calls.floors.card import data_notes
-
         return list(data_notes(self.found(), *self.failures))
 
     @property
@@ -82,3 +134,69 @@ def _tally_of(task: str, settings: Settings) -> FloorTally | None:
 
         return TranslationFloor()
     return None
+
+
+FALSE_PASS = "qa.false_pass_rate"
+OF_FAILURES = "false_pass_rate_of_failures"
+UNDEMONSTRATED = ": the false pass rate cannot be demonstrated with this data"
+
+
+def undemonstrated_notes(
+    models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]]
+) -> Sequence[str]:
+    """Notes if passing every question would block no model        C-135"""
+    unseen = [_undemonstrated(model, tallies.get(model.model, {})) for model in models]
+    return list(dict.fromkeys(note for note in unseen if note))
+
+
+def data_notes(floors: Mapping[str, Floor], failed: int, asked: int) -> Iterator[str]:
+    """The floors of a data set, and whether a false pass could be seen in it        C-135"""
+    for task, floor in floors.items():
+        if floor.score is not None:
+            yield (
+                f"an answer that reads nothing scores {task} {half_up(floor.score, 3)}:"
+                f" {floor.strategy}"
+            )
+    if asked and not _shows_failures(failed, asked):
+        yield f"QA: {_people(failed, asked)}{UNDEMONSTRATED}"
+
+
+def _undemonstrated(model: ModelScore, tallies: Mapping[str, TaskTally]) -> str | None:
+    """If passing every question would block no model: people failed too few        C-135"""
+    qa, tally = model.tasks.get("qa"), tallies.get("qa")
+    if qa is None or tally is None or qa.metrics[FALSE_PASS].value is None:
+        return None
+    asked = tally.metrics[FALSE_PASS].denominator
+    of_failures = tally.metrics.get(f"{FALSE_PASS}/{OF_FAILURES}")
+    failed = of_failures.denominator if of_failures is not None else 0
+    if not asked or _shows_failures(failed, asked):
+        return None
+    if of_failures is None or not failed:
+        return f"QA: {_people(failed, asked)}{UNDEMONSTRATED}"
+    passed = of_failures.numerator
+    return (
+        f"{model.model}, QA: {_people(failed, asked)}, the model passed {_of(passed, failed)}"
+        f" ({OF_FAILURES} {half_up(100 * passed / failed, 2)} %){UNDEMONSTRATED}"
+    )
+
+
+def _shows_failures(failed: float, asked: float) -> bool:
+    """Whether a model that passes every question would breach the gate        C-35
+
+    True as well if a single false pass would: with that few questions the resolution is shown next
+    to the rate.
+    """
+    gate = load().metrics[FALSE_PASS].gate
+    return gate is not None and gate.breached(100 * max(failed, 1) / asked)
+
+
+def _people(failed: float, asked: float) -> str:
+    return f"people failed {f'{failed:g}' if failed else 'none'} of {asked:g} questions"
+
+
+def _of(passed: float, failed: float) -> str:
+    if not passed:
+        return "none"
+    if passed < failed:
+        return f"{passed:g} of them"
+    return {1: "it", 2: "both"}.get(round(failed), "all of them")

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from callscore.scorecard.formula import TaskFormula
-from callscore.suites.calls.floors.strategy import FloorTally, Strategy, share
+from callscore.suites.calls.floors.tally import FloorTally, Strategy, share
 from callscore.suites.calls.spec import Settings
 from callscore.suites.calls.text.measures import CLASSES
 from callscore.suites.calls.text.reference import TextReference

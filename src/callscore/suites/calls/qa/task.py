@@ -15,7 +15,6 @@ from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.prompting import answer_form, build_prompt
 from callscore.suites.calls.qa import evidence
 from callscore.suites.calls.qa import measures as formulas
@@ -28,7 +27,7 @@ from callscore.suites.calls.qa.reference import (
     read_reference,
 )
 from callscore.suites.calls.spec import Settings
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
 from callscore.suites.calls.validation import structure_of
 
 __all__ = ["OFFERED", "QAOutput", "QATask", "mark_of"]

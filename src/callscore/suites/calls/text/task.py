@@ -22,10 +22,9 @@ from callscore.suites.calls.answer_spec import (
 )
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match, number
-from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.prompting import OMITTED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, load, names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
 from callscore.suites.calls.text import fabrication, sentiment, summary
 from callscore.suites.calls.text import measures as formulas
 from callscore.suites.calls.text.claims import Claim, claim_forms, claims

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from callscore.core.case import Case, Turn
+from callscore.core.case import Case, Turn, spoken_text
 from callscore.core.errors import DataError
-from callscore.core.transcript import spoken_text
 from callscore.metrics.text import n1
 from callscore.suites.calls.sentences import sentences as sentences_of
 from callscore.suites.calls.structure import Sources, Structure

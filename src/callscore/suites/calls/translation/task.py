@@ -15,10 +15,9 @@ from callscore.metrics.text import n1, n2
 from callscore.suites.calls.answer_spec import asked_sentences
 from callscore.suites.calls.call_task import CallTask
 from callscore.suites.calls.items import match
-from callscore.suites.calls.parse import parse_reply
 from callscore.suites.calls.prompting import OMITTED, answer_form, build_prompt
 from callscore.suites.calls.spec import Settings, names
-from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources
+from callscore.suites.calls.structure import COMPLIES, DEPARTS, Sources, parse_reply
 from callscore.suites.calls.translation import critical, judged, outcomes
 from callscore.suites.calls.translation import measures as formulas
 from callscore.suites.calls.translation.handling import (

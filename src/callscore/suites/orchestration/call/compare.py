@@ -1,4 +1,4 @@
-"""Two values of one argument: equal, different, or open to a judge        C-115
+"""Compares two values of one argument: equal, different, or open to a judge        C-115
 
 Numbers, booleans, dates, times, enums and identifiers are decided here; arrays element by
 element in any order, objects key by key. Only a difference between free texts is open.
@@ -17,7 +17,7 @@ import msgspec
 
 
 class Match(IntEnum):
-    """How two values compare; of several parts the least one decides."""
+    """The result of a comparison; of several parts the lowest one counts."""
 
     DIFFERENT = 0
     OPEN = 1
@@ -25,7 +25,7 @@ class Match(IntEnum):
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """An expected value with alternatives; where it is `optional` the argument may be left out."""
+    """An expected value with alternatives; if `optional`, the argument may be left out."""
 
     values: tuple[Any, ...]
     optional: bool = False
@@ -101,7 +101,7 @@ def _texts(predicted: str, expected: str, schema: Mapping[str, Any]) -> Match:
 
 
 def folded(text: str) -> str:
-    """The text without case and without spaces too many."""
+    """The text in lower case with single spaces."""
     return " ".join(text.casefold().split())
 
 
@@ -119,7 +119,7 @@ def _moment(text: str) -> datetime | date | time | None:
 
 
 def _is_identifier(text: str) -> bool:
-    """One word with a digit in it: an order number is not a matter of opinion."""
+    """One word with a digit, such as an order number: code decides it."""
     return " " not in text and any(character.isdigit() for character in text)
 
 
@@ -146,7 +146,7 @@ def _part(properties: Any, key: str) -> Mapping[str, Any]:
 
 
 def _arrays(predicted: Any, expected: Any, schema: Mapping[str, Any]) -> Match:
-    """Equal where the elements can be paired; order carries no meaning in these tools."""
+    """Equal if the elements can be paired; order has no meaning in these tools."""
     if not isinstance(predicted, list) or not isinstance(expected, list):
         return Match.DIFFERENT
     if len(predicted) != len(expected):

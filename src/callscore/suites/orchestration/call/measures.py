@@ -17,19 +17,19 @@ from callscore.suites.orchestration.scenario.model import Call
 
 Tools = Mapping[str, Tool]
 Ask = Callable[[Question], Verdict | None]
-"""A question → the verdict that answers it, or None."""
+"""A question → its verdict, or None."""
 _BY_CODE = Verdict(METRIC, "", DIFFERENT)
 
 
 class Difference(NamedTuple):
-    """One thing wrong with a call: a taxonomy word and where."""
+    """One difference of a call: its kind in the taxonomy, and where."""
 
     kind: str
     detail: str
 
 
 class CallMeasured(NamedTuple):
-    """The three F1 scores of a step, the items left open or only estimated, and what differs."""
+    """The three F1 scores of a step, the open or estimated items, and the differences."""
 
     name: float
     key: float
@@ -105,7 +105,7 @@ def _equal_values(mine: Call, due: Call, tools: Tools) -> int:
 
 
 def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
-    """Every argument that both sides give, equal by comparison or by a verdict."""
+    """Every argument of both sides, equal by comparison or by a verdict."""
     equal = 0
     undecided: list[Question] = []
     differences: list[Difference] = []
@@ -134,7 +134,7 @@ def _values(pairs: Sequence[CallPair], tools: Tools, ask: Ask) -> _Values:
 
 
 def _is_decided(verdict: Verdict | None) -> bool:
-    """An estimate counts, and leaves the value open        C-115, C-125"""
+    """Whether a verdict decides the value; an estimate counts, but leaves it open   C-115, C-125"""
     return verdict is not None and verdict.verdict in (SAME, DIFFERENT) and not verdict.approximate
 
 

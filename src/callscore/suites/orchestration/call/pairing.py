@@ -1,4 +1,4 @@
-"""Which predicted call answers which expected call: the best assignment        C-115, Q21, Q22"""
+"""Pairs predicted with expected calls: the best assignment        C-115, Q21, Q22"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Agreement = Callable[[Call, Call], int]
 
 
 class CallPair(NamedTuple):
-    """A predicted call and the expected one it answers; one of them is None where unpaired."""
+    """A predicted call and its expected one; one of them is None if unpaired."""
 
     predicted: Call | None
     expected: Call | None
@@ -23,8 +23,8 @@ def pair_calls(
 ) -> list[CallPair]:
     """Maximise names, then shared keys, then equal values, summed over the pairs        C-115
 
-    The third only breaks ties: five calls of one tool share all their keys. Pairs come in the
-    order of the expected calls, surplus predictions last.
+    Values only break ties, as between five calls of one tool. Pairs are in the order of the
+    expected calls, surplus predictions last.
     """
     if len(predicted) == len(expected) == 1:
         return [CallPair(predicted[0], expected[0])]
@@ -41,7 +41,7 @@ def pair_calls(
 def _weights(
     predicted: Sequence[Call], expected: Sequence[Call], equal_values: Agreement
 ) -> list[list[int]]:
-    """One whole number a pair, so scaled that a name outweighs all keys, a key all values."""
+    """One integer per pair, scaled so that a name outweighs all keys, and a key all values."""
     scale = 1 + sum(len(call.arguments) for call in expected)
     return [
         [
@@ -54,7 +54,7 @@ def _weights(
 
 
 def _assign(weights: list[list[int]], rows: int, columns: int) -> dict[int, int]:
-    """Expected index → predicted index, of greatest total weight."""
+    """Expected index → predicted index, with the greatest total weight."""
     size = max(rows, columns)
     padded = [row + [0] * (size - columns) for row in weights]
     assignment = Assignment(padded + [[0] * size for _ in range(size - rows)])

@@ -1,4 +1,4 @@
-"""What is asked about an argument value that code cannot decide, and who may answer."""
+"""Questions about argument values that code cannot compare, and the sources of verdicts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ OFFERED = (SAME, DIFFERENT, "cannot_tell")
 
 
 class Answers(Protocol):
-    """Something that may know whether two argument values mean the same."""
+    """A source of verdicts on whether two argument values mean the same."""
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
         """The verdict on this question, or None if there is none."""
         ...
 
 
-class Unanswered:
+class NoAnswers:
     """There is no judge."""
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
@@ -38,7 +38,7 @@ class Recorded:
 
     @property
     def unused(self) -> int:
-        """Verdicts that answered nothing so far."""
+        """Number of verdicts that were not used so far."""
         return len(self._verdicts) - len(self._used)
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
@@ -50,14 +50,14 @@ class Recorded:
         return verdict
 
 
-class InTurn:
-    """The first of several who knows an answer is believed."""
+class FirstAnswer:
+    """Several sources in order: the first verdict counts."""
 
     def __init__(self, *answers: Answers) -> None:
         self._answers = answers
 
     def answer(self, case_id: str, run: int, question: Question) -> Verdict | None:
-        """The verdict of the first who has one."""
+        """The verdict of the first source that has one."""
         found = (answers.answer(case_id, run, question) for answers in self._answers)
         return next((verdict for verdict in found if verdict is not None), None)
 

@@ -24,7 +24,7 @@ FC = "FC"
 
 
 class Step(NamedTuple):
-    """A step as the public evaluator sees it: the merged calls, or text where there are none."""
+    """A step as the public evaluator sees it: the merged calls, or text if there are none."""
 
     names: Any
     arguments: Any
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 
 class CallRun(NamedTuple):
-    """What one run of a scenario adds."""
+    """The counts of one run of a scenario."""
 
     name: float
     key: float
@@ -59,10 +59,10 @@ class CallRun(NamedTuple):
 def score_runs(
     data: Any, tools: ToolSchemas, answers: Answers, case_prefix: str
 ) -> list[CallRun] | str:
-    """Every run, or the error at which the public evaluator gives the whole file up."""
+    """Every run, or the error at which the public evaluator skips the whole file."""
     try:
         history = data["history"]
-        _ = len(history)  # where there is none, that is the error
+        _ = len(history)  # without one, that is the error
         runs = [
             _score_run(name, history[name], Judged(tools, answers, case_prefix, number))
             for number, name in enumerate(history, 1)
@@ -73,7 +73,7 @@ def score_runs(
 
 
 def _score_run(name: str, run: Mapping[str, Any], judged: Judged) -> CallRun:
-    """One run; what the public code reads without using it is read here, too: it may fail."""
+    """One run; what the public code reads without using it is read here too, as it may fail."""
     entries, label = run["sub_agent_history"], run["label"]
     if label["1"]["role"] == "system":
         _ = label["1"]["content"]
@@ -116,9 +116,9 @@ def _pair(entry: Mapping[str, Any], label: Mapping[str, Any]) -> Pair:
 
 
 def _read_history(label: Mapping[str, Any], step_id: Any) -> None:
-    """Go through the label before a step as the public evaluator does for its judge.
+    """Read the label before a step as the public evaluator does for its judge.
 
-    Nothing comes of it here, but a label that it cannot read costs the file's calls (Q25).
+    The result is not used, but a label that it cannot read loses the file's calls (Q25).
     """
     for key in sorted(label, key=lambda key: [int(part) for part in key.split("-")]):
         if key == step_id:
@@ -156,7 +156,7 @@ def _actual(step_id: Any, label: Mapping[str, Any]) -> Step:
 
 
 def _merged(calls: Sequence[tuple[Any, Any]]) -> Step:
-    """All calls of a step as one: arguments that are no JSON become a text under `error` (Q24)."""
+    """All calls of a step as one: arguments that are not JSON become a text under `error` (Q24)."""
     merged: dict[str, Any] = {}
     for _, arguments in calls:
         if not isinstance(arguments, dict):
@@ -184,7 +184,7 @@ def _kind(step: Step, *, rejects: bool) -> str:
 
 
 def _cell(pair: Pair) -> Confusion:
-    """One count a step; nothing is ever FAILED (Q28)        §6"""
+    """One count per step; nothing is ever FAILED (Q28)        §6"""
     actual = _kind(pair.actual, rejects=pair.actual.names == "")
     predicted = _kind(pair.predicted, rejects=_rejects(pair.predicted))
     if actual == FC:
@@ -225,9 +225,9 @@ def _key_f1(pair: Pair) -> float:
 
 
 def _value_scores(pairs: Sequence[Pair], judged: Judged) -> tuple[list[float], bool]:
-    """Value F1 in the places where the public evaluator puts them (Q27), and if it has any.
+    """Value F1 at the positions where the public evaluator puts them (Q27), and if it has any.
 
-    Steps with a question are scored before steps without, and the results are handed out by
+    Steps with a question are scored before steps without, and the results are assigned by
     position, so only their mean can be trusted. An error inside gives the key F1 instead.
     """
     places = [index for index, pair in enumerate(pairs) if pair.both_call()]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from callscore.metrics.sets import Counts, f1
-from callscore.suites.orchestration.call.questions import SAME, Answers, Unanswered, same_meaning
+from callscore.suites.orchestration.call.questions import SAME, Answers, NoAnswers, same_meaning
 from callscore.suites.orchestration.decision.confusion import or_zero
 
 ToolSchemas = Mapping[str, Mapping[str, Any]]
@@ -33,12 +33,12 @@ class Called(Protocol):
 
     @property
     def arguments(self) -> Any:
-        """Argument → list of the values that the calls gave it."""
+        """Argument → list of its values in the calls."""
         ...
 
 
 class Judged(NamedTuple):
-    """What a comparison may look up: tool schemas, and a judge for one run of one scenario."""
+    """What a comparison needs: tool schemas, and verdicts on one run of one scenario."""
 
     tools: ToolSchemas
     answers: Answers
@@ -48,7 +48,7 @@ class Judged(NamedTuple):
     @property
     def asks(self) -> bool:
         """Whether there is a judge."""
-        return not isinstance(self.answers, Unanswered)
+        return not isinstance(self.answers, NoAnswers)
 
 
 class Compared(NamedTuple):
@@ -126,9 +126,9 @@ def _has_type(value: str, kind: Any) -> bool:
 
 
 def _judge(fp: list[str], fn: list[str], key: str, judged: Judged, step: str) -> Counts:
-    """One-to-one matches that the judge accepts, first come first served.
+    """One-to-one matches that the judge accepts, in order.
 
-    What was equal already is dropped from the counts, with or without a verdict (Q16).
+    Values that were equal already are dropped from the counts, with or without a verdict (Q16).
     """
     open_rows = list(enumerate(fn))
     tp = 0

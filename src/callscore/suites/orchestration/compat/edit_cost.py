@@ -28,7 +28,7 @@ TYPICAL_NODES, MOST_NODES = 16, 64
 
 
 class PublicCost(NamedTuple):
-    """The least cost in the tree, and whether the whole tree was seen within the budget."""
+    """The least cost in the tree, and whether the whole tree was searched within the budget."""
 
     cost: float
     complete: bool
@@ -57,7 +57,7 @@ class State(NamedTuple):
 
     @property
     def bound(self) -> float:
-        """No leaf below costs less: the assignment, and edges that find no other edge."""
+        """A lower bound of all leaves below: the assignment, and edges without a counterpart."""
         return self.cost + self.partners.cost + abs(self.open_edges[0] - self.open_edges[1])
 
 

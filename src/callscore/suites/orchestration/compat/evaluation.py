@@ -1,4 +1,4 @@
-"""A file, and a folder of files, as the public evaluator sums them up: §4.5, §5.4, §7."""
+"""A file, and a folder of files, as the public evaluator aggregates them: §4.5, §5.4, §7."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_CALLS = CallRow(ZERO, ZERO, ZERO, ZERO)
 
 
 def _over(total: float, number: int) -> Measure:
-    """total / number, and the 0 that the public evaluator writes where there is nothing"""
+    """total / number; 0 without any, as the public evaluator writes it"""
     return ratio(total, number) if number else ZERO
 
 
@@ -53,7 +53,7 @@ def decode_public(raw: bytes) -> Any:
 def evaluate_file(
     data: Any, file_path: str, tools: ToolSchemas, answers: Answers, case_prefix: str
 ) -> Row:
-    """One decoded `*_out.json`; raises DataError where the public evaluator leaves it out (Q42)."""
+    """One decoded `*_out.json`; raises DataError if the public evaluator skips it (Q42)."""
     if not data:
         raise DataError(f"Failed to load data from {file_path}")
     if isinstance(data, Mapping) and data.get("callscore") == OUR_FORM:
@@ -131,7 +131,7 @@ def _call_row(runs: Sequence[calls.CallRun]) -> CallRow:
 
 
 def overall(rows: Sequence[Row], total_files: int) -> Overall:
-    """Plain means over all evaluated files; type mismatches are lost on the way (Q17, Q29)  §7"""
+    """Plain means over all evaluated files; type mismatches are lost (Q17, Q29)  §7"""
     plan_row, call_row = mean_plan(rows, _mean), mean_call(rows, _mean)
     confusion = _without_types(sum((row.confusion for row in rows), Confusion()))
     cases = sum(row.call_cases for row in rows)
@@ -204,6 +204,6 @@ def _key_metrics(plan_row: PlanRow, call_row: CallRow, confusion: Confusion) -> 
 
 
 def _mean(measures: Iterable[Measure]) -> Measure:
-    """Plain mean over all files, those without a case counting 0 (Q17)"""
+    """Plain mean over all files; those without a case count 0 (Q17)"""
     values = [or_zero(measure) for measure in measures]
     return _over(math.fsum(values), len(values))

@@ -1,6 +1,6 @@
-"""Our recordings in the public form, so that `compat` can read them: ORCHESTRATIONBENCH.md §2, §3.
+"""Our recordings in the public form, which `compat` reads: ORCHESTRATIONBENCH.md §2, §3.
 
-The label is made as the public runner makes it, mistakes included (Q19).
+The label is built as the public runner builds it, mistakes included (Q19).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROLE = "assistant"
 
 
 def public_form(recording: Recording) -> dict[str, Any]:
-    """`history` with one entry a run."""
+    """`history` with one entry per run."""
     return {
         "history": {
             f"run #{number}": _public_run(run, steps)
@@ -63,7 +63,7 @@ def _wrapped(step: int, answer: RecordedReply) -> Any:
 
 
 def public_output(replies: ScenarioReplies) -> dict[str, Any]:
-    """One output file; `usage` is of this scenario alone, `generated_at` contains no clock   §3"""
+    """One output file; `usage` is of this scenario only, `generated_at` has no time   §3"""
     used = replies.usage()
     return {
         "scenario_id": replies.scenario.id,

@@ -13,7 +13,7 @@ from callscore.metrics.graphs import Graph, Substitution, similarity, size
 from callscore.suites.orchestration.compat.edit_cost import TOLERANCE, has_loop, public_cost
 from callscore.suites.orchestration.compat.plan_text import extract
 from callscore.suites.orchestration.plan.similarity import (
-    Nearness,
+    PlanSimilarity,
     component_cost,
     component_distance,
     free_cost,
@@ -26,7 +26,7 @@ CRASHES = (TypeError, AttributeError, KeyError, ValueError, IndexError, Recursio
 
 
 class Similarity(NamedTuple):
-    """What the public evaluator finds, what is true, and whether either search was cut off."""
+    """The similarity of the public evaluator, the exact one, and whether a search was cut off."""
 
     public: float
     exact: float
@@ -34,7 +34,7 @@ class Similarity(NamedTuple):
 
 
 class StepScore(NamedTuple):
-    """Both similarities of one gold plan step; zeros where there was no prediction."""
+    """Both similarities of one gold plan step; zeros without a prediction."""
 
     structural: Similarity
     component: Similarity
@@ -44,16 +44,16 @@ NO_PREDICTION = StepScore(Similarity(0.0, 0.0), Similarity(0.0, 0.0))
 
 
 class PlanRun(NamedTuple):
-    """What one run of a scenario adds."""
+    """The scores of one run of a scenario."""
 
     steps: tuple[StepScore, ...] = ()
     failures: int = 0
 
 
 def score_runs(data: Any) -> list[PlanRun] | str:
-    """Every run named `run #1` … `run #n`; one that the public code stumbles over is left out.
+    """Every run named `run #1` … `run #n`, without those that the public code fails on.
 
-    The error itself where there are no runs to go through.
+    Returns the error if there are no runs.
     """
     try:
         history = data.get("history", {})
@@ -125,7 +125,7 @@ def _compare(predicted: Mapping[Any, Any], gold: Mapping[Any, Any]) -> StepScore
     return StepScore(structural, _similarity(agents, component_distance(*agents), component_cost))
 
 
-def _similarity(graphs: Sequence[Graph], exact: Nearness, cost: Substitution) -> Similarity:
+def _similarity(graphs: Sequence[Graph], exact: PlanSimilarity, cost: Substitution) -> Similarity:
     """1 - cost / max_cost with the cost that the public graph library finds        §4.4, Q6"""
     first, second = graphs
     true = exact.similarity
@@ -138,7 +138,7 @@ def _similarity(graphs: Sequence[Graph], exact: Nearness, cost: Substitution) ->
 
 
 class _Drawing:
-    """A graph under construction: nodes are numbered as they are first seen."""
+    """A graph under construction: nodes are numbered in order of appearance."""
 
     def __init__(self) -> None:
         self.nodes: dict[Hashable, int] = {}
@@ -157,7 +157,7 @@ class _Drawing:
 
 
 def structural_graph(plan: Mapping[Any, Any]) -> Graph:
-    """Workflows, and an edge for each element of `depends_on` alone (Q1, Q9)        §4.3"""
+    """Workflows, and an edge for each element of `depends_on` (Q1, Q9)        §4.3"""
     drawing = _Drawing()
     for workflow, attributes in plan.items():
         drawing.node(workflow)

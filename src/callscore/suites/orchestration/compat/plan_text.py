@@ -26,7 +26,7 @@ def extract(content: object) -> Mapping[Any, Any]:
 
 @lru_cache(maxsize=64)
 def _extracted(content: str) -> Mapping[Any, Any]:
-    """Kept for a while: the runs of a scenario have the same gold plans."""
+    """Cached: the runs of a scenario have the same gold plans."""
     text = content.rsplit("</think>", 1)[-1]
     for read, candidate in _candidates(text):
         try:
@@ -41,7 +41,7 @@ def _extracted(content: str) -> Mapping[Any, Any]:
 def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
     """What the public code tries, in its order.
 
-    Without a brace the whole text as JSON is no plan, but may end the run: a number of 5,000
+    Without a brace the whole text as JSON is not a plan, but may end the run: a number of 5,000
     digits and 20,000 brackets are unexpected errors there (Q41).
     """
     if "{" in text:
@@ -63,7 +63,7 @@ def _candidates(text: str) -> Iterator[tuple[Callable[[str], Any], str]]:
 def _fenced_json(text: str) -> str | None:
     """The body of the first ```json fence that begins with a brace, up to a brace and a fence.
 
-    Only the first such opening can succeed: a close that follows a later one follows it, too.
+    Only the first such opening can succeed: a close that follows a later one follows it too.
     """
     opening = _JSON_FENCE.search(text)
     closing = _CLOSE_AFTER_BRACE.search(text, opening.end()) if opening is not None else None
@@ -83,8 +83,8 @@ def _fenced_yaml(text: str) -> str | None:
 def _flat_object(text: str) -> str | None:
     """The first stretch `{ … "workflow_ … }` without a closing brace inside.
 
-    Where another such object follows after a comma the public pattern takes both, and two
-    objects are no JSON.
+    If another such object follows after a comma the public pattern takes both, and two
+    objects are not JSON.
     """
     parts = text.split("}")
     for index, part in enumerate(parts[:-1]):

@@ -1,1 +1,1 @@
-"""To call or not to call: FC, Reject or FAILED against what was due."""
+"""The decision to call or to reject: FC, Reject or FAILED, compared with what was due."""

@@ -1,4 +1,4 @@
-"""The confusion of call and rejection: seven counts, eight cells, the formulas of document 001."""
+"""The confusion of calls and rejections: counts of steps, eight cells, formulas of document 001."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import msgspec
 
 from callscore.core.measure import Measure, ratio, undefined
 from callscore.metrics.sets import Counts, f1, precision, recall
+from callscore.suites.orchestration.decision.parse import Called, FailedReply, Prediction
+from callscore.suites.orchestration.scenario.model import GENERAL, CallsDue, RejectionDue
 
 
 class Confusion(msgspec.Struct, frozen=True, gc=False):
-    """How often what was due (first word) met what came (second word).
+    """Counts of what was due (first word) and what was predicted (second word).
 
     The document's eight cells count these seven from two sides, so they are derived and the
     identities of C-109 hold by construction.
@@ -30,7 +32,7 @@ class Confusion(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def tp_reject(self) -> int:
-        """Actual reject, predicted reject, whatever the type        001 Rejection Perspective"""
+        """Actual reject, predicted reject, of any type        001 Rejection Perspective"""
         return self.reject_same_type + self.reject_other_type
 
     @property
@@ -99,7 +101,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class ErrorPatterns(msgspec.Struct, frozen=True):
-    """Shares of the wrong decisions; together 1 where there is any        C-110"""
+    """Shares of the wrong decisions; together 1 if there is any        C-110"""
 
     overaction: Measure
     underaction: Measure
@@ -162,3 +164,25 @@ def classification_score(c: Confusion) -> float:
 def or_zero(measure: Measure) -> float:
     """The value, or the 0.0 that the format writes for an undefined one        C-113"""
     return 0.0 if measure.value is None else measure.value
+
+
+_CALL_DUE = {
+    Called: Confusion(fc_fc=1),
+    FailedReply: Confusion(fc_failed=1),
+}
+_REJECTION_DUE = {
+    Called: Confusion(reject_fc=1),
+    FailedReply: Confusion(reject_failed=1),
+}
+_UNDER = Confusion(fc_reject=1)
+_SAME = Confusion(reject_same_type=1)
+_OTHER = Confusion(reject_other_type=1)
+
+
+def cell(due: CallsDue | RejectionDue, prediction: Prediction) -> Confusion:
+    """The one count that this step adds; a due GENERAL_REJECTION is never a mismatch   C-111"""
+    if isinstance(due, CallsDue):
+        return _CALL_DUE.get(type(prediction), _UNDER)
+    if isinstance(prediction, (Called, FailedReply)):
+        return _REJECTION_DUE[type(prediction)]
+    return _SAME if due.type in (GENERAL, prediction.type) else _OTHER

@@ -1,4 +1,4 @@
-"""What a sub-agent answered: FC with its calls, Reject with its type, or FAILED        C-105"""
+"""Parses the reply of a sub-agent: FC with its calls, Reject with its type, or FAILED      C-105"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATUS_TAG = re.compile(r"<status>\s*(\w+)\s*</status>", re.IGNORECASE)
 
 
 class Called(msgspec.Struct, frozen=True):
-    """FC: at least one well-formed call; `malformed` names the others."""
+    """FC: at least one well-formed call; `malformed` has the names of the others."""
 
     calls: tuple[Call, ...]
     malformed: tuple[str, ...] = ()
@@ -36,19 +36,19 @@ class Rejected(msgspec.Struct, frozen=True):
     type: RejectionType
 
 
-class FailedAnswer(msgspec.Struct, frozen=True):
+class FailedReply(msgspec.Struct, frozen=True):
     """FAILED: neither a call nor a rejection."""
 
     why: str
 
 
-Prediction = Called | Rejected | FailedAnswer
+Prediction = Called | Rejected | FailedReply
 
 
 def read_answer(answer: RecordedReply | None) -> Prediction:
     """A well-formed call wins, then a rejection marker, else FAILED        C-105"""
     if answer is None:
-        return FailedAnswer("no_answer")
+        return FailedReply("no_answer")
     calls, malformed = read_calls(answer.tool_calls)
     text = without_think(answer.content) if isinstance(answer.content, str) else ""
     rejection = stated_rejection(text)
@@ -59,8 +59,8 @@ def read_answer(answer: RecordedReply | None) -> Prediction:
     if rejection is not None:
         return Rejected(rejection)
     if malformed:
-        return FailedAnswer("malformed_call")
-    return FailedAnswer("plain_text" if text.strip() else "empty_answer")
+        return FailedReply("malformed_call")
+    return FailedReply("plain_text" if text.strip() else "empty_answer")
 
 
 def read_calls(tool_calls: Any) -> tuple[list[Call], list[str]]:

@@ -1,1 +1,1 @@
-"""A workflow plan: read from text, drawn as two graphs, compared by edit distance."""
+"""A workflow plan: parsed from text, converted to two graphs, compared by edit distance."""

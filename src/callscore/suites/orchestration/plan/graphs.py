@@ -18,7 +18,7 @@ def draw(nodes: list[Hashable], edges: Iterator[tuple[Hashable, Hashable]]) -> G
 
 
 def structural_graph(plan: Plan) -> Graph:
-    """Workflows and dep → workflow; a dangling dependency is a node of its own        C-117"""
+    """Workflows and dep → workflow; a dangling dependency is a separate node        C-117"""
     return draw([workflow.name for workflow in plan.workflows], _dependencies(plan))
 
 
@@ -39,7 +39,7 @@ def component_graph(plan: Plan) -> Graph:
 
 
 def follow_ups(plan: Plan, *, keep_equal: bool) -> Iterator[tuple[PlannedStep, PlannedStep]]:
-    """Every step with the step that comes after it, inside a workflow and over dependencies."""
+    """Every step with the next one, inside a workflow and across dependencies."""
     by_name = {workflow.name: workflow for workflow in plan.workflows}
     for workflow in plan.workflows:
         for before, after in zip(workflow.steps, workflow.steps[1:], strict=False):

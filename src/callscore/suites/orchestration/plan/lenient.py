@@ -1,4 +1,4 @@
-"""JSON as models write it when they slip: what a reasonable reader recovers, each slip named.
+"""Parses almost-JSON as models write it, and names each deviation.
 
 Accepted in addition to JSON: a comma before a closing bracket, Python's quotes and literals, keys
 and words without quotes, line breaks inside a string, comments (C-128). Text after the value is
@@ -44,11 +44,11 @@ _PYTHON_LITERALS = {"True": True, "False": False, "None": None}
 
 
 class NotReadable(ValueError):
-    """Where the text is no value even to a lenient reader."""
+    """The text is not a value even to the lenient parser."""
 
 
 def read_leniently(text: str) -> tuple[Any, tuple[str, ...]]:
-    """The value at the start of `text`, and the kinds of slips that were passed over."""
+    """The value at the start of `text`, and the kinds of deviations."""
     reader = _Reader(text)
     value = reader.value(0)
     return value, tuple(kind for kind in KINDS if kind in reader.slips)
@@ -94,7 +94,7 @@ class _Reader:
             key = self._key()
             self._expect(":")
             found[key] = self.value(depth + 1)
-            if not self._goes_on("}"):
+            if not self._has_next("}"):
                 break
         return found
 
@@ -103,7 +103,7 @@ class _Reader:
         self._at += 1
         while not self._closes("]"):
             found.append(self.value(depth + 1))
-            if not self._goes_on("]"):
+            if not self._has_next("]"):
                 break
         return found
 
@@ -113,8 +113,8 @@ class _Reader:
         self._at += 1
         return True
 
-    def _goes_on(self, bracket: str) -> bool:
-        """Whether another item follows; a comma before the bracket is passed over."""
+    def _has_next(self, bracket: str) -> bool:
+        """Whether another item follows; a comma before the bracket is ignored."""
         if self._closes(bracket):
             return False
         self._expect(",")
@@ -175,7 +175,7 @@ def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
     plain = _ESCAPE.sub(_character, text)
-    # A pair of halves is one character; a half without its other stays.
+    # A surrogate pair is one character; a lone surrogate stays.
     return plain.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""One predicted plan against its gold plan: the document's similarities, and ours in addition."""
+"""One predicted plan compared with its gold plan: the document's similarities, and F1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from callscore.suites.orchestration.plan.graphs import (
 )
 from callscore.suites.orchestration.plan.model import Plan
 from callscore.suites.orchestration.plan.similarity import (
-    Nearness,
+    PlanSimilarity,
     component_distance,
     step_score,
     structural_distance,
@@ -24,10 +24,10 @@ from callscore.suites.orchestration.plan.similarity import (
 
 
 class PlanMeasured(msgspec.Struct, frozen=True):
-    """Everything measured on one plan step."""
+    """All measures of one plan step."""
 
-    structural: Nearness
-    component: Nearness
+    structural: PlanSimilarity
+    component: PlanSimilarity
     node_f1: float
     edge_f1: float
     flags: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class PlanMeasured(msgspec.Struct, frozen=True):
 
     @property
     def exact_plan(self) -> bool:
-        """Nothing at all differs, repeated steps included        extension of C-117"""
+        """Whether nothing differs, repeated steps included        extension of C-117"""
         nothing_to_edit = self.structural.similarity == self.component.similarity == 1.0
         return nothing_to_edit and self.node_f1 == self.edge_f1 == 1.0
 

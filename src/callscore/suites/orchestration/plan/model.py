@@ -1,4 +1,4 @@
-"""A plan as values: workflows that depend on each other, each a sequence of agent steps."""
+"""The data model of a plan: workflows with dependencies, each a sequence of agent steps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Model text or gold text → Plan: fenced, bare, YAML, after a think block (C-118, Q5, Q9, Q12).
 
-What is almost JSON or YAML is read leniently, and the plan says so (C-128).
+Almost-JSON and almost-YAML are parsed leniently; the plan records the repairs (C-128).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_FENCES = 8
 TAB_WIDTH = 2
 UNESCAPED_QUOTE, TABS = "unescaped_quote", "tabs"
 READING_REPAIRS = (*lenient.KINDS, UNESCAPED_QUOTE, TABS)
-"""What a text had to be forgiven before it was a plan (C-128)."""
+"""Repairs that a text may need to be a plan (C-128)."""
 
 _FIRST_WORKFLOW_LINE = re.compile(r"^(?:(?!workflow_)\w)*+workflow_[\w-]*+\s*+:", re.MULTILINE)
 _UNESCAPED_QUOTE = re.compile(r'^([^\S\n]*(?:- )?[\w-]+:[ \t]*)"(.*)"[ \t]*$', re.MULTILINE)
@@ -32,7 +32,7 @@ _DECODER = json.JSONDecoder()
 
 
 def read_plan(text: str) -> Plan | Malformed:
-    """The plan that the text holds, or why there is none."""
+    """The plan in the text, or why there is none."""
     answer = without_think(text)
     if "workflow_" not in answer:
         return Malformed("no_plan", "the text names no workflow")
@@ -51,11 +51,11 @@ def read_plan(text: str) -> Plan | Malformed:
 
 
 Read = Callable[[str], tuple[Any, tuple[str, ...]]]
-"""A reading of a text, and what had to be repaired for it."""
+"""A value parsed from a text, and the repairs it needed."""
 
 
 def _candidates(text: str) -> Iterator[tuple[Read, str]]:
-    """Readings as written first, then lenient ones of the same places."""
+    """Strict candidates first, then lenient ones."""
     fenced = list(_fenced(text))
     braced = _braced(text)
     bare = _FIRST_WORKFLOW_LINE.search(text)
@@ -165,7 +165,7 @@ def _status(status: Any, found: set[str]) -> str:
 
 
 def _dependencies(attributes: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Both spellings, a name or a list of names (Q1, Q9); None where it is neither."""
+    """Both spellings, a name or a list of names (Q1, Q9); None if it is neither."""
     names: list[str] = []
     for key in ("depends_on", "depend_on"):
         given = attributes.get(key)

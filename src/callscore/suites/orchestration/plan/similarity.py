@@ -1,4 +1,4 @@
-"""How near two plans are: 1 - cost / (|V1|+|E1|+|V2|+|E2|) on two graphs        001, C-117"""
+"""Similarity of two plans: 1 - cost / (|V1|+|E1|+|V2|+|E2|) on two graphs        001, C-117"""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from callscore.metrics.graphs import Graph, Substitution, edit_distance, similar
 from callscore.suites.orchestration.spec import spec
 
 
-class Nearness(NamedTuple):
-    """A similarity; where the search ran out of budget it lies in [low, high]."""
+class PlanSimilarity(NamedTuple):
+    """A similarity; if the search ran out of budget it is in [low, high]."""
 
     similarity: float
     low: float
@@ -18,22 +18,22 @@ class Nearness(NamedTuple):
     exact: bool
 
 
-IDENTICAL = Nearness(1.0, 1.0, 1.0, exact=True)
+IDENTICAL = PlanSimilarity(1.0, 1.0, 1.0, exact=True)
 
 
-def structural_distance(first: Graph, second: Graph) -> Nearness:
+def structural_distance(first: Graph, second: Graph) -> PlanSimilarity:
     """Workflows and dependencies, unlabelled: substitution is free        C-117"""
     bare = [Graph((0,) * len(graph.labels), graph.edges) for graph in (first, second)]
-    return _nearness(bare[0], bare[1], free_cost)
+    return _similarity_of(bare[0], bare[1], free_cost)
 
 
-def component_distance(first: Graph, second: Graph) -> Nearness:
+def component_distance(first: Graph, second: Graph) -> PlanSimilarity:
     """(agent, status) pairs; 0.8 if only the agent differs, 0.2 if only the status   C-117"""
-    return _nearness(first, second, component_cost)
+    return _similarity_of(first, second, component_cost)
 
 
 def free_cost(_first: Hashable, _second: Hashable) -> float:
-    """0: workflows are distinguished by their edges alone        C-117"""
+    """0: workflows differ only by their edges        C-117"""
     return 0.0
 
 
@@ -49,11 +49,11 @@ def component_cost(first: Hashable, second: Hashable) -> float:
     return weights.agent_changed if status == other_status else weights.both_changed
 
 
-def _nearness(first: Graph, second: Graph, substitution: Substitution) -> Nearness:
+def _similarity_of(first: Graph, second: Graph, substitution: Substitution) -> PlanSimilarity:
     if first == second:
         return IDENTICAL
     found = edit_distance(first, second, substitution, budget=spec().plan.budget)
-    return Nearness(
+    return PlanSimilarity(
         similarity(found.cost, first, second),
         similarity(found.high, first, second),
         similarity(found.low, first, second),

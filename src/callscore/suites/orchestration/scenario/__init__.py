@@ -1,1 +1,1 @@
-"""What the annotators wrote: scenarios, agent cards, and the steps that a model is asked."""
+"""Annotated scenarios, agent cards, and the steps that are requested from a model."""

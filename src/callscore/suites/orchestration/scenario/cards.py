@@ -1,4 +1,4 @@
-"""Agent cards: who can be asked, and with which tools (§1.3)."""
+"""Agent cards: the available agents and their tools (§1.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from callscore.core.errors import DataError
 
 
 class Skill(msgspec.Struct, frozen=True):
-    """What an agent says it can do."""
+    """A skill of an agent."""
 
     id: str
     description: str = ""
@@ -72,7 +72,7 @@ def read_card(raw: bytes) -> Card:
 
 
 def argument_schema(tool: Tool | None, argument: str) -> Mapping[str, Any]:
-    """The JSON schema of one argument; empty where the card says nothing."""
+    """The JSON schema of one argument; empty if the card has none."""
     properties = tool.parameters.get("properties") if tool is not None else None
     schema = properties.get(argument) if isinstance(properties, Mapping) else None
     return schema if isinstance(schema, Mapping) else {}
@@ -94,7 +94,7 @@ def collect(cards: Iterable[Card]) -> Cards:
 
 
 def _one_letter_apart(first: str, second: str) -> bool:
-    """Whether one replaced, missing or added letter turns one into the other."""
+    """Whether the names differ by one replaced, missing or added letter."""
     if first == second or abs(len(first) - len(second)) > 1:
         return False
     short, long = sorted((first, second), key=len)

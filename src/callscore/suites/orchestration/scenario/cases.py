@@ -1,4 +1,4 @@
-"""Every step as a case: the pure prompt that a run only has to send (§2, teacher-forced)."""
+"""Every step as a case, with its prompt (§2, teacher-forced)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RESULT = re.compile(r"^tool_call_result:", re.MULTILINE)
 
 
 class StepCase(msgspec.Struct, frozen=True):
-    """One step of one scenario, ready to be asked.
+    """One step of one scenario, ready to be requested.
 
     `step` is what was due; None if the annotation cannot be parsed, and the public
     runner asks all the same (Q46).
@@ -44,7 +44,7 @@ class StepCase(msgspec.Struct, frozen=True):
 
     @property
     def is_plan(self) -> bool:
-        """Whether the planner is asked."""
+        """Whether it is a step of the planner."""
         return self.agent == "main"
 
 
@@ -58,10 +58,10 @@ class Said(NamedTuple):
 def step_cases(
     scenario: Scenario, cards: Cards, protocol: Protocol | None = None
 ) -> list[StepCase]:
-    """Every step that a model is asked, with the gold history before it        C-133
+    """Every step that is requested from a model, with the gold history before it        C-133
 
-    By default as Callscore asks: every step whose gold can be read, the query bound by the
-    progress of the plan then valid, and no query behind a later reply of the user.
+    By default with Callscore's protocol: every step with readable gold, the query chosen by the
+    progress of the current plan, and no query after a later message of the user.
     """
     protocol = protocol or bundled("callscore")
     if protocol.is_public:
@@ -84,7 +84,7 @@ def _own_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator
 
 
 def _public_cases(scenario: Scenario, cards: Cards, protocol: Protocol) -> Iterator[StepCase]:
-    """Every plan and every step of an agent with a card, whether its gold can be read or not."""
+    """Every plan and every step of an agent with a card, even if its gold is unreadable."""
     asking = Asking(scenario, cards, protocol)
     queries = bound_queries(scenario, "public")
     label = label_of(scenario.raw)
@@ -138,11 +138,11 @@ class Asking:
 
 
 def agent_messages(before: Sequence[Said], query: Query | None) -> Iterator[Message]:
-    """The messages for a sub-agent: the history, ending with the newest on its task        C-133
+    """The messages for a sub-agent: the history, ending with the newest about its task        C-133
 
-    That is the planned query; or, where the user has spoken since that plan or there is no query,
-    the last thing the user said. The query then follows its plan, where the user's later
-    words can correct it.
+    That is the planned query; or, if the user has spoken since that plan or there is no query, the
+    last message of the user. The query then follows its plan, so that later messages of the user
+    can correct it.
     """
     users = [each for each in before if each.message.role == "user"]
     last = users[-1] if users else None
@@ -164,7 +164,7 @@ def step_case(step: StepCase, case_id: str = "") -> Case:
 
 
 def judged_case(scenario: Scenario, step: AgentStep) -> Case:
-    """What a judge of one step sees: what was said before it, and the calls that were due."""
+    """What a judge of one step sees: the messages before it, and the calls that were due."""
     said = [
         Turn(raw.content, speaker=raw.agent)
         for raw in scenario.raw
@@ -179,7 +179,7 @@ def judged_case(scenario: Scenario, step: AgentStep) -> Case:
 
 
 def conversation(steps: Sequence[RawStep]) -> Iterator[Said]:
-    """Users, the planner and its plans as said; of sub-agents only what their tools returned."""
+    """Messages of users and planner with its plans; of sub-agents only the tool results."""
     for step in steps:
         if step.agent == "user":
             yield Said(step.step_id, Message("user", step.content))
@@ -193,7 +193,7 @@ def conversation(steps: Sequence[RawStep]) -> Iterator[Said]:
 
 
 def tool_result(content: str) -> Any:
-    """What the tool returned; its raw text where that is no YAML; None where there was no call."""
+    """The result of the tool; its raw text if that is not YAML; None if there was no call."""
     try:
         value = read_strict(content)
     except YamlFault:

@@ -1,4 +1,4 @@
-"""What a sub-agent step says: calls in any shape annotators used, or a rejection (§1.2, Q19)."""
+"""Parses a sub-agent step: calls in any annotated form, or a rejection (§1.2, Q19)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STATUS_LINE = re.compile(r"^[^\S\n]*status:\s*\"?(\w+)", re.MULTILINE)
 
 
 class Note(NamedTuple):
-    """A finding without its place."""
+    """A finding without its location."""
 
     kind: str
     action: Action
@@ -35,7 +35,7 @@ class Note(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What was due at a step, None where the annotation does not tell, and the notes on it."""
+    """What was due at a step, None if the annotation is unclear, and the notes on it."""
 
     due: CallsDue | RejectionDue | None
     notes: tuple[Note, ...] = ()
@@ -45,8 +45,8 @@ def read_content(content: str) -> Said:
     """A tool call if a line begins with a key of one, else a rejection."""
     if _CALL_KEY.search(content) is None:
         return _rejection(content)
-    # The result is not needed to know the call, and is where most of the text and of the
-    # broken YAML is.
+    # The result is not needed to parse the call, and has most of the text and of the
+    # # broken YAML.
     call_text = content.split(_RESULT_LINE, 1)[0] if not content.startswith("- ") else content
     try:
         value = read_strict(call_text)

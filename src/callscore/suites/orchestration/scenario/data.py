@@ -1,4 +1,4 @@
-"""Folders of scenarios and cards: languages, hashes, and every scenario when it is asked for."""
+"""Folders of scenarios and cards: languages, hashes, and scenarios read on demand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from callscore.suites.orchestration.scenario.protocol import Protocol, bundled, 
 
 
 def shown_path(path: Path) -> str:
-    """The path as results print it: from the working folder, so that it names the place  C-121"""
+    """The path in results: relative to the working folder  C-121"""
     if not path.is_absolute():
         return path.as_posix()
     try:
@@ -38,7 +38,7 @@ def shown_path(path: Path) -> str:
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
-    """Numbers within names count as numbers."""
+    """Sort paths with numbers in names as numbers."""
     return sorted(paths, key=lambda path: natural_order(path.as_posix()))
 
 
@@ -56,7 +56,7 @@ def read_cards(folder: Path, files: ScenarioFiles) -> tuple[Cards, str]:
 
 
 def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> Protocol:
-    """How models are asked; raises DataError where the user's prompts cannot be used."""
+    """The protocol of the settings; raises DataError if the user's prompts cannot be used."""
     if settings.prompts is None:
         return bundled(settings.protocol)
     try:
@@ -66,7 +66,7 @@ def chosen_protocol(settings: ScenarioSettings, files: ScenarioFiles) -> Protoco
 
 
 class ScenarioSet:
-    """The scenarios of one language with their cards, read when they are asked for."""
+    """The scenarios of one language with their cards, read on demand."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class ScenarioSet:
         """Hash of the content of cards and scenarios, as `score` has it        C-134"""
 
     def scenarios(self) -> Iterator[Scenario]:
-        """Every scenario; raises DataError with the file where one is none."""
+        """Every scenario; raises DataError with the file if one is invalid."""
         for path in self._paths:
             try:
                 text = self._files.read_text(path)
@@ -94,7 +94,7 @@ class ScenarioSet:
                 raise error.located(str(path)) from None
 
     def askable(self, scenario: Scenario) -> list[StepCase]:
-        """The steps of agents with a card: without one there is no tool to call."""
+        """The steps of agents with a card; without one there is no tool to call."""
         return [
             case
             for case in step_cases(scenario, self.cards, self.protocol)
@@ -102,7 +102,7 @@ class ScenarioSet:
         ]
 
     def survey(self) -> Survey:
-        """Data and protocol: answers that were asked for otherwise are not scored as these."""
+        """Hash of data and protocol: replies to other prompts are not scored as these."""
         ids: list[str] = []
         raw = []
         for scenario in self.scenarios():
@@ -113,7 +113,7 @@ class ScenarioSet:
         return Survey(ids, self.digest + named)
 
     def stream(self) -> Iterator[tuple[Case, Prompt]]:
-        """Every step that a model is asked."""
+        """Every step that is requested from a model."""
         for scenario in self.scenarios():
             for step in self.askable(scenario):
                 yield step_case(step), step.prompt
@@ -127,7 +127,7 @@ class ScenarioSet:
 def check_scenarios(
     folders: Sequence[Path], cards: Sequence[Path], files: ScenarioFiles
 ) -> ScenarioCheck:
-    """Read every scenario as a run would, without stopping at the first problem."""
+    """Read every scenario like a run, without stopping at the first problem."""
     scenarios: list[Scenario] = []
     problems: list[DataError] = []
     for folder in folders:

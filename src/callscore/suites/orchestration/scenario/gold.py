@@ -1,4 +1,4 @@
-"""What a perfect model would answer at a step of a scenario."""
+"""The perfect reply to a step of a scenario."""
 
 from __future__ import annotations
 

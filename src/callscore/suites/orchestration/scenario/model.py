@@ -1,4 +1,4 @@
-"""A scenario as values: what was said, what was due at each step, and what the data got wrong."""
+"""The data model of a scenario: messages, expected steps, and findings about the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class CallsDue(msgspec.Struct, frozen=True):
-    """The calls that were due; `calls` is empty where the annotation names only the tool."""
+    """The calls that were due; `calls` is empty if the annotation names only the tool."""
 
     calls: tuple[Call, ...] = ()
     tool: str = ""
@@ -44,7 +44,7 @@ class RejectionDue(msgspec.Struct, frozen=True):
 class RawStep(msgspec.Struct, frozen=True):
     """One step as written. `agent` is `system`, `user`, `main`, or the id of a sub-agent.
 
-    `workflow` is the annotators' note to which workflow the step belongs, where they left one.
+    `workflow` is the annotated workflow of the step, if any.
     """
 
     step_id: int
@@ -66,7 +66,7 @@ class PlanStep(msgspec.Struct, frozen=True):
 
 
 class AgentStep(msgspec.Struct, frozen=True):
-    """A step where a sub-agent must call or reject; `has_card` tells if its agent is known."""
+    """A step where a sub-agent must call or reject; `has_card` is whether its agent is known."""
 
     step_id: int
     agent: str
@@ -75,7 +75,7 @@ class AgentStep(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """One scenario, read."""
+    """One parsed scenario."""
 
     id: str
     lang: str

@@ -45,14 +45,14 @@ class _ScenarioFile(msgspec.Struct):
 
 
 class Place(NamedTuple):
-    """Where a scenario belongs."""
+    """The language and the name of a scenario."""
 
     lang: str
     scenario: str
 
 
 def read_scenario(text: str, place: Place, cards: Cards) -> Scenario:
-    """One scenario file; raises DataError where it is no scenario at all."""
+    """Parse one scenario file; raises DataError if it is not a scenario."""
     try:
         value = read_strict(text)
         file = msgspec.convert(value, _ScenarioFile)

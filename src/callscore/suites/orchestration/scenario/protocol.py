@@ -1,4 +1,4 @@
-"""How models are asked: by our prompts, or as the public runner asks (C-133)."""
+"""The protocol of requests: our prompts, or those of the public runner (C-133)."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}|%%(\w+)%%")
 
 
 class Protocol(msgspec.Struct, frozen=True):
-    """The system prompts of planner and sub-agent, and whose rules the rest follows."""
+    """The system prompts of planner and sub-agent, and whether the public rules apply."""
 
     name: ProtocolName
     planner: str
     sub_agent: str
     prompts: str = ""
-    """A hash of the user's own prompts, where they are used; empty for the bundled ones."""
+    """A hash of the user's own prompts; empty for the bundled ones."""
 
     @property
     def is_public(self) -> bool:
-        """Whether history and queries are those of the public runner."""
+        """Whether history and queries follow the public runner."""
         return self.name == "public"
 
     @property
     def signature(self) -> str:
-        """What a signature says of it."""
+        """The protocol in a signature."""
         return f"{self.name}+{self.prompts}" if self.prompts else self.name
 
     def planner_system(self, known: str, cards: Cards) -> str:
@@ -49,7 +49,7 @@ class Protocol(msgspec.Struct, frozen=True):
         return _filled(self.planner, values)
 
     def sub_agent_system(self, known: str) -> str:
-        """A sub-agent's system prompt, behind what is known."""
+        """A sub-agent's system prompt, after what is known."""
         heading = "SYSTEM_INFO:" if self.is_public else "What is known:"
         return f"{heading}\n{known}\n\n{self.sub_agent}" if known else self.sub_agent
 
@@ -62,9 +62,9 @@ def bundled(name: ProtocolName) -> Protocol:
 
 
 def with_public_prompts(text: str) -> Protocol:
-    """The public protocol, with the prompts of a config file of the public runner, to the letter.
+    """The public protocol, with the exact prompts of a config file of the public runner.
 
-    Raises DataError where it lacks `prompts.general.prompt` or `prompts.select_tools.prompt`.
+    Raises DataError if it lacks `prompts.general.prompt` or `prompts.select_tools.prompt`.
     """
     try:
         config = read_public(text)
@@ -89,7 +89,7 @@ def _template(name: str) -> str:
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its places filled in one pass: a value cannot open a new place."""
+    """Fill the template in one pass, so that a value cannot contain a new placeholder."""
 
     def value(place: re.Match[str]) -> str:
         return values.get(place.group(1) or place.group(2), place.group())

@@ -1,6 +1,6 @@
-"""A scenario as the public runner keeps it: its label, and the history made from it (§2, §3).
+"""A scenario in the form of the public runner: its label, and the history from it (§2, §3).
 
-Its mistakes are part of it (Q19, Q46): a call written as a list or as broken YAML becomes plain
+Its mistakes are included (Q19, Q46): a call written as a list or as broken YAML becomes plain
 text and its result is in no history, one written with `name:` is called `tool_name`.
 """
 
@@ -22,7 +22,7 @@ Label = dict[str, Any]
 
 
 def is_plan(step: RawStep) -> bool:
-    """Whether the public runner takes a step for a plan: by its first letters alone."""
+    """Whether the public runner takes a step for a plan: only by its first letters."""
     return step.agent != "system" and step.content.startswith(PLAN_START)
 
 
@@ -36,7 +36,7 @@ def label_of(steps: Sequence[RawStep]) -> Label:
 
 @lru_cache(maxsize=4)
 def _label(steps: tuple[RawStep, ...]) -> Label:
-    """Kept for a moment: runs of a scenario share one, and YAML takes most of the time."""
+    """Cached: runs of a scenario share one, and YAML takes most of the time."""
     label: Label = {}
     for step in steps:
         label |= _entries(step)
@@ -97,7 +97,7 @@ def _json(value: Any) -> str:
 
 
 def history_before(label: Mapping[str, Any], step_id: int) -> Iterator[Message]:
-    """Users, the planner and its plans as said; of sub-agents only what their tools returned."""
+    """Messages of users and planner with its plans; of sub-agents only the tool results."""
     for key, entry in label.items():
         if int(key.split("-")[0]) >= step_id:
             continue
@@ -105,6 +105,6 @@ def history_before(label: Mapping[str, Any], step_id: int) -> Iterator[Message]:
             if entry["role"] != "system":
                 yield Message(entry["role"], entry["content"])
         elif entry["role"] == "tool":
-            # A date that YAML has read is no JSON: the public runner fails there, a text does not.
+            # A date parsed by YAML is not JSON: the public runner fails there, a text does not.
             text = json.dumps(entry["content"], ensure_ascii=False, default=str)
             yield Message("assistant", text)

@@ -1,4 +1,4 @@
-"""Which planned query a sub-agent step is about: by workflow progress, or as the public runner."""
+"""The planned query of a sub-agent step: by workflow progress, or as in the public runner."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _OVER = frozenset({"completed", "cancelled"})
 
 
 class Query(NamedTuple):
-    """What a plan asks of an agent, and the step of that plan; 0 where it does not matter."""
+    """The query of a plan for an agent, and the step of that plan; 0 if it does not matter."""
 
     text: str
     planned_at: int = 0
 
 
 def bound_queries(scenario: Scenario, binding: Binding) -> dict[int, Query]:
-    """Step id → the refined query that the sub-agent is given; absent where no plan has one."""
+    """Step id → the refined query for the sub-agent; no entry if no plan has one."""
     bind = _by_first_use if binding == "public" else _by_progress
     return {step_id: query for step_id, query in bind(scenario) if query.text}
 
 
 class _Turn(NamedTuple):
-    """One step of the plan then valid, by its place in it."""
+    """One step of the current plan, by its position."""
 
     workflow: str
     place: int
@@ -37,7 +37,7 @@ class _Turn(NamedTuple):
 
 
 class Progress:
-    """How far the agents have come with the plan then valid."""
+    """The progress of the agents in the current plan."""
 
     def __init__(self) -> None:
         self._turns: dict[str, list[_Turn]] = {}
@@ -46,7 +46,7 @@ class Progress:
         self._last: dict[str, _Turn] = {}
 
     def adopt(self, plan: Plan) -> None:
-        """A new plan: it says itself what is over, so only who waits for the user is kept."""
+        """Start a new plan; of the old one only agents that wait for the user are kept."""
         self._turns, self._done = {}, set()
         for flow in plan.workflows:
             for index, step in enumerate(flow.steps):
@@ -54,11 +54,11 @@ class Progress:
                 self._turns.setdefault(step.agent, []).append(turn)
 
     def has(self, agent: str) -> bool:
-        """Whether the plan then valid names this agent."""
+        """Whether the current plan names this agent."""
         return agent in self._turns
 
     def take(self, agent: str, workflow: str) -> str:
-        """The query of this agent's turn; empty where the plan has none for it."""
+        """The query of this agent's turn; empty if the plan has none."""
         turn = self._turn_of(agent, workflow)
         if turn is None:
             self._last.pop(agent, None)
@@ -67,7 +67,7 @@ class Progress:
         return turn.query
 
     def settle(self, agent: str, *, called: bool) -> None:
-        """How the agent's turn went: a rejection does not end it        Q20"""
+        """End the agent's turn if it called; a rejection does not end it        Q20"""
         turn = self._last.get(agent)
         if turn is None:
             return
@@ -92,7 +92,7 @@ class Progress:
 
 
 def _by_progress(scenario: Scenario) -> Iterator[tuple[int, Query]]:
-    """The step of the plan then valid whose turn it is; later plans are not looked at   Q20"""
+    """The next step of the current plan; later plans are ignored   Q20"""
     workflows = {raw.step_id: raw.workflow for raw in scenario.raw}
     progress = Progress()
     plans, planned_at = list(scenario.plans), 0
@@ -106,7 +106,7 @@ def _by_progress(scenario: Scenario) -> Iterator[tuple[int, Query]]:
 
 
 def _by_first_use(scenario: Scenario) -> Iterator[tuple[int, Query]]:
-    """The first query of this agent not yet given out, of all plans merged, later ones included
+    """The first unused query of this agent in all plans merged, later ones included
 
     ORCHESTRATIONBENCH.md §2: the last definition of a workflow wins, even for earlier steps.
     """
@@ -123,7 +123,7 @@ def _by_first_use(scenario: Scenario) -> Iterator[tuple[int, Query]]:
 
 
 def _public_workflows(content: str) -> dict[str, list[tuple[str, str]]]:
-    """Agent and query of every step, by workflow; nothing of a plan that is no YAML."""
+    """Agent and query of every step, by workflow; empty for a plan that is not YAML."""
     try:
         plan = read_public(content)
     except (YamlFault, ValueError, RecursionError):

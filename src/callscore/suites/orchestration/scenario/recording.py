@@ -23,7 +23,7 @@ OUR_FORM = "orchestration-1"
 
 
 class RecordedReply(msgspec.Struct, frozen=True):
-    """What came back for one step; nothing is taken for granted about its types."""
+    """The reply to one step; its types are not checked."""
 
     content: Any = None
     tool_calls: Any = None
@@ -31,7 +31,7 @@ class RecordedReply(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One run: answers by step, the planner's and the sub-agents' apart."""
+    """One run: replies by step, separate for planner and sub-agents."""
 
     number: int
     plans: Mapping[int, RecordedReply]
@@ -49,7 +49,7 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 def decode_file(raw: bytes) -> Any:
-    """The JSON of an output file, NaN and all; raises DataError where it is none."""
+    """The JSON of an output file, NaN included; raises DataError if it is not JSON."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -61,7 +61,7 @@ def decode_file(raw: bytes) -> Any:
 
 
 def read_recording(value: Any, scenario_id: str) -> Recording:
-    """One decoded output file; raises DataError where its frame is not one of the two forms."""
+    """Parse a decoded output file; raises DataError if it has neither of the two forms."""
     if not isinstance(value, Mapping):
         raise DataError("not an object; expected the history of a scenario")
     if value.get("callscore") == OUR_FORM:
@@ -82,13 +82,13 @@ def read_recording(value: Any, scenario_id: str) -> Recording:
 def _known_steps(
     label: Mapping[str, Any], earlier: list[tuple[RawStep, ...]]
 ) -> tuple[RawStep, ...]:
-    """The steps behind a label; runs of a scenario usually repeat the same ones."""
+    """The steps of a label; runs of a scenario usually repeat the same ones."""
     steps = tuple(steps_of_label(label))
     return earlier[-1] if earlier and earlier[-1] == steps else steps
 
 
 def steps_of_label(label: Mapping[str, Any]) -> list[RawStep]:
-    """The steps behind a recorded label: its plain numbered entries hold the text as written."""
+    """The steps of a recorded label: its plain numbered entries have the original text."""
     steps = []
     for key, entry in label.items():
         if not key.isdigit() or not isinstance(entry, Mapping):
@@ -111,7 +111,7 @@ def _public_run(number: int, run: Mapping[str, Any]) -> Run:
 
 
 def _answers(entries: Any, key: str, stray: list[str]) -> dict[int, RecordedReply]:
-    """Answers by step; of two for one step the later counts, as in the public form."""
+    """Replies by step; of two for one step the later counts, as in the public form."""
     answers: dict[int, RecordedReply] = {}
     for place, entry in enumerate(entries if isinstance(entries, list) else ()):
         step_id = _step_id(entry.get(key)) if isinstance(entry, Mapping) else None

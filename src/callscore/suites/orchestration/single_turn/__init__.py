@@ -1,1 +1,1 @@
-"""Cases of other origin: lists of calls with accepted values, action lists, graphs of sub-tasks."""
+"""Single-turn cases: calls with accepted values, action lists, graphs of sub-tasks."""

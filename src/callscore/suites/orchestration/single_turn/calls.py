@@ -1,4 +1,4 @@
-"""Expected calls in two foreign forms, and a model's calls in the forms models write."""
+"""Parses expected calls in two forms, and a model's calls in the usual forms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def expected_calls(calls: Any) -> tuple[Call, ...]:
 
 
 def _accepted(alternatives: Any) -> Accepted:
-    """Alternatives, inside objects too; what is no list is the only alternative."""
+    """Alternatives, inside objects too; a value that is not a list is the only alternative."""
     listed = alternatives if isinstance(alternatives, list) else [alternatives]
     values = [value for value in listed if value != LEFT_OUT]
     return Accepted(tuple(_nested(value) for value in values) or (LEFT_OUT,), LEFT_OUT in listed)
@@ -68,7 +68,7 @@ def _action(action: Any) -> Call | None:
 
 
 def changing(calls: Sequence[Call]) -> tuple[Call, ...]:
-    """The calls that change something; looking things up is never wrong."""
+    """The calls that change something; read-only calls are never wrong."""
     foreign = spec().foreign
     return tuple(
         call

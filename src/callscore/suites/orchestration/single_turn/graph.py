@@ -1,4 +1,4 @@
-"""A graph of sub-tasks against its gold graph: nodes matched by their words, then the edges."""
+"""A graph of sub-tasks compared with its gold graph: nodes matched by words, then edges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SubTasks(NamedTuple):
 
 
 class GraphMeasured(NamedTuple):
-    """How near a predicted graph is; `lexical` where a match rests on shared words alone."""
+    """The similarity of a predicted graph; `lexical` if a match depends on shared words."""
 
     similarity: float
     node_f1: float
@@ -35,7 +35,7 @@ class GraphMeasured(NamedTuple):
 
 
 def read_graph(value: Mapping[str, Any]) -> SubTasks | Malformed:
-    """`{nodes: [{id, text} | text], edges: [[from, to]]}`; START and END are known to all."""
+    """`{nodes: [{id, text} | text], edges: [[from, to]]}`; START and END always exist."""
     nodes, edges = value.get("nodes"), value.get("edges")
     if not isinstance(nodes, list) or not isinstance(edges, list):
         return Malformed("structure", 'expected {"nodes": […], "edges": […]}')
@@ -85,7 +85,7 @@ def _unequal(first: object, second: object) -> float:
 
 
 def _drawn(names: Sequence[str], edges: Any) -> Graph:
-    """Without START and END: every graph has them, and a match would be a present."""
+    """Without START and END: every graph has them, so a match would earn nothing."""
     number = {name: place for place, name in enumerate(names)}
     inside = [(number[a], number[b]) for a, b in edges if a in number and b in number]
     return Graph(tuple(names), frozenset(inside))
@@ -96,7 +96,7 @@ def _folded(text: str) -> str:
 
 
 def _partners(predicted: Mapping[str, str], gold: Mapping[str, str]) -> dict[str, str]:
-    """Predicted id → gold id: the assignment with the most shared words, near pairs only."""
+    """Predicted id → gold id: the assignment with the most shared words, similar pairs only."""
     mine, theirs = list(predicted), list(gold)
     size = max(len(mine), len(theirs))
     shares = [

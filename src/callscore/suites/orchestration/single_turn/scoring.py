@@ -1,4 +1,4 @@
-"""Orchestration cases of other origin on the scorecard: metrics without bands, gates or weights."""
+"""Single-turn cases on the scorecard: metrics without bands, gates or weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`task: orchestration` in a case file: one case of other origin, scored like any other task."""
+"""`task: orchestration` in a case file: a single-turn case, scored like any other task."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ SCORE = "orchestration.case_score"
 _ELSEWHERE = undefined("the case has no part of this kind")
 
 
-class ForeignReference(msgspec.Struct, frozen=True):
-    """What a case expects: calls, or a graph; `actions` are calls of which only changes count."""
+class SingleTurnReference(msgspec.Struct, frozen=True):
+    """The expected calls or graph; `actions` are calls of which only changes count."""
 
     calls: tuple[Call, ...] | None = None
     graph: SubTasks | None = None
@@ -48,28 +48,28 @@ class ForeignReference(msgspec.Struct, frozen=True):
     tools: Mapping[str, Tool] = {}
 
 
-class ForeignOutput(msgspec.Struct, frozen=True):
-    """What a model gave: calls with the malformed ones by name, or a graph."""
+class SingleTurnOutput(msgspec.Struct, frozen=True):
+    """The model's calls with the names of malformed ones, or its graph."""
 
     calls: tuple[Call, ...] = ()
     malformed: tuple[str, ...] = ()
     graph: SubTasks | None = None
 
 
-class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
+class OrchestrationTask(Task[SingleTurnReference, SingleTurnOutput]):
     """Calls with accepted values, action lists, graphs of sub-tasks."""
 
     name = "orchestration"
 
-    def reference(self, case: Case) -> ForeignReference:
+    def reference(self, case: Case) -> SingleTurnReference:
         """The keys of `expected_outcome` determine the form; raises DataError on any other."""
         expected = case.expected_outcome
         if "calls" in expected:
             calls = call_forms.expected_calls(expected["calls"])
-            return ForeignReference(calls, tools=_tools(case.config.get("tools")))
+            return SingleTurnReference(calls, tools=_tools(case.config.get("tools")))
         if "actions" in expected:
             calls = call_forms.expected_actions(expected["actions"])
-            return ForeignReference(calls, actions=True, tools=_tools(case.config.get("tools")))
+            return SingleTurnReference(calls, actions=True, tools=_tools(case.config.get("tools")))
         graph = read_graph(expected)
         if isinstance(graph, Malformed):
             raise DataError(
@@ -77,10 +77,10 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
                 "`callscore orchestration score`",
                 field="expected_outcome",
             )
-        return ForeignReference(graph=graph)
+        return SingleTurnReference(graph=graph)
 
     def prompt(self, case: Case) -> Prompt:
-        """The conversation, the tools, and the form of the answer."""
+        """The conversation, the tools, and the form of the reply."""
         wanted = '{"calls": [{"name": …, "arguments": {…}}]}'
         if "nodes" in case.expected_outcome:
             wanted = '{"nodes": [{"id": 1, "text": …}], "edges": [["START", "1"], ["1", "END"]]}'
@@ -94,19 +94,21 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
         system = f"Tools: {tools}\nReturn one JSON object of the form {wanted}."
         return Prompt((Message("system", system), Message("user", turns)))
 
-    def read(self, reference: ForeignReference, reply: Reply) -> ForeignOutput | Malformed:
+    def read(self, reference: SingleTurnReference, reply: Reply) -> SingleTurnOutput | Malformed:
         """The model's calls or graph, or why it is neither."""
         parsed = read_object(reply, "fenced")
         if isinstance(parsed, Malformed):
             return parsed
         if reference.graph is not None:
             graph = read_graph(parsed.value)
-            return graph if isinstance(graph, Malformed) else ForeignOutput(graph=graph)
+            return graph if isinstance(graph, Malformed) else SingleTurnOutput(graph=graph)
         found = call_forms.predicted_calls(parsed.value)
         if isinstance(found, Malformed):
             return found
         calls, malformed = found
-        return ForeignOutput(call_forms.changing(calls) if reference.actions else calls, malformed)
+        return SingleTurnOutput(
+            call_forms.changing(calls) if reference.actions else calls, malformed
+        )
 
     def count_items(self, case: Case) -> ItemCount:
         """Every value of the expected calls may have to be compared."""
@@ -121,14 +123,17 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
 
         degrade_case(outcome, noise)
 
-    def ask(self, reference: ForeignReference, output: ForeignOutput) -> Sequence[Question]:
+    def ask(self, reference: SingleTurnReference, output: SingleTurnOutput) -> Sequence[Question]:
         """Argument values that only a judge can compare."""
         if reference.calls is None:
             return ()
         return self._compared(reference, output, {}).undecided
 
     def measure(
-        self, reference: ForeignReference, output: ForeignOutput | Malformed, verdicts: Verdicts
+        self,
+        reference: SingleTurnReference,
+        output: SingleTurnOutput | Malformed,
+        verdicts: Verdicts,
     ) -> Measured:
         """Name, key and value F1, or node and edge F1 with the graph similarity."""
         slugs = CALL_SLUGS if reference.calls is not None else GRAPH_SLUGS
@@ -139,7 +144,7 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
         return _measured_graph(reference, output)
 
     def _compared(
-        self, reference: ForeignReference, output: ForeignOutput, verdicts: Verdicts
+        self, reference: SingleTurnReference, output: SingleTurnOutput, verdicts: Verdicts
     ) -> CallMeasured:
         def ask(question: Question) -> Verdict | None:
             given = verdicts.get(Item(question.metric, question.item), ())
@@ -149,7 +154,7 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
         return measure_calls(output.calls, due, output.malformed, reference.tools, ask)
 
     def _measured_calls(
-        self, reference: ForeignReference, output: ForeignOutput, verdicts: Verdicts
+        self, reference: SingleTurnReference, output: SingleTurnOutput, verdicts: Verdicts
     ) -> Measured:
         found = self._compared(reference, output, verdicts)
         open_values = bool(found.undecided)
@@ -161,7 +166,7 @@ class OrchestrationTask(Task[ForeignReference, ForeignOutput]):
         return Measured(_all(measures), ("undecided_values",) if open_values else ())
 
 
-def _measured_graph(reference: ForeignReference, output: ForeignOutput) -> Measured:
+def _measured_graph(reference: SingleTurnReference, output: SingleTurnOutput) -> Measured:
     if reference.graph is None or output.graph is None:
         return Measured(_all(dict.fromkeys(GRAPH_SLUGS, MALFORMED)), ("structure",))
     found = measure_graph(output.graph, reference.graph)
@@ -174,7 +179,7 @@ def _measured_graph(reference: ForeignReference, output: ForeignOutput) -> Measu
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Every value within an outcome that is no list and no object."""
+    """Every value in an outcome that is neither list nor object."""
     if isinstance(value, (dict, list)):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _leaves(inner)
@@ -187,7 +192,7 @@ def _value(value: float) -> Measure:
 
 
 def _all(measures: Mapping[str, Measure]) -> Mapping[str, Measure]:
-    """Every slug of the task, those of the other form marked as not applying."""
+    """Every slug of the task; those of the other form do not apply."""
     found = {slug: measures.get(slug, _ELSEWHERE) for slug in (*CALL_SLUGS, *GRAPH_SLUGS)}
     return {**found, SCORE: _case_score(found)}
 
@@ -205,7 +210,7 @@ def _tools(tools: Any) -> dict[str, Tool]:
 def _case_score(measures: Mapping[str, Measure]) -> Measure:
     """(name + key + value) / 3 for calls, the graph similarity for graphs        001 FC, C-117
 
-    A malformed answer is a failed generation: it scores 0, as failed plans do (C-118).
+    A malformed reply is a failed generation: it scores 0, like failed plans (C-118).
     """
     graph = measures[GRAPH_SLUGS[0]]
     parts = [graph] if graph is not _ELSEWHERE else [measures[slug] for slug in CALL_SLUGS[:3]]
