@@ -388,7 +388,7 @@ def test_a_dry_run_counts_the_judge_at_most(tmp_path: Path) -> None:
     row = next(line for line in done.stdout.splitlines() if line.startswith("judge (judge"))
     # QA and translation cases one request, text cases four at most, two runs each; outcomes of
     # four translations, once; one translation has more than 60 items; each may be put twice
-    assert row.split()[4] == str(2 * ((8 * (1 + 4 + 1) + 1) * 2 + 4))
+    assert row.split()[4] == str(2 * ((13 * (1 + 4 + 1) + 1) * 2 + 4))
     assert "$0 to $" in row
     assert "The budget holds for models and judges together." in done.stdout
     assert "one small request each shows whether models and judges answer" in done.stdout

@@ -19,6 +19,8 @@ from eval_files import eval_file, read_json, read_lines
 from scripted import ScriptedJudge
 
 SAMPLE = Path(callscore.__file__).parent / "demo" / "calls"
+FOUR_CALLS = slice(16, 32)
+"""Of the sample: those in which every judged metric has something to judge."""
 ORCHESTRATION = Path(callscore.__file__).parent / "demo" / "orchestration"
 FORMATS = ("list.csv", "list.jsonl")
 EVIDENCE = "qa.evidence_backed_reasoning"
@@ -72,12 +74,15 @@ def small(folder: Path, reasons: Sequence[str] = ("Agent said hello",)) -> tuple
 def test_filled_in_by_a_script_it_makes_a_complete_card_of_every_judged_metric(
     tmp_path: Path, name: str
 ) -> None:
-    cases = read_lines(SAMPLE / "cases.jsonl")
+    cases = read_lines(SAMPLE / "cases.jsonl")[FOUR_CALLS]
     for case in cases:
         case["config"]["instructions"] = ["Write in whole sentences."]
+    ids, outputs = {case["id"] for case in cases}, tmp_path / "outputs.jsonl"
+    answers = [line for line in read_lines(SAMPLE / "outputs.jsonl") if line["case_id"] in ids]
+    outputs.write_text("".join(json.dumps(line) + "\n" for line in answers), encoding="utf-8")
     asked, listed, left = tmp_path / "cases.jsonl", tmp_path / name, tmp_path / f"left-{name}"
     asked.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-    job = (asked, "--outputs", SAMPLE / "outputs.jsonl", "--benchmarks", "--embedder", "muse")
+    job = (asked, "--outputs", outputs, "--benchmarks", "--embedder", "muse")
     score(*job, "--open-items", listed)
     judged = {metric for metric, words in RULES.words.items() if words}
     assert {row["metric"] for row in rows_of(listed)} == judged - SHARE_A_LIST

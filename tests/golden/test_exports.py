@@ -10,12 +10,18 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from zipfile import ZipFile
 
 import msgspec
 import pytest
 
+from callscore.core.scenarios import ScenarioSinks
+from callscore.demo.orchestration import sample_runs
+from callscore.evaluate.scenarios import score_outputs
+from callscore.export.sources import source_of_outputs
+from callscore.export.step_cases import StepCases
 from callscore.report.formats import BUILT_IN, report_format
 from callscore.report.source import ReportOptions, ReportSource, RunFacts
 from report_samples import sample_source
@@ -52,6 +58,24 @@ def test_a_format_is_what_it_was(name: str, source: ReportSource) -> None:
     if os.environ.get("CALLSCORE_BLESS"):
         path.write_bytes(found)
     assert path.read_bytes() == found
+
+
+@pytest.mark.parametrize("name", ["md", "csv", "junit"])
+def test_a_format_shows_scenarios_as_it_did(name: str) -> None:
+    with recorded_source() as found:
+        raw = b"".join(report_format(name).write(found, ReportOptions()))
+    path = HERE / f"scenarios{report_format(name).suffix}"
+    if os.environ.get("CALLSCORE_BLESS"):
+        path.write_bytes(raw)
+    assert path.read_bytes() == raw
+
+
+@contextmanager
+def recorded_source() -> Iterator[ReportSource]:
+    """The bundled recordings of one model on six scenarios."""
+    with sample_runs() as (_, job), StepCases() as steps:
+        scored = score_outputs(job, ScenarioSinks(on_step=steps.add))
+        yield source_of_outputs(job, scored, steps)
 
 
 def listing(raw: bytes) -> bytes:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from callscore.core.errors import CallscoreError
 from callscore.metrics.card_numbers import CARD_LEAK, CODE_LEAK, card_leaks, is_card_number
 from callscore.privacy.kinds import KINDS, Finder
+from callscore.privacy.name_models import SpacyNames
 from callscore.privacy.redaction import Placeholders, Redactor
 
 LINES = (Path(__file__).parent / "lines.txt").read_text(encoding="utf-8").splitlines()
@@ -102,3 +104,21 @@ def test_a_card_number_has_a_right_luhn_sum(number: int) -> None:
 )
 def test_card_data_in_an_answer_is_found(text: str, leaks: list[str]) -> None:
     assert card_leaks(text) == leaks
+
+
+class CapitalisedPairs:
+    """A stand-in for a model: two capitalised words are a name."""
+
+    def names(self, text: str) -> list[tuple[int, int]]:
+        return [found.span() for found in re.finditer(r"[A-Z][a-z]+ [A-Z][a-z]+", text)]
+
+
+def test_a_model_may_find_further_names() -> None:
+    redactor = Redactor(Finder(names=["Ann"], name_model=CapitalisedPairs()))
+    text = redactor.redact_text("Ann met Joan Rivers, and joan rivers met her.", Placeholders())
+    assert text == "[NAME_1] met [NAME_2], and joan rivers met her."
+
+
+def test_without_its_package_the_extra_is_named() -> None:
+    with pytest.raises(CallscoreError, match=r"callscore\[names\]|no pipeline"):
+        SpacyNames("no_such_pipeline")

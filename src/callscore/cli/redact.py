@@ -18,6 +18,7 @@ from callscore.cli.safe_echo import say
 @click.option(
     "--names", type=click.Path(path_type=Path), help="A file of names to replace, one a line."
 )
+@click.option("--name-model", help="A pipeline of spaCy that finds further names (extra `names`).")
 @click.option("--regions", default="", help="Where telephone numbers may be from: US,GB,IN …")
 @click.option("--report", type=click.Path(path_type=Path), help="Write the counts as JSON.")
 def redact(
@@ -25,6 +26,7 @@ def redact(
     out: Path,
     kinds: str,
     names: Path | None,
+    name_model: str | None,
     regions: str,
     report: Path | None,
 ) -> None:
@@ -44,6 +46,7 @@ def redact(
         checked_kinds([kind for kind in kinds.split(",") if kind]),
         read_names(names) if names is not None else (),
         [region.strip().upper() for region in regions.split(",") if region] or REGIONS,
+        name_model,
     )
     written, found = redact_files(files, out, options)
     for line in found.lines():

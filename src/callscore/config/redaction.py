@@ -18,6 +18,7 @@ import msgspec
 from callscore.core import strict_json
 from callscore.core.errors import DataError, UsageError
 from callscore.privacy.kinds import KINDS, REGIONS, Finder, Kind
+from callscore.privacy.name_models import SpacyNames
 from callscore.privacy.redaction import Placeholders, RedactionReport, Redactor
 from callscore.report.safe_text import escaped
 from callscore.store.files import Line, atomic_write, check_targets, lines_of
@@ -33,6 +34,8 @@ class RedactOptions(msgspec.Struct, frozen=True):
     kinds: Sequence[Kind] = KINDS
     names: Sequence[str] = ()
     regions: Sequence[str] = REGIONS
+    name_model: str | None = None
+    """A pipeline of spaCy that finds further names."""
 
     @property
     def digest(self) -> bytes:
@@ -42,7 +45,8 @@ class RedactOptions(msgspec.Struct, frozen=True):
 
     def redactor(self) -> Redactor:
         """A redactor with these options; raises MissingExtra without its packages."""
-        return Redactor(Finder(self.kinds, self.names, self.regions))
+        model = SpacyNames(self.name_model) if self.name_model is not None else None
+        return Redactor(Finder(self.kinds, self.names, self.regions, model))
 
 
 def checked_kinds(names: Sequence[str]) -> Sequence[Kind]:
@@ -147,7 +151,7 @@ def redact_options(document: Document, entry: Any) -> RedactOptions | None:
         return None
     if entry is True:
         return RedactOptions()
-    known = ("kinds", "names", "regions")
+    known = ("kinds", "names", "regions", "name_model")
     if not isinstance(entry, dict) or set(entry) - set(known):
         raise document.error("redact", f"expected true, or some of {', '.join(known)}")
     names = entry.get("names") or []
@@ -157,7 +161,10 @@ def redact_options(document: Document, entry: Any) -> RedactOptions | None:
     except UsageError as error:
         raise document.error("redact", str(error)) from None
     regions = _texts(document, "redact.regions", entry.get("regions") or list(REGIONS))
-    return RedactOptions(kinds, _texts(document, "redact.names", given), regions)
+    model = entry.get("name_model")
+    if model is not None and not isinstance(model, str):
+        raise document.error("redact.name_model", "expected the name of a pipeline of spaCy")
+    return RedactOptions(kinds, _texts(document, "redact.names", given), regions, model)
 
 
 def _texts(document: Document, part: str, value: Any) -> list[str]:

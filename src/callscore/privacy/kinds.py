@@ -10,6 +10,7 @@ import msgspec
 
 from callscore.core.errors import MissingExtra
 from callscore.metrics.card_numbers import is_card_number
+from callscore.privacy.name_models import NameModel
 
 Kind = Literal["email", "card", "cvv", "iban", "ssn", "aadhaar", "pan", "phone", "account", "name"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -248,8 +249,10 @@ class Finder:
         kinds: Sequence[Kind] = KINDS,
         names: Sequence[str] = (),
         regions: Sequence[str] = REGIONS,
+        name_model: NameModel | None = None,
     ) -> None:
         require_packages()
+        self._name_model = name_model
         finders: dict[Kind, Callable[[str], Iterator[Finding]]] = {
             "email": _emails,
             "iban": _ibans,
@@ -284,6 +287,9 @@ class Finder:
         if self._given is not None:
             for found in self._given.finditer(text):
                 yield Finding("name", found.start(), found.end(), found[0].casefold())
+        if self._name_model is not None:
+            for start, end in self._name_model.names(text):
+                yield Finding("name", start, end, text[start:end].casefold())
 
 
 def require_packages() -> None:

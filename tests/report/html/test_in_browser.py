@@ -135,6 +135,8 @@ def test_cases_can_be_filtered_sorted_and_reached(
         page.select_option("[name=task]", "")
         page.fill("[name=text]", "RF-20418")
         expect(page.locator("#found")).to_have_text("4 of 52 cases")
+        page.locator("details.case > summary").first.click()
+        expect(page.locator("details.case").first).to_have_attribute("open", "")
         page.fill("[name=text]", "nothing says this")
         expect(page.locator("#found")).to_have_text("0 of 52 cases")
         page.locator("#blockers a", has_text="refund-en/qa").click()

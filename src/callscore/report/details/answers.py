@@ -45,6 +45,11 @@ class ReadCase(msgspec.Struct, frozen=True):
         return tuple(map(str, found)) if isinstance(found, (list, tuple)) else ()
 
 
+def is_answered(read: ReadAnswer) -> bool:
+    """Whether there was a reply, right or wrong."""
+    return read.answer.result.status not in ("error", "not_run")
+
+
 def read_case(view: CaseView) -> ReadCase:
     """Parse what every model answered."""
     return ReadCase(view, [ReadAnswer(answer, given(answer)) for answer in view.answers])

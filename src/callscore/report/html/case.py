@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from callscore.core.case import Turn, turns
 from callscore.core.judging import Verdict
-from callscore.report.details.answers import ReadAnswer, ReadCase, objects
+from callscore.report.details.answers import ReadAnswer, ReadCase, is_answered, objects
 from callscore.report.details.compared import Compared, Field, compared
 from callscore.report.details.evidence import GOLD, Quote, Span, quoted, spans, turn_name
 from callscore.report.details.plans import plan_of
@@ -254,7 +254,11 @@ def _plans(case: ReadCase) -> Html | None:
     if expected is None:
         return None
     drawn = [figure(plan_graph("Expected plan", expected), tag("b", "Expected"))]
-    drawn += [model_plan(_who(read, case), plan_of(read.given), expected) for read in case.answers]
+    drawn += [
+        model_plan(_who(read, case), plan_of(read.given), expected)
+        for read in case.answers
+        if is_answered(read)
+    ]
     return tag("div", drawn, class_="pictures")
 
 

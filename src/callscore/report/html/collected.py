@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from callscore.core.case import turns
-from callscore.report.details.answers import ReadCase, read_case
+from callscore.report.details.answers import ReadCase, is_answered, read_case
 from callscore.report.details.confusion import Decisions, Sentiments
 from callscore.report.details.plans import plan_of
 from callscore.report.details.questions import Questions
@@ -127,7 +127,11 @@ class Collected:
         if expected is not None:
             self.plan_count += 1
             if len(self.plans) < MOST_PLANS:
-                given = [(read.answer.model, plan_of(read.given)) for read in case.answers]
+                given = [
+                    (read.answer.model, plan_of(read.given))
+                    for read in case.answers
+                    if read.answer.run == 1 and is_answered(read)
+                ]
                 self.plans.append(PlanExample(case.view.case.id, expected, given))
         for read in case.answers:
             counts = self.statuses.setdefault(read.answer.model, {})

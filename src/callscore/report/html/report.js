@@ -109,7 +109,8 @@
   let waiting = 0;
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", apply);
+  // Text was applied as it was typed: drawn again when the field is left, the cases would lose the click.
+  form.addEventListener("change", (event) => event.target === form.elements.text || apply());
   form.elements.text.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(apply, 150);

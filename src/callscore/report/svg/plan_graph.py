@@ -13,6 +13,8 @@ from callscore.report.svg.layers import Place, layers
 from callscore.report.svg.picture import cut, frame, label, number
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, SIDE = 132.0, 30.0, 16.0, 26.0, 8.0
+LEAST_WIDE = 2
+"""A graph is drawn as if it had so many boxes next to each other, so that few are not huge."""
 LONGEST_NAME = 19
 MOST_NODES = 40
 
@@ -33,7 +35,7 @@ def plan_graph(title: str, graph: Graph, other: Graph | None = None, mark: str =
     widest = max((place.row for place in places), default=0) + 1
     deepest = max((place.layer for place in places), default=0) + 1
     size = (
-        2 * SIDE + widest * BOX_WIDTH + (widest - 1) * GAP_X,
+        2 * SIDE + max(LEAST_WIDE, widest) * (BOX_WIDTH + GAP_X) - GAP_X,
         2 * SIDE + deepest * BOX_HEIGHT + (deepest - 1) * GAP_Y,
     )
     odd_nodes = _odd_nodes(nodes, other)
