@@ -50,7 +50,7 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
             several models.
         b: What there is now.
         results: The results files of both, if they are scorecards.
-        store: If runs are looked for; else where the eval file says, or .callscore/runs.db.
+        store: Where runs are looked for; else where the eval file says, or .callscore/runs.db.
         eval_file: The eval file of runs given by id, if it was moved.
         force: Compare what is not comparable (C-126), and label it.
         all_rows: Test precision, recall and other details too; p values are corrected for every

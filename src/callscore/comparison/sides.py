@@ -73,7 +73,7 @@ class Loaded(NamedTuple):
 
 
 class Places(msgspec.Struct, frozen=True):
-    """If runs are looked for."""
+    """Where runs are looked for."""
 
     store: Path | None = None
     eval_file: Path | None = None

@@ -46,7 +46,7 @@ def run(  # noqa: PLR0913  the options of a run are its parameters
 
     Args:
         config: An eval file, or a mapping with the same keys.
-        store: If replies are stored; by default as in the file.
+        store: Where replies are stored; by default as in the file.
         resume: Continue the unfinished run of this file, or start one.
         limit: Only the first `limit` cases.
         budget_usd: Stop before more than this is spent; by default as in the file.
