@@ -1,4 +1,4 @@
-"""Gold by people, wired: transcripts and a config in, sheets out, filled-in sheets to cases."""
+"""Labelling by people: transcripts and a config to sheets, filled-in sheets to cases."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LabelJob(msgspec.Struct, frozen=True):
 def label_job(
     transcripts: Sequence[Path], task: str, config: Path | None, form: Path | None
 ) -> LabelJob:
-    """The calls of the files with what is to be asked about each."""
+    """The calls of the files with their items to label."""
     settings = label_config(task, config, form)
     calls = [_call(line) for line in lines_of(transcripts)]
     if not calls:
@@ -66,7 +66,7 @@ def label_job(
 
 
 def label_config(task: str, config: Path | None, form: Path | None) -> Mapping[str, Any]:
-    """The config of the cases to be made: of a form, or of a file."""
+    """The config of the cases: from a form, or from a file."""
     if form is not None:
         if task != "qa" or config is not None:
             raise UsageError("--form is the config of the task qa; expected no other")
@@ -87,7 +87,7 @@ def _call(line: Line) -> Call:
 
 
 def write_sheet(job: LabelJob, path: Path, answers: Answers) -> int:
-    """Write the items to label as a spreadsheet or CSV file; how many there are."""
+    """Write the items to label as a spreadsheet or CSV file; returns their number."""
     if path.suffix.lower() == ".xlsx":
         data = write_workbook(job.items, job.calls, answers)
     elif path.suffix.lower() == ".csv":
@@ -117,12 +117,12 @@ def read_sheet(path: Path) -> dict[Key, Given]:
 
 
 def _unquoted(cell: str) -> str:
-    """The cell without the apostrophe that keeps a spreadsheet from calculating."""
+    """The cell without the apostrophe that prevents formulas."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
 
 
 class Labelled(msgspec.Struct, frozen=True):
-    """What filled-in sheets came to."""
+    """The result of filled-in sheets."""
 
     cases: int
     unfinished: Mapping[str, int]
@@ -134,7 +134,7 @@ class Labelled(msgspec.Struct, frozen=True):
 
 
 def make_cases(job: LabelJob, sheets: Sequence[Answers], resolved: Answers, out: Path) -> Labelled:
-    """Write a case for every call whose items are all answered, and agreed on."""
+    """Write a case for every call whose items are all answered, with agreement."""
     agreed, differing, pairs = compare_answers(job.items, sheets)
     answers = {**agreed, **resolved}
     disputed = {one.item.key for one in differing} - resolved.keys()
@@ -189,7 +189,7 @@ class SampleJob(msgspec.Struct, frozen=True):
 
 
 def draw_sample(job: SampleJob) -> tuple[int, int]:
-    """Write the lines of the drawn calls as they are; how many calls, of how many."""
+    """Write the lines of the drawn calls unchanged; returns their number and the total."""
     check_targets([job.out], [*job.files, *job.results])
     if job.by and job.results:
         raise UsageError("--by and --results; expected one way to draw")

@@ -124,8 +124,8 @@ def score(  # noqa: PLR0913  the options of scoring are its parameters
 def _score_given(
     given: Mapping[str, Records], config: ScoreConfig, targets: OutputPaths, progress: Progress
 ) -> Scorecard:
-    """Score records wherever they are: those in memory are written to a file first."""
-    import tempfile  # a command has its records in files already
+    """Score records from files or memory; those in memory are written to a file first."""
+    import tempfile  # commands have their records in files
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="callscore-")))
@@ -145,28 +145,28 @@ def _embedder(
 
 
 class OutputPaths(msgspec.Struct, frozen=True):
-    """The files that a job writes; each appears whole or not at all."""
+    """The files that a job writes, each atomically."""
 
     results: Path | None = None
-    """One line a case, model and run."""
+    """One line per case, model and run."""
     records: Path | None = None
-    """One line a case, model, run and metric (C-100)."""
+    """One line per case, model, run and metric (C-100)."""
     verdicts: Path | None = None
-    """What judge and embedder said, as a verdicts file."""
+    """The verdicts of judge and embedder, as a verdicts file."""
     card: Path | None = None
     """The scorecard as JSON; written by the caller."""
     open_items: Path | None = None
-    """What awaits a verdict, for people to fill in: JSON Lines or CSV."""
+    """Items that await a verdict, for people to fill in: JSON Lines or CSV."""
     html: Path | None = None
     """The report as a page; written by the caller."""
 
     @property
     def files(self) -> Sequence[Path | None]:
-        """All of them."""
+        """All paths."""
         return (self.results, self.records, self.verdicts, self.card, self.open_items, self.html)
 
     def check(self, inputs: Iterable[Path]) -> None:
-        """Refuse what cannot be written, or would be written over something that is read."""
+        """Refuse files that cannot be written or that the job reads."""
         check_targets(self.files, inputs)
         if self.open_items is not None:
             check_worklist(self.open_items)
@@ -177,7 +177,7 @@ NO_FILES = OutputPaths()
 
 @contextmanager
 def opened_sinks(targets: OutputPaths, progress: Progress = ignore_progress) -> Iterator[Sinks]:
-    """Where results, records and verdicts go: the files that are asked for, else nowhere."""
+    """The sinks of results, records and verdicts: the requested files."""
     with (
         line_writer(targets.results) as on_result,
         line_writer(targets.records) as on_record,
@@ -199,9 +199,9 @@ def score_files(
     progress: Progress = ignore_progress,
     on_case: OnCase | None = None,
 ) -> Scorecard:
-    """Score the files of a config, and write what is asked for.
+    """Score the files of a config, and write the requested files.
 
-    `on_case` receives every case with all its answers, for a report.
+    `on_case` receives every case with all its replies, for a report.
     """
     targets.check((*config.cases, *config.outputs, *config.verdicts))
     with opened_sinks(targets, progress) as sinks:
@@ -217,23 +217,25 @@ def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
 
 
 class CaseCheck(msgspec.Struct, frozen=True):
-    """What a look at case files found: usable cases by task, and one error a case that is not.
+    """The result of checking case files: usable cases by task, and one error per unusable case.
 
-    `warnings` are about cases that are usable, but would be asked otherwise than they are scored.
+    `warnings` are about usable cases whose prompt does not ask for everything that is scored.
     """
 
     tasks: Mapping[str, int]
     problems: Sequence[DataError]
     warnings: Sequence[DataError]
     notes: Sequence[str] = ()
-    """What an answer that reads nothing would score, and what the data cannot show (C-135)."""
+    """The scores of trivial answers, and what the data cannot show (C-135)."""
     statistics: Sequence[str] = ()
-    """What the data set is like."""
+    """Statistics of the data set."""
 
 
 def check_cases(paths: Sequence[Path]) -> CaseCheck:
-    """Read every case as scoring would, without stopping at the first problem."""
-    from callscore.evaluate.data_statistics import DataStatistics  # scipy is not for scoring
+    """Read every case like scoring, without stopping at the first problem."""
+    from callscore.evaluate.data_statistics import (
+        DataStatistics,  # imports scipy, which scoring does not need
+    )
 
     config = ScoreConfig(cases=paths)
     tasks = tasks_for(config)
@@ -264,7 +266,7 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
 
 @contextmanager
 def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]:
-    """Something that writes structs, one JSON line each; the file appears whole or not at all."""
+    """A function that writes structs as JSON lines; the file is written atomically."""
     if path is None:
         yield lambda result: None
         return
@@ -285,7 +287,7 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
 
 
 def _in_memory(error: DataError, folder: Path) -> DataError:
-    """The error about a record that was no line of a file: `outputs: record 3`."""
+    """The error about a record in memory, such as `outputs: record 3`."""
     file, _, line = error.place.rpartition(":")
     if not file or Path(file).parent != folder:
         return error
@@ -294,12 +296,12 @@ def _in_memory(error: DataError, folder: Path) -> DataError:
 
 
 def as_path(path: str | os.PathLike[str] | None) -> Path | None:
-    """The path, where one is given."""
+    """The path, if one is given."""
     return Path(path) if path is not None else None
 
 
 def _as_files(records: Records, spool: Path) -> Sequence[Path]:
-    """Paths as they are; dicts are written to a file first, so that there is one way to read."""
+    """Paths unchanged; dicts are written to a file first, so that there is one parser."""
     if isinstance(records, (str, os.PathLike)):
         return (Path(records),)
     paths: list[Path] = []

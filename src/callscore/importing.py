@@ -1,4 +1,4 @@
-"""Calls of other systems, wired: files in, transcripts or cases out, with a full account."""
+"""Imports calls of other systems: files in, transcripts or cases out, with a report."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ImportJob(msgspec.Struct, frozen=True):
 
 
 class ImportResult(msgspec.Struct, frozen=True):
-    """What was imported, and what to say about it."""
+    """What was imported, with notes."""
 
     account: ImportAccount
     written: str
@@ -68,19 +68,19 @@ class ImportResult(msgspec.Struct, frozen=True):
 
 
 class RecordMaker:
-    """Makes a line of the file from a call; None where the call has nothing to score against."""
+    """Converts a call to a line of the file; None if it has nothing to score against."""
 
     def record(self, call: Conversation) -> dict[str, Any] | None:
         """The call as a transcript."""
         return transcript_record(call)
 
     def notes(self) -> list[str]:
-        """What to say when all calls were seen."""
+        """Notes after the last call."""
         return []
 
 
 class FormMaker(RecordMaker):
-    """Makes QA cases of calls that have a filled-in form."""
+    """Creates QA cases from calls with a filled-in form."""
 
     def __init__(self, form: Form, gold: Sequence[Path]) -> None:
         self._form = form
@@ -122,7 +122,7 @@ class FormMaker(RecordMaker):
 
 
 class TaskMaker(RecordMaker):
-    """Makes cases of calls whose data set brings an expected answer."""
+    """Creates cases from calls whose data set has an expected answer."""
 
     def __init__(self, task: str, config: Mapping[str, Any]) -> None:
         self._task = task
@@ -145,7 +145,7 @@ class TaskMaker(RecordMaker):
 
 
 def run_import(job: ImportJob) -> ImportResult:
-    """Import every file, write what is asked for; raises where nothing could be imported."""
+    """Import every file and write the output; raises if nothing could be imported."""
     job.check()
     account = ImportAccount()
     options = ImportOptions(job.format, parse_roles(job.roles), job.lang)
@@ -226,7 +226,7 @@ def _config(path: Path | None) -> Mapping[str, Any]:
 
 @contextmanager
 def line_file(path: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Something that writes records as JSON lines; the file appears whole or not at all."""
+    """A function that writes records as JSON lines; the file is written atomically."""
     if path is None:
         yield lambda record: None
         return

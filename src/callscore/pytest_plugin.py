@@ -49,7 +49,7 @@ class EvalFile(pytest.File):
     """An eval file: it is run when the first of its tests is."""
 
     def collect(self) -> Iterator[GateItem]:
-        """One test for every gate and model; one for the run itself where it has no gates."""
+        """One test for every gate and model; one for the run itself if it has no gates."""
         from callscore.config.config import load_eval
         from callscore.core.errors import CallscoreError
 
@@ -85,7 +85,7 @@ class GateItem(pytest.Item):
         self._gate, self._model = gate, model
 
     def runtest(self) -> None:
-        """Run the eval file, unless it was; fail where the gate is missed or undecided."""
+        """Run the eval file, unless it was; fail if the gate is missed or undecided."""
         assert isinstance(self.parent, EvalFile)
         ran = _checked_run(self.config, self.parent.path)
         if self._gate is None:

@@ -23,7 +23,7 @@ class FoundModel(msgspec.Struct, frozen=True):
     provider: str
     key: str
     example: str
-    """A model of it, to be replaced by the one that is wanted."""
+    """An example model, to be replaced."""
 
 
 KNOWN: Sequence[FoundModel] = (
@@ -34,24 +34,24 @@ KNOWN: Sequence[FoundModel] = (
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """What the user answered."""
+    """The answers of the user."""
 
     data: str
     tasks: Sequence[str] = ()
     models: Sequence[FoundModel] = ()
     offline: bool = True
-    """Whether simulated models are named, too."""
+    """Whether simulated models are included."""
     judge: str = "offline"
     budget_usd: float = 5.0
 
 
 def models_in(environment: Mapping[str, str] = os.environ) -> list[FoundModel]:
-    """The providers whose usual key is set; the key itself is not looked at."""
+    """The providers whose usual key is set; the key itself is not read."""
     return [model for model in KNOWN if environment.get(model.key)]
 
 
 def eval_text(choices: Choices) -> str:
-    """The commented eval file of some answers."""
+    """The commented eval file for these answers."""
     lines = [
         f"# yaml-language-server: $schema={SCHEMA_FILE}",
         "# What is evaluated, by whom, and how it is scored. All keys: docs/run.md.",
@@ -101,7 +101,7 @@ def _quoted(text: str) -> str:
 
 
 def write_start(path: Path, choices: Choices) -> list[Path]:
-    """Write the eval file and its schema; what exists is not written over."""
+    """Write the eval file and its schema; existing files are not overwritten."""
     schema = path.with_name(SCHEMA_FILE)
     if path.exists():
         raise UsageError(f"{path}: exists; expected another name (--file)")
@@ -126,7 +126,7 @@ def case_files_in(folder: Path) -> list[str]:
 
 
 def try_eval(path: Path) -> str:
-    """Run two cases through the simulated models of a file, in a store that is thrown away."""
+    """Run two cases through the simulated models of a file, in a temporary store."""
     from callscore.config.config import load_eval
     from callscore.runner.api import ignore_event
     from callscore.runner.prepare import RunOptions, prepare

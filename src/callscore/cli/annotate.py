@@ -157,7 +157,7 @@ def _show_call(job: LabelJob, call_id: str) -> None:
 
 
 def _ask(item: LabelItem, place: str) -> str | None:
-    """The answer; empty where the item is left out, None where the person leaves."""
+    """The answer; empty if the item is left out, None if the person leaves."""
     from callscore.core.errors import DataError
     from callscore.labelling.answers import checked_answer
 

@@ -12,7 +12,7 @@ from callscore.core.errors import OutputError
 
 
 def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> None:
-    """Write the JUnit file where one is wanted; in a job of GitHub Actions annotate it."""
+    """Write the JUnit file if one is wanted; in a job of GitHub Actions annotate it."""
     if junit is not None:
         from callscore.report.junit import junit_xml
         from callscore.store.files import atomic_write
@@ -29,7 +29,7 @@ def publish_checks(checks: Sequence[Check], junit: Path | None, name: str) -> No
 
 
 def add_to_job_summary(markdown: str) -> None:
-    """Append to the summary of the job that this is a step of, where there is one."""
+    """Append to the summary of the job that this is a step of, if there is one."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if not target:
         return

@@ -44,7 +44,7 @@ def compare(
     """Compare two models, paired by call: what changed, where, and whether it is chance.
 
     A and B are the id of a stored run, an eval file (its newest run), or a scorecard that --json
-    wrote; with :MODEL behind it where it has several models. What must not be compared (other
+    wrote; with :MODEL behind it if it has several models. What must not be compared (other
     data, settings, judge, embedder) is refused.
 
     \b

@@ -30,7 +30,7 @@ def redact_options(command: Command) -> Command:
 
 
 def chosen_redaction(redact: bool, names: Path | None) -> RedactOptions | None:
-    """The options of redaction; None where it was not asked for."""
+    """The options of redaction; None if it was not asked for."""
     from callscore.config.redaction import RedactOptions, read_names
     from callscore.core.errors import UsageError
 

@@ -9,7 +9,7 @@ class GreedyCommand(click.Command):
     """A command whose `multiple` options also take all the values that follow them.
 
     If that would leave no positional argument, each option takes one value, so that `--outputs
-    a.jsonl cases.jsonl` works, too.
+    a.jsonl cases.jsonl` works too.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

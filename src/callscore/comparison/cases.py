@@ -1,4 +1,4 @@
-"""Which cases were fixed, broken, newly blocked, or got no answer any more."""
+"""Which cases were fixed, broken, newly blocked, or have no reply any more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Case(NamedTuple):
 def case_changes(
     first: Results, second: Results, weights: Mapping[str, float], call_gates: frozenset[str]
 ) -> list[CaseChange]:
-    """Every case with a change that both were asked, the weightiest first."""
+    """Every changed case that both models have, the largest change first."""
     found = []
     for case_id, runs in first.items():
         others = second.get(case_id)

@@ -1,4 +1,4 @@
-"""`callscore.compare(a, b)`: is the second better than the first, where, and how sure is that."""
+"""`callscore.compare(a, b)`: whether the second is better than the first, where, how surely."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def compare(  # noqa: PLR0913  the options of a comparison are its parameters
             returned, or the file that --json wrote), each with `:MODEL` behind it where it holds
             several models.
         b: What there is now.
-        results: The results files of both, where they are scorecards.
+        results: The results files of both, if they are scorecards.
         store: Where runs are looked for; else where the eval file says, or .callscore/runs.db.
         eval_file: The eval file of runs given by id, if it was moved.
         force: Compare what is not comparable (C-126), and label it.
-        all_rows: Test precision, recall and other details, too; p values are corrected for every
+        all_rows: Test precision, recall and other details too; p values are corrected for every
             row that is tested.
 
-    Raises UsageError where the two must not be compared: other data, settings, judge, embedder.
+    Raises UsageError if the two must not be compared: other data, settings, judge, embedder.
     """
     places = Places(_path(store), _path(eval_file))
     files = (None, None) if results is None else (_path(results[0]), _path(results[1]))

@@ -37,7 +37,7 @@ NO_SPREAD = "no call differs in the pilot"
 
 
 class Wishes(msgspec.Struct, frozen=True):
-    """What is to be found out, and what is assumed where no pilot says it."""
+    """The goal of a plan, and what is assumed without a pilot run."""
 
     difference: float = 0.02
     width: float = 0.04
@@ -192,7 +192,7 @@ def _priced(line: PlanLine, price: float | None, why: str = "") -> PlanLine:
 
 
 def _price(models: Sequence[ModelScore]) -> float | None:
-    """Dollars of one call through all tasks, these models together; None where one is unknown"""
+    """Dollars of one call through all tasks, these models together; None if one is unknown"""
     prices = [model.cost.per_1000_calls for model in models]
     if any(price is None for price in prices):
         return None

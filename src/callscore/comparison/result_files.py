@@ -28,7 +28,7 @@ _DECODER = msgspec.json.Decoder(CaseResult)
 
 
 def read_results(path: Path) -> dict[str, dict[str, list[CaseResult]]]:
-    """The results in a file by model and case; DataError where a line is none."""
+    """The results in a file by model and case; raises DataError for an invalid line."""
     found: dict[str, dict[str, list[CaseResult]]] = {}
     for line in lines_of([path]):
         try:
@@ -65,7 +65,7 @@ def contributions_of(
 
 
 def _flags(runs: Sequence[CaseResult], call_gates: set[str]) -> int:
-    """What gates say about a case; one run in breach is enough        C-07"""
+    """The gates that a case breached; one run in breach is enough        C-07"""
     if not runs:
         return 0
     flags = EVALUATED

@@ -224,7 +224,7 @@ def _row(
 
 
 def _bounds(gap: Replicates, calls: int, unit: str) -> Bounds | None:
-    """BCa over calls; where all are equal, what an unseen call could still change: rule of three"""
+    """BCa over calls; if all are equal, what an unseen call could still change: rule of three"""
     found = bca_interval(gap)
     if found is None or found.method != "all_equal":
         return found

@@ -26,7 +26,7 @@ from callscore.runner.run import RunResult, run_prepared
 
 
 def run_checks(config: EvalConfig, ran: RunResult, tallies: Sequence[Tallied] = ()) -> list[Check]:
-    """Every gate of the file for every model it is for, and whether it holds.
+    """Check every gate of the file for each of its models.
 
     `tallies` are what the scoring of the run's calls has left behind: gates that must surely hold
     against a baseline need them.
@@ -62,13 +62,13 @@ class CheckedRun(NamedTuple):
         return self.ran.summary.status
 
     def checks_of(self, gate: GateEntry, model: str) -> list[Check]:
-        """What one gate says about one model."""
+        """The result of one gate for one model."""
         config = msgspec.structs.replace(self.config, gates=[gate])
         return [c for c in run_checks(config, self.ran, self.tallies) if c.model == model]
 
 
 def run_and_check(path: Path) -> CheckedRun:
-    """Run an eval file, going on with its unfinished run; gates are checked when asked for."""
+    """Run an eval file, or continue its unfinished run; gates are checked on request."""
     tallies: list[Tallied] = []
     config = load_eval(path)
     options = RunOptions(resume=True, accept_changed=True, on_tallied=tallies.append)

@@ -50,11 +50,11 @@ class Competitor(NamedTuple):
     score: ModelScore
     shape: ModelShape
     contributions: Contributions | None
-    """None where only the scorecard is there."""
+    """None if there is only a scorecard."""
     results: Results
     notes: Sequence[str]
     has_counts: bool
-    """Whether the contributions hold the counts of pooled rows."""
+    """Whether the contributions have the counts of pooled rows."""
     call_gates: frozenset[str]
     """Metrics that block a call by itself (C-03)."""
     rate_gates: Sequence[RateGate] = ()
@@ -107,7 +107,7 @@ def load(target: str, places: Places, results: Path | None = None) -> Loaded:
 
 
 def load_card(card: Scorecard, label: str, results: Path | None = None) -> Loaded:
-    """A scorecard, with a results file where there is one."""
+    """A scorecard, with a results file if there is one."""
     catalog = _catalog(parts_of(card.signature).get("settings", ""))
     if results is None:
         return Loaded(label, card, catalog, {}, {}, [CARD_ONLY.format(label)])

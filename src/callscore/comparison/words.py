@@ -14,12 +14,12 @@ LONGEST_NAME = 40
 def verdict_of(
     final: RowDifference | None, first: Side, second: Side, has_calls: bool
 ) -> tuple[bool | None, str]:
-    """Whether the Final Scores differ significantly, and the sentence that says so."""
+    """Whether the Final Scores differ significantly, as a sentence."""
     names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
     if names[0] == names[1]:
         names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
     if final is None or final.difference is None:
-        return None, "There is no Final Score to compare; the rows below are what there is."
+        return None, "There is no Final Score to compare; see the rows below."
     gap = f"{abs(final.difference):.3f}"
     if not has_calls:
         direction = "above" if final.difference > 0 else "below"

@@ -41,7 +41,7 @@ class RowDifference(msgspec.Struct, frozen=True):
     second: float | None
     difference: float | None
     better: bool | None
-    """Whether the second is better; null where they are equal or one has no value."""
+    """Whether the second is better; null if they are equal or one has no value."""
     weight: float
     """What the row weighs in the Final Score."""
     ci95: tuple[float, float] | None = None
@@ -57,7 +57,7 @@ class RowDifference(msgspec.Struct, frozen=True):
     detectable: float | None = None
     """The smallest difference that this many calls show with a power of 80 %."""
     calls_needed: int | None = None
-    """How many calls would show a difference of this size; null where there is none."""
+    """How many calls would show a difference of this size; null if there is none."""
 
 
 class CaseChange(msgspec.Struct, frozen=True):

@@ -20,4 +20,4 @@ class ModelContrast(msgspec.Struct, frozen=True):
     significant: bool
     calls: int
     calls_needed: int | None
-    """About how many calls would show a difference of this size; null where there is none."""
+    """About how many calls would show a difference of this size; null if there is none."""

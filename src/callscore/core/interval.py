@@ -16,7 +16,7 @@ class GateClaim(msgspec.Struct, frozen=True):
     bound: float
     """The limit that the rate keeps with 95 % confidence, in the unit of the row."""
     n: int
-    """Independent items it rests on; calls, where none is in error."""
+    """Independent items it rests on; calls, if none is in error."""
     errors: int
     needed: int
     """How many would show it with as many errors."""
@@ -30,6 +30,6 @@ class IntervalMethod(msgspec.Struct, frozen=True):
     """`future calls`: those scored are taken as a sample of them."""
     calls: int
     units: int
-    """What was resampled: the calls, or random groups of them where there are fewer units."""
+    """What was resampled: the calls, or random groups of them if there are fewer units."""
     resamples: int
     seed: int

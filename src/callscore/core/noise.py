@@ -89,5 +89,5 @@ def other_value(value: Any) -> Any:
 
 
 def objects_in(value: Any) -> list[JsonOutcome]:
-    """The objects of a list; nothing where it is no list."""
+    """The objects of a list; nothing if it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

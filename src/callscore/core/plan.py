@@ -22,7 +22,7 @@ class PlanLine(msgspec.Struct, frozen=True):
     target: float | None
     """The difference, the width or the limit."""
     calls: int | None
-    """None where no number of calls within reach would do; `why` says so."""
+    """None if no number of calls within reach would do; `why` says so."""
     cost_usd: float | None = None
     """The cost of this many calls for these models; null where a price is unknown."""
     have: int = 0
@@ -37,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True):
     """What the numbers rest on: a pilot run, or assumptions."""
     power: float
     calls: int
-    """Calls of the pilot; 0 where there is none."""
+    """Calls of the pilot; 0 if there is none."""
     lines: Sequence[PlanLine]
     notes: Sequence[str] = ()
 

@@ -49,7 +49,7 @@ class RaceCard(msgspec.Struct, frozen=True):
     decision: str | None
     """The only model left."""
     tie_band: Sequence[str]
-    """The models left, where there are several."""
+    """The models left, if there are several."""
     stopped: str
     """Why no further round was asked."""
     estimate: bool

@@ -25,7 +25,7 @@ Mode = Literal["standard", "compat"]
 ProtocolName = Literal["callscore", "public"]
 """Whose way of asking is used: ours, or the public runner's (C-133)."""
 History = Literal["gold", "own"]
-"""What a model sees of earlier steps: the gold answers; or in a second pass its own, too."""
+"""What a model sees of earlier steps: the gold answers; or in a second pass its own too."""
 
 StoredReplies = Callable[[str, str], Mapping[int, Reply | Failed]]
 """The replies of a model to the case of an id, by run."""
@@ -158,7 +158,7 @@ class Headline(msgspec.Struct, frozen=True):
     complete: bool
     """Whether few enough scenarios failed to be evaluated, in every language (C-119)."""
     spreads: Mapping[str, Spread] = {}
-    """By number, how far it can be trusted; none where it has no value."""
+    """By number, how far it can be trusted; none if it has no value."""
 
 
 class ScenarioCost(NamedTuple):
@@ -185,7 +185,7 @@ class ScenarioScore(msgspec.Struct, frozen=True):
 
 
 class Exported(NamedTuple):
-    """The answers to one scenario in the public form; None where some are `missing`."""
+    """The answers to one scenario in the public form; None if some are `missing`."""
 
     model: str
     lang: str
@@ -296,7 +296,7 @@ class ScenarioCases(Protocol):
     def follow_ups(
         self, models: Sequence[str], stored: StoredReplies, repeats: int
     ) -> FollowUps | None:
-        """The pass in which models see their own history; None where none is wanted."""
+        """The pass in which models see their own history; None if none is wanted."""
         ...
 
     def answered(self, data: RunData) -> Attempts:
@@ -364,7 +364,7 @@ class ScenarioSuite(Protocol):
         limit: int | None,
         files: ScenarioFiles,
     ) -> ScenarioCases:
-        """The scenarios of a run; raises DataError where the user's prompts cannot be used."""
+        """The scenarios of a run; raises DataError if the user's prompts cannot be used."""
         ...
 
     def open_outputs(

@@ -105,7 +105,7 @@ class TaskScore(msgspec.Struct, frozen=True):
     unblocked_share: float | None = None
     """The share of calls that no call gate blocks (C-03)."""
     blocked_share_ci95: tuple[float, float] | None = None
-    """The interval of the other calls' share, where there is one or the task is invalid."""
+    """The interval of the other calls' share, if there is one or the task is invalid."""
     answers: int = 0
     """Answers that were evaluated: calls times runs."""
     malformed: Mapping[str, int] = {}
@@ -175,7 +175,7 @@ class FinalScore(msgspec.Struct, frozen=True):
     zeroed_final: float | None = None
     """The formula over official or zeroed task scores: never official (C-129)."""
     zeroed_tasks: Sequence[str] = ()
-    """The tasks that `zeroed_final` is made of; weights are scaled up where some were not run."""
+    """The tasks that `zeroed_final` is made of; weights are scaled up if some were not run."""
     ci95: Interval | None = None
     ci95_method: str | None = None
     few_calls: bool = False
@@ -215,7 +215,7 @@ class Blocker(msgspec.Struct, frozen=True, omit_defaults=True):
     limit: float
     cases: Sequence[str]
     share_of_runs: float | None = None
-    """Where calls were run more than once: in how many of all runs a call gate was breached."""
+    """If calls were run more than once: in how many of all runs a call gate was breached."""
     gating: bool = True
     """Whether it makes the task invalid; not where `gates: formula_only` leaves it out (C-87)."""
 
@@ -346,7 +346,7 @@ class Scorecard(msgspec.Struct, frozen=True):
         return sum(note.startswith(SKIPPED) for note in self.notes)
 
     def model(self, name: str) -> ModelScore:
-        """The column of a model; KeyError where the card has none of this name."""
+        """The column of a model; KeyError if the card has none of this name."""
         return {model.model: model for model in self.models}[name]
 
     def to_dict(self) -> dict[str, Any]:

@@ -91,11 +91,11 @@ class ScoreSpec(msgspec.Struct, frozen=True, dict=True):
     weights: Mapping[str, float] = {}
     parts: Mapping[str, Part] = {}
     section: str = ""
-    """The heading of the task's rows, where it is not `<LABEL> TASK METRICS`."""
+    """The heading of the task's rows, if it is not `<LABEL> TASK METRICS`."""
 
     @cached_property
     def formula(self) -> Mapping[str, Part]:
-        """The parts of the task score, the whole task being the only part where it has none."""
+        """The parts of the task score, the whole task being the only part if it has none."""
         return self.parts or {"": Part(1.0, self.weights)}
 
     @cached_property

@@ -52,7 +52,7 @@ class Suite(Protocol):
 
     @property
     def scenarios(self) -> ScenarioSuite | None:
-        """How scenarios of several steps are asked and scored; None where the suite has none."""
+        """How scenarios of several steps are asked and scored; None if the suite has none."""
         ...
 
     def settings(self, given: Mapping[str, Any]) -> ScoreSettings:
@@ -68,7 +68,7 @@ class Suite(Protocol):
         ...
 
     def noise(self, task: str) -> Degrade:
-        """How `simulated` makes answers of a task worse; raises NoNoise where nothing does."""
+        """How `simulated` makes answers of a task worse; raises NoNoise if nothing does."""
         ...
 
     def rows(self) -> Sequence[TemplateRow]:
@@ -76,7 +76,7 @@ class Suite(Protocol):
         ...
 
     def benchmarks(self, settings: ScoreSettings) -> BenchmarkLayer | None:
-        """The optional second layer; None where the suite has none."""
+        """The optional second layer; None if the suite has none."""
         ...
 
     def floors(self, settings: ScoreSettings, cases: int) -> Floors:
@@ -133,7 +133,7 @@ class BenchmarkLayer(Protocol):
 
 
 class Floor(NamedTuple):
-    """The best score of all trivial answers that no gate blocks; none where each is blocked."""
+    """The best score of all trivial answers that no gate blocks; none if each is blocked."""
 
     score: float | None
     strategy: str | None

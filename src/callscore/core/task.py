@@ -36,7 +36,7 @@ class ItemCount(NamedTuple):
 
 
 Faults = Mapping[str, Sequence[str]]
-"""By metric, what counted against the answer, the gravest first where one is graver."""
+"""By metric, what counted against the answer, the gravest first if one is graver."""
 
 SCENARIO = "scenario"
 """The task of a step of a scenario: the only one that is answered with calls of tools."""
@@ -110,7 +110,7 @@ class Task(Protocol[Reference, Output]):
     # Hooks of the data, the records and the simulated provider
 
     def check_reference(self, reference: Reference) -> None:
-        """Raise DataError where even a perfect answer would be blocked        C-131"""
+        """Raise DataError if even a perfect answer would be blocked        C-131"""
         return
 
     def contradictions(self, case: Case, reference: Reference) -> Iterable[DataError]:

@@ -48,7 +48,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
     values: Mapping[str, tuple[float, ...]] = {}
     """The only numbers a verdict may give, for metrics that have such a list (C-17, C-69)."""
     cosines: frozenset[str] = frozenset()
-    """Metrics with words that a similarity answers, too."""
+    """Metrics with words that a similarity answers too."""
     slug_of: Callable[[str], str | None] = same_name
     """The slug behind a slug, a label or an alias."""
     item_words: Callable[[str, str], tuple[str, ...] | None] = lambda metric, item: None
@@ -76,7 +76,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
         return self.words.get(metric, ()) if own is None else own
 
     def checked(self, metric: str, word: str | None, value: float | None) -> str:
-        """The slug of the metric; raises DataError where metric, word or value is not offered."""
+        """The slug of the metric; raises DataError if metric, word or value is not offered."""
         slug = self.slug_of(metric)
         if slug is None or slug not in self.words:
             judged = ", ".join(self.words) or "none: this suite is scored by code alone"
@@ -106,7 +106,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
             raise DataError(f"{value} is no cosine; expected a number from -1 to 1", field="value")
 
     def checked_whole(self, metric: str, score: float | None) -> str | None:
-        """The slug of a metric scored as a whole; None where code computes it; raises DataError."""
+        """The slug of a metric scored as a whole; None if code computes it; raises DataError."""
         slug = self.slug_of(metric)
         if slug is None:
             raise DataError(f"{metric!r} is no metric; expected a slug or a name", field="metric")
@@ -136,7 +136,7 @@ class VerdictRules(msgspec.Struct, frozen=True):
         ]
 
     def with_shared(self, own: Verdicts, shared: Verdicts) -> Verdicts:
-        """The verdicts on one answer, and those on every model's where it has none of its own.
+        """The verdicts on one answer, and those on every model's if it has none of its own.
 
         A group of items is answered by one side only: a claim list is not lengthened by another.
         """

@@ -17,7 +17,7 @@ NAMES = ("auto", "none", "muse", "labse", "chrf")
 def embedder_named(name: str) -> Embedder | None:
     """The embedder of a name; `none` is None.
 
-    auto    mUSE where it reads the sentence, else LaBSE where it is on this machine, else chrF
+    auto    mUSE where it reads the sentence, else LaBSE if it is on this machine, else chrF
     muse    mUSE where it reads the sentence, else chrF
     labse   LaBSE where it reads the sentence, else chrF
     chrf    chrF alone

@@ -13,7 +13,7 @@ from callscore.core.scenarios import Json
 
 
 def judging_of_documents(documents: Sequence[Json]) -> Judging | None:
-    """The judge and what it did, all models and languages together; None where none was asked."""
+    """The judge and what it did, all models and languages together; None if none was asked."""
     found = [
         msgspec.convert(raw, Judging)
         for document in documents

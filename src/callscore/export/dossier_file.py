@@ -35,7 +35,7 @@ class Unpacked(msgspec.Struct, frozen=True):
 
 
 def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> Unpacked:
-    """Write the files of a dossier into a folder; DataError where it is not what we write.
+    """Write the files of a dossier into a folder; DataError if it is not what we write.
 
     Names in the zip are compared with those we know and are never used as paths.
     """

@@ -33,7 +33,7 @@ def signer(key_file: Path) -> Callable[[bytes], Signature]:
 
 
 def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | None:
-    """What is wrong with a signature; None where the public key says that it is right."""
+    """What is wrong with a signature; None if the public key says that it is right."""
     serialization = _serialization()
     try:
         key: Any = serialization.load_pem_public_key(_read(key_file))
@@ -63,7 +63,7 @@ class Envelope(msgspec.Struct):
 
 
 def read_envelope(raw: bytes) -> Envelope:
-    """The envelope in a dossier; DataError where it is none."""
+    """The envelope in a dossier; DataError if it is none."""
     try:
         found = msgspec.json.decode(raw, type=Envelope)
         for text in (found.payload, *(entry.sig for entry in found.signatures)):

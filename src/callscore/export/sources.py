@@ -49,7 +49,7 @@ class Wanted(msgspec.Struct, frozen=True):
     """The id of a run, an eval file (its newest run), or a scorecard in JSON."""
     store: Path | None = None
     eval_file: Path | None = None
-    """The eval file of a run whose store does not name it, or where it has been moved."""
+    """The eval file of a run whose store does not name it, or if it has been moved."""
     run: int | None = None
     """The run of an eval file, instead of its newest."""
 
@@ -62,7 +62,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_source(wanted: Wanted) -> Iterator[ReportSource]:
-    """The source that is wanted; UsageError where it cannot be had."""
+    """The source that is wanted; UsageError if it cannot be had."""
     target = wanted.target
     if target.isdecimal():
         with run_source(int(target), wanted.store or DEFAULT_STORE, wanted.eval_file) as source:
@@ -265,7 +265,7 @@ class TaskPrompts:
     """What a model is asked for a case of some files."""
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
-        """The context comes from the files where it is not given."""
+        """The context comes from the files if it is not given."""
         kept = None if context is None else context.get(NAMES)
         self._names: NamesOf = NamesInData(config.cases)
         if kept is not None:

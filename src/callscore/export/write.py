@@ -21,7 +21,7 @@ def write_html(source: ReportSource, target: Path) -> None:
 def write_report(
     source: ReportSource, form: ReportFormat, options: ReportOptions, target: Path
 ) -> None:
-    """Write a report; UsageError where the source or the terminal cannot serve the format."""
+    """Write a report; UsageError if the source or the terminal cannot serve the format."""
     if form.needs_cases and not len(source.cases):
         why = "; ".join(source.absent) or "it has none"
         raise UsageError(f"{form.name} shows cases, and there are none: {why}")

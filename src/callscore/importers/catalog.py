@@ -74,7 +74,7 @@ def format_named(name: str) -> Format:
 
 
 def detect(source: Source) -> Format:
-    """The format of a file by what it holds; raises DataError where none recognises it."""
+    """The format of a file by what it holds; raises DataError if none recognises it."""
     if not source.data.strip():
         raise DataError("is empty; expected a transcript", place=source.name)
     for one in FORMATS:

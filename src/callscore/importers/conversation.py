@@ -15,14 +15,14 @@ class ImportedTurn(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: int
     speaker: str
-    """The role where it is known, else the label of the source."""
+    """The role if it is known, else the label of the source."""
     text: str
     start: float | None = None
     """Seconds from the start of the call."""
     end: float | None = None
     role_guessed: bool = False
     label: str | None = None
-    """The speaker as the source names it, where that is not the role."""
+    """The speaker as the source names it, if that is not the role."""
     confidence: float | None = None
     sentiment: str | None = None
     tool_calls: Sequence[Mapping[str, Any]] = ()
@@ -72,7 +72,7 @@ class RawTurn(msgspec.Struct, frozen=True):
     """A turn as a reader finds it, before roles and times are normalised."""
 
     label: str
-    """Who spoke, in the words of the source; empty where it does not say."""
+    """Who spoke, in the words of the source; empty if it does not say."""
     text: str
     start: float | None = None
     end: float | None = None

@@ -210,7 +210,7 @@ def _has_tests(value: Any) -> bool:
 def _yaml(source: Source) -> Any:
     """The YAML of a file whose text looks like a promptfoo config; None otherwise.
 
-    A file with aliases is none: a few lines of them can stand for gigabytes.
+    A file with aliases is refused: a few lines of them can expand to gigabytes.
     """
     if "tests:" not in source.text or "vars:" not in source.text:
         return None

@@ -38,7 +38,7 @@ _AGENT_WORDS = re.compile(
 
 
 def role_of(label: str) -> Role | None:
-    """The role that a label names by itself; None where it is a name or a number."""
+    """The role that a label names by itself; None if it is a name or a number."""
     word = re.sub(r"[\s-]+", "_", label.strip().casefold()).strip("_:[]()")
     if word in _BY_WORD:
         return _BY_WORD[word]
@@ -73,7 +73,7 @@ class RoleMap:
     def _guess(self, turns: Sequence[RawTurn]) -> None:
         """Of two unknown speakers, the one who greets as an agent is the agent.
 
-        Nothing is guessed where both do, or where there are more than two speakers.
+        Nothing is guessed if both do, or if there are more than two speakers.
         """
         labels = list(dict.fromkeys(turn.label for turn in turns if turn.label))
         unknown = [label for label in labels if label not in self._roles]

@@ -42,7 +42,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """The text, in whatever encoding it was written; raises DataError where there is none."""
+        """The text, in whatever encoding it was written; raises DataError if there is none."""
         for mark, encoding in _MARKS:
             if self.data.startswith(mark):
                 self.encoding = encoding
@@ -75,7 +75,7 @@ class Source:
 
     @cached_property
     def json(self) -> Any:
-        """The one JSON value of the file; None where it holds none."""
+        """The one JSON value of the file; None if it holds none."""
         if self.is_archive or not self._opens_as_json:
             return None
         try:
@@ -85,7 +85,7 @@ class Source:
 
     @cached_property
     def json_lines(self) -> list[Any]:
-        """The objects of a JSON Lines file; empty where a line is something else."""
+        """The objects of a JSON Lines file; empty if a line is something else."""
         if self.is_archive or self.json is not None or not self._opens_as_json:
             return []
         try:

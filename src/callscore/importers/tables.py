@@ -46,7 +46,7 @@ def column_key(name: str) -> str:
 
 
 def tables_of(source: Source) -> list[Table]:
-    """The tables of a file; none where it is neither a spreadsheet nor a CSV file."""
+    """The tables of a file; none if it is neither a spreadsheet nor a CSV file."""
     if source.is_archive:
         return _sheets(source) if is_workbook(source) else []
     if source.json is not None or source.json_lines:

@@ -10,7 +10,7 @@ _ISO_DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 
 
 def date_seconds(text: str | None) -> float | None:
-    """A date in ISO 8601 as seconds since the epoch; None where it is none."""
+    """A date in ISO 8601 as seconds since the epoch; None if it is none."""
     if not text:
         return None
     try:

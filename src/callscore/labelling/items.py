@@ -24,7 +24,7 @@ class LabelItem(msgspec.Struct, frozen=True):
     item: str
     question: str
     options: Sequence[str] = ()
-    """What may be answered; empty where any text is allowed."""
+    """What may be answered; empty if any text is allowed."""
     required: bool = True
     text: str = ""
     """The words of the call that the item is about."""
@@ -51,7 +51,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 def items_of(call: Call, task: str, config: Mapping[str, Any]) -> list[LabelItem]:
-    """What to ask about a call for a task; raises UsageError where the config asks nothing."""
+    """What to ask about a call for a task; raises UsageError if the config asks nothing."""
     asking = _ASKING.get(task)
     if asking is None:
         raise UsageError(f"{task!r} cannot be labelled; expected one of {', '.join(_ASKING)}")

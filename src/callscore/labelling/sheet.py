@@ -21,7 +21,7 @@ TRANSCRIPT_COLUMNS = (("call_id", 18), ("turn", 8), ("speaker", 14), ("text", 11
 
 
 def sheet_rows(items: Iterable[LabelItem], answers: Answers) -> list[list[str]]:
-    """One row an item, with the answer where there is one."""
+    """One row an item, with the answer if there is one."""
     rows = []
     for item in items:
         given = answers.get(item.key)

@@ -175,7 +175,7 @@ def _phones(text: str, regions: Sequence[str]) -> Iterator[Finding]:
 
 
 def _phone_value(number: str, regions: Sequence[str], *, likely: bool) -> str | None:
-    """The number in international form; None where no region knows it."""
+    """The number in international form; None if no region knows it."""
     import phonenumbers
 
     dialled = f"+{number[2:]}" if number.startswith("00") else number
@@ -293,7 +293,7 @@ class Finder:
 
 
 def require_packages() -> None:
-    """Raise MissingExtra where the packages of redaction are not installed."""
+    """Raise MissingExtra if the packages of redaction are not installed."""
     try:
         import phonenumbers  # noqa: F401
         import stdnum  # noqa: F401

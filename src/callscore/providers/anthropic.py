@@ -173,7 +173,7 @@ def _answer_tool(schema: JsonObject) -> msgspec.Raw:
 
 
 def _usage(usage: object) -> tuple[int | None, int | None]:
-    """Input and output tokens; cache reads and writes are input, too."""
+    """Input and output tokens; cache reads and writes are input too."""
     reported = usage if isinstance(usage, dict) else {}
     cached = (reported.get("cache_creation_input_tokens"), reported.get("cache_read_input_tokens"))
     return token_count(reported.get("input_tokens"), *cached), token_count(

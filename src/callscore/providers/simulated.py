@@ -73,7 +73,7 @@ class SimulatedProvider:
     def __init__(
         self, name: str, model: str, params: Mapping[str, Any], noise: Callable[[str], Degrade]
     ) -> None:
-        """`noise` says how the answers of a task get worse; it raises where nothing does."""
+        """`noise` says how the answers of a task get worse; it raises if nothing does."""
         self.name = name
         self._noise = noise
         self._model = model

@@ -165,7 +165,7 @@ WithInterval = (
 
 
 def interval_of(score: WithInterval, unit: str = "fraction") -> str:
-    """The interval next to a value; empty where there is none."""
+    """The interval next to a value; empty if there is none."""
     if score.ci95 is None:
         return ""
     equal = score.ci95_method == "all_equal"
@@ -173,7 +173,7 @@ def interval_of(score: WithInterval, unit: str = "fraction") -> str:
 
 
 def _decided(metric: MetricScore) -> str:
-    """How many calls are decided, where that is why a row has no value        C-137"""
+    """How many calls are decided, if that is why a row has no value        C-137"""
     parts = (metric.why or "").partition(": ")[2].split("; ")
     decided = next((part for part in parts if part.endswith("calls decided")), "")
     return f" ({decided})" if decided else ""

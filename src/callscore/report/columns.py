@@ -11,7 +11,7 @@ LONGEST_CELL = 60
 
 
 def columns(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """One line a row; the first column is flush left, numbers are flush right."""
+    """One line per row; the first column is flush left, numbers are flush right."""
     table = [list(headings), *([plain(cell, LONGEST_CELL) for cell in row] for row in rows)]
     widths = [max(columns_of(row[column]) for row in table) for column in range(len(headings))]
     return [

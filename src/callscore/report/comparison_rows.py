@@ -72,7 +72,7 @@ def tone(row: RowDifference) -> Tone:
 
 
 def word(row: RowDifference) -> str:
-    """better, worse, or nothing where chance may explain it."""
+    """better, worse, or nothing if chance may explain it."""
     if row.better is None or not is_sure(row):
         return ""
     return "better" if row.better else "worse"

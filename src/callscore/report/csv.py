@@ -1,4 +1,4 @@
-"""CSV in long form: one line a case, model, run and metric (RFC 4180; no cell is a formula)."""
+"""CSV in long form: one line per case, model, run and metric (RFC 4180; no cell is a formula)."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _rows(view: CaseView, answer: Answer) -> Iterator[list[object]]:
 
 
 def _number(value: float | None) -> str:
-    """The shortest text that gives the same float back; empty where there is no value."""
+    """The shortest text that gives the same float back; empty if there is no value."""
     return "" if value is None else repr(value)
 
 

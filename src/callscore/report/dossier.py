@@ -43,7 +43,7 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
 NO_SCENARIOS = "scenarios: a dossier holds what `verify` recomputes, the calls"
 MOST_PROMPTS = 20_000
-"""Prompts follow from case, settings and instructions; those of the first cases are hashed, too."""
+"""Prompts follow from case, settings and instructions; those of the first cases are hashed too."""
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:

@@ -41,7 +41,7 @@ def _line(record: Any) -> bytes:
 
 
 def case_record(view: CaseView) -> dict[str, Any]:
-    """The case with its undocumented keys where they were."""
+    """The case with its undocumented keys if they were."""
     record: dict[str, Any] = msgspec.to_builtins(view.case)
     for part, key, value in view.other_keys:
         place = record if not part else record["transcript"][part - 1]
@@ -50,7 +50,7 @@ def case_record(view: CaseView) -> dict[str, Any]:
 
 
 def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> bytes:
-    """The answer as a line of an outputs file; nothing where the case was not run.
+    """The answer as a line of an outputs file; nothing if the case was not run.
 
     `cost_from: price` says that the cost is tokens times the price in the dossier.
     """
@@ -79,7 +79,7 @@ def output_line(answer: Answer, price: Price | None, *, without_text: bool) -> b
 
 
 def price_of(answer: Answer, price: Price | None) -> float | None:
-    """What the tokens of an answer cost at a price; None where either is unknown."""
+    """What the tokens of an answer cost at a price; None if either is unknown."""
     tokens = (answer.input_tokens, answer.output_tokens)
     if price is None or tokens[0] is None or tokens[1] is None:
         return None

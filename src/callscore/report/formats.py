@@ -36,7 +36,7 @@ def format_names() -> list[str]:
 
 
 def report_format(name: str) -> ReportFormat:
-    """The format of this name; UsageError that names the formats where there is none.
+    """The format of this name; UsageError that names the formats if there is none.
 
     A package cannot replace a built-in format.
     """
@@ -53,7 +53,7 @@ def report_format(name: str) -> ReportFormat:
 
 
 def format_for(file_name: str) -> str | None:
-    """The built-in format whose suffix a file name has, the longest; None where there is none."""
+    """The built-in format whose suffix a file name has, the longest; None if there is none."""
     suffixes = {name: report_format(name).suffix for name in BUILT_IN}
     found = [name for name, suffix in suffixes.items() if file_name.lower().endswith(suffix)]
     return max(found, key=lambda name: len(suffixes[name]), default=None)

@@ -54,7 +54,7 @@ def _decision(card: Scorecard) -> Iterator[str]:
 
 
 def _template(card: Scorecard, template: Sequence[TemplateRow]) -> list[str]:
-    """003 Scorecard Template: every row as the framework has it, empty where it was not run."""
+    """003 Scorecard Template: every row as the framework has it, empty if it was not run."""
     filled = {
         (row.template.kind, row.template.key): row.cells
         for row in rows(card, template, all_rows=True)

@@ -17,7 +17,7 @@ HEADINGS = ("model", "Average", "Plan", "FC", "call/reject", "progress", "tokens
 
 
 def side_by_side(documents: Mapping[str, Json]) -> list[str]:
-    """One row a model, in order of Average; nothing where there are no two to compare."""
+    """One row a model, in order of Average; nothing if there are no two to compare."""
     if len(documents) < 2:
         return []
     rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))

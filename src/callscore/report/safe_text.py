@@ -17,7 +17,7 @@ _SIGNS = re.compile(
 
 
 def plain(text: str, longest: int = 200) -> str:
-    """One line without escape sequences or invisible direction marks, cut where it is too long."""
+    """One line without escape sequences or invisible direction marks, cut if it is too long."""
     if text.isascii() and text.isprintable() and len(text) <= longest:
         return text
     line = " ".join(text.split())

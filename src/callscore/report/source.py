@@ -19,9 +19,9 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     result: CaseResult
     measures: Mapping[str, Measure] = {}
-    """By metric slug, benchmarks included; none where there was no reply."""
+    """By metric slug, benchmarks included; none if there was no reply."""
     text: str | None = None
-    """The raw reply; None where there is none (`error`, `not_run`), or it was left out."""
+    """The raw reply; None if there is none (`error`, `not_run`), or it was left out."""
     is_object: bool = False
     """Whether `text` is JSON that an outputs file held as an object, not as a string."""
     tool_calls: Sequence[ToolCall] = ()
@@ -37,7 +37,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     verdicts: Sequence[Verdict] = ()
     """Verdicts of people, judges and embedders that the measures use, with their quotes."""
     given: Mapping[str, Any] | None = None
-    """The reply in the form of the expected outcome, where it is not that as it stands."""
+    """The reply in the form of the expected outcome, if it has another form."""
     differences: Sequence[str] = ()
     """What differs from the expected outcome, in words."""
 
@@ -147,7 +147,7 @@ class ReportSource(msgspec.Struct, frozen=True):
     documents: Mapping[str, Any] = {}
     """Results of recorded scenarios in document 001, by model."""
     prompts: Prompts | None = None
-    """What a model is asked for a case; None where the suite is not known."""
+    """What a model is asked for a case; None if the suite is not known."""
 
 
 class Signature(NamedTuple):

@@ -47,7 +47,7 @@ class Layout(NamedTuple):
 LABEL_WIDTH = 41
 LEAST_THRESHOLD = 10
 LEAST_RANKING = 6
-"""A column of the ranking: room for a score; where there is no more, headings are cut."""
+"""A column of the ranking: room for a score; if there is no more, headings are cut."""
 ROOM_FOR_REASONS = 100
 """From this width on, the reason for a missing rank has a column; else it is below."""
 LAYOUTS = (

@@ -45,7 +45,7 @@ def other_of(pair: ModelContrast, model: str) -> str:
 
 
 def calls_needed(pairs: Sequence[ModelContrast]) -> int | None:
-    """As many calls as tell all these pairs apart; None where one has no difference."""
+    """As many calls as tell all these pairs apart; None if one has no difference."""
     needed = [pair.calls_needed for pair in pairs]
     known = [calls for calls in needed if calls is not None]
     return max(known) if known and len(known) == len(needed) else None

@@ -13,7 +13,7 @@ Flat = tuple[str, float | int | str | bool | None]
 
 
 def plain_value(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
-    """The official number of a row and its unit; None where there is none."""
+    """The official number of a row and its unit; None if there is none."""
     if row.kind == "metric":
         task = model.tasks.get(row.key.partition(".")[0])
         metric = task.metrics.get(row.key) if task is not None else None
@@ -37,7 +37,7 @@ def _fraction(value: float | None) -> tuple[float, str] | None:
 
 
 def blocked_calls(card: Scorecard) -> Iterator[tuple[str, str, str, float, float, bool, str]]:
-    """Model, task, metric, value, limit, whether it gates, case: one line a blocked call."""
+    """Model, task, metric, value, limit, whether it gates, case: one line per blocked call."""
     for model in card.models:
         for blocker in model.blockers:
             for case_id in blocker.cases or ("",):

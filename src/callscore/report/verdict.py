@@ -116,7 +116,7 @@ def _ties_with_others(card: Scorecard, of: str, best: Sequence[Ranked]) -> Seque
 def _quality(
     card: Scorecard, best: Sequence[Ranked], leader: Ranked, models: Mapping[str, ModelScore]
 ) -> Iterator[Statement]:
-    """The model of best quality, where it is another one; and those that cannot be
+    """The model of best quality, if it is another one; and those that cannot be
     distinguished from it.
     """
     first, ties = best[0].model, _ties_with_others(card, "final", best)

@@ -159,7 +159,7 @@ def _write_scorecard(book: _Book, source: ReportSource) -> None:
 
 
 def _number(model: ModelScore, row: TemplateRow) -> tuple[float, str] | None:
-    """The number behind a cell, with its format; None where the cell says more than a number."""
+    """The number behind a cell, with its format; None if the cell says more than a number."""
     found = plain_value(model, row)
     if found is None:
         return None

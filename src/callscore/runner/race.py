@@ -238,7 +238,7 @@ class RaceRun:
         return works
 
     def _rest_of_invalid(self) -> dict[str, list[Work]]:
-        """What is left to ask invalid models, where they are to be finished."""
+        """What is left to ask invalid models, if they are to be finished."""
         if not (self._rules.finish_invalid or self._prepared.options.finish_invalid):
             return {}
         standing = self._race.standing()

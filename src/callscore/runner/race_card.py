@@ -45,7 +45,7 @@ class Account:
 
     @property
     def paid_usd(self) -> float | None:
-        """What its answers cost; None where a price is unknown."""
+        """What its answers cost; None if a price is unknown."""
         return None if self._unpriced else math.fsum(self._costs)
 
     @property

@@ -57,7 +57,7 @@ def gates_of(tasks: Sequence[str], catalog: Catalog) -> Gates:
 
 
 def case_outcome(task: str, runs: Runs, repeats: int, gates: Gates) -> CaseOutcome:
-    """The mean of the runs; 0 where one breaches a call gate; a run without score at its bounds
+    """The mean of the runs; 0 if one breaches a call gate; a run without score at its bounds
 
     A rate gate says nothing about one call: what breaches it counts with its score (C-03, C-07).
     """
@@ -78,7 +78,7 @@ def case_outcome(task: str, runs: Runs, repeats: int, gates: Gates) -> CaseOutco
 
 
 def _counted(slug: str, runs: Runs, gates: Gates) -> tuple[float, float] | None:
-    """Events and items, each run with weight 1 / N; None where a run is open        C-07"""
+    """Events and items, each run with weight 1 / N; None if a run is open        C-07"""
     events, items = [], []
     for run in runs:
         if not isinstance(run, MeasuredReply):

@@ -1,4 +1,4 @@
-"""Where a race begins: its libraries are imported only where one is wanted."""
+"""Where a race begins: its libraries are imported only if one is wanted."""
 
 from __future__ import annotations
 

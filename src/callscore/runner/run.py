@@ -324,7 +324,7 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
         record = journal.run(run_id)
         if record.header.dataset_hash != prepared.survey.digest:
             raise UsageError(
-                f"run {run_id} was made with data other than {prepared.config.path} names now, "
+                f"run {run_id} was made with other data than {prepared.config.path} names now, "
                 "or with another --limit"
             )
         replies = RunReplies(journal, run_id, prepared.models, prepared.config.repeats)

@@ -40,7 +40,7 @@ def confusion(pairs: Pairs) -> Mapping[tuple[str, str], int]:
 
 
 def observed_agreement(pairs: Pairs) -> float | None:
-    """agreeing pairs / pairs; None where there is none"""
+    """agreeing pairs / pairs; None if there is none"""
     return sum(a == b for a, b in pairs) / len(pairs) if pairs else None
 
 
@@ -52,7 +52,7 @@ def unlike(one: str, other: str) -> float:
 def cohen_kappa(pairs: Pairs) -> float | None:
     """1 − Σ d·observed / Σ d·expected, d = 1 for different words        Cohen 1960
 
-    None where chance alone explains everything: a single word, used by both throughout.
+    None if chance alone explains everything: a single word, used by both throughout.
     """
     return _kappa(pairs, unlike)
 
@@ -75,7 +75,7 @@ def krippendorff_alpha(units: Sequence[Sequence[str]], distance: Distance) -> fl
     """1 − D_observed / D_expected over all pairs within units        Krippendorff 2011
 
     A unit holds the words that its raters gave, however many; one with fewer than two says
-    nothing about agreement. None where no two words differ.
+    nothing about agreement. None if no two words differ.
     """
     shared = [unit for unit in units if len(unit) > 1]
     totals = Counter(word for unit in shared for word in unit)

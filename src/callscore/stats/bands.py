@@ -48,7 +48,7 @@ def contrasts(
 ) -> list[Contrast]:
     """difference ± q · se, q the quantile of max |t*| over all pairs        max-t; STATS §3
 
-    `resamples` holds one line a resample of calls and one column a model: all models on the same
+    `resamples` has one line per resample of calls and one column per model: all models on the same
     calls. Pairs whose difference does not vary are significant only if even the sign of this many
     calls would be: 2^(1 − n) · pairs ≤ 1 − level.
     """

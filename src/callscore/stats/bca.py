@@ -34,10 +34,10 @@ def bca_interval(
 ) -> Bounds | None:
     """Percentiles of the replicates at Φ(z₀ + (z₀ + z) / (1 − a·(z₀ + z)))        Efron 1987
 
-    Resamples vary too little where there are few calls: with `calls`, z is as much larger as
+    Resamples vary too little if there are few calls: with `calls`, z is as much larger as
     Student's t and √(n / (n − 1)) ask for (Hesterberg 2015); 2.03 instead of 1.96 for 50 calls.
 
-    Plain percentiles where the jackknife does not vary or is not defined; None where fewer than
+    Plain percentiles where the jackknife does not vary or is not defined; None if fewer than
     half of the resamples have a value. `all_equal` says that nothing varies: the limits are the
     value itself, and a report must add what the number of calls allows to say.
     """
@@ -59,7 +59,7 @@ def bca_interval(
 
 
 def _corrected_shares(found: Replicates, values: Floats, z: float) -> tuple[float, float] | None:
-    """Where to cut the replicates; None where bias or skewness is not defined."""
+    """Where to cut the replicates; None if bias or skewness is not defined."""
     import numpy as np
 
     slack = NO_SPREAD * max(1.0, abs(found.estimate))

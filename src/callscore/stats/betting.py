@@ -30,7 +30,7 @@ class Evidence(NamedTuple):
     total: Array
     """Σ of what was seen of a finite pool."""
     peak: Array
-    """Running maximum of log E; infinite where the claim is refuted for certain."""
+    """Running maximum of log E; infinite if the claim is refuted for certain."""
 
 
 class Draws(NamedTuple):

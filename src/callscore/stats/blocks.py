@@ -44,7 +44,7 @@ def schedule(
 ) -> Schedule:
     """Blocks of one call with all its tasks, or of one call of each kind        STATS §4.1
 
-    Where all calls have the same tasks there is one kind, and a block is a call. Where tasks have
+    Where all calls have the same tasks there is one kind, and a block is a call. If tasks have
     calls of their own, a block takes one of each kind while every kind has some left; single calls
     follow, which say something about this pool but not about future calls.
     """

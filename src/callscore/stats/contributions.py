@@ -3,7 +3,7 @@
 The tallies of a card add up and forget. A `TaskContributions` keeps, for one model and one task,
 one entry a case: the measures after its runs were averaged (C-07), what it cost, whether a call
 gate blocked it, and which call it belongs to. Nothing here needs numpy; `stats/matrix.py` turns
-the entries into arrays with one line a call.
+the entries into arrays with one line per call.
 
 Memory: most values repeat (shares of small counts), so a column stores two-byte codes into a
 table of the distinct entries. A column with more than `MOST_CODES` distinct entries, as mean
@@ -27,7 +27,7 @@ MOST_CODES = 4096
 NO_VALUE = Measure(None)
 
 Entry = tuple[float, float, float]
-"""value, numerator, denominator; the value is NaN where a case has none."""
+"""value, numerator, denominator; the value is NaN if a case has none."""
 
 EVALUATED, CALL_BLOCKED, BLOCKED = 1, 2, 4
 """Flags of a case: it has an answer; a call gate blocks it; a gate of either kind does."""
@@ -62,7 +62,7 @@ class _Codes(dict[object, int]):
 
 
 class Column:
-    """One row of the card, an entry for each case: its value, with counts where it is pooled."""
+    """One row of the card, an entry for each case: its value, with counts if it is pooled."""
 
     __slots__ = ("_codes", "_index", "_plain", "pooled")
 
@@ -118,7 +118,7 @@ class Column:
         return self._plain
 
     def extend(self, other: Column) -> None:
-        """Append what another column holds."""
+        """Append the values of another column."""
         coded = other.entries()
         if coded is None:
             parts = other.plain()
@@ -167,7 +167,7 @@ class TaskContributions:
         self.flags.extend(flags)
 
     def add_unanswered(self, charge: Charge) -> None:
-        """Append a case without an answer: every run failed, or it was never asked."""
+        """Append a case without a reply: every run failed, or it was not run."""
         self.add_cases([charge], [0])
 
     def add_column(self, slug: str, measures: Sequence[Measure], *, pooled: bool = False) -> None:
@@ -205,7 +205,7 @@ class TaskContributions:
 def joined(
     one: TaskContributions | None, other: TaskContributions | None
 ) -> TaskContributions | None:
-    """The cases of both, sharing nothing with them; None where either keeps none."""
+    """The cases of both, without shared state; None if either records none."""
     if one is None or other is None:
         return None
     found = TaskContributions()
@@ -249,13 +249,13 @@ class ModelShape(msgspec.Struct, frozen=True):
 
     tasks: Mapping[str, TaskShape]
     final: Mapping[str, float]
-    """Weights of the Final Score by task, `benchmarks` among them; empty where it has none."""
+    """Weights of the Final Score by task, `benchmarks` among them; empty if it has none."""
     zeroed: Mapping[str, float] = {}
     """Weights of the Final Score with blocked calls as 0, over the tasks that ran (C-129)."""
     workload: Mapping[str, float] = {}
     """By task, the share of calls that need it (C-83)."""
     cost: float | None = None
-    """What 1000 calls cost whichever they are: given by the user, or 0; NaN where unknown."""
+    """The cost of 1000 calls, independent of the calls: given by the user, or 0; NaN if unknown."""
     criteria: Sequence[CriterionShape] = ()
     criteria_in_all: int = 0
-    """What the number of passed criteria is divided by (C-89); 0 where that gives no score."""
+    """What the number of passed criteria is divided by (C-89); 0 if that gives no score."""

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Interval(NamedTuple):
-    """The range in which a value lies, at the level asked for."""
+    """The range of a value at a given level."""
 
     low: float
     high: float
@@ -45,7 +45,7 @@ def bootstrap(
 ) -> Interval | None:
     """Percentiles of a statistic over resamples of the data        Efron 1979
 
-    Resamples on which the statistic is undefined are left out; None where none is left.
+    Resamples on which the statistic is undefined are left out; None if none is left.
     """
     if len(data) < 2:
         return None

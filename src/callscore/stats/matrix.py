@@ -1,4 +1,4 @@
-"""One line a call, one column for everything that adds: from contributions to arrays.
+"""One line per call, one column for everything that adds: from contributions to arrays.
 
 A `CallMatrix` is what resampling, comparing and racing work on. Its columns are sums (of values,
 of numerators, of dollars), so that any weighting of the calls is one matrix product and the scores
@@ -31,7 +31,7 @@ MOST_UNITS = 2_000
 a group are as exchangeable as calls are, and the product stays small."""
 
 Place = tuple[str, str, str]
-"""Task, slug and quantity of a column; the slug is empty where the quantity is the task's own."""
+"""Task, slug and quantity of a column; the slug is empty if the quantity is the task's own."""
 
 OF_A_MEAN = ("total", "n")
 OF_A_POOLED_ROW = ("total", "n", "numerator", "denominator")
@@ -69,7 +69,7 @@ class CallMatrix(NamedTuple):
 
 
 def units_of(models: Iterable[Contributions], most: int = MOST_UNITS) -> Units:
-    """All calls that any of these models was asked, as units to resample together."""
+    """All calls of any of these models, as units to resample together."""
     import numpy as np
 
     calls = np.zeros(0, np.uint64)
@@ -129,7 +129,7 @@ def _columns(
 
 
 def column_values(column: Column) -> Sequence[Floats]:
-    """Values (NaN where none), numerators and denominators of a row, one each a case."""
+    """Values (NaN if none), numerators and denominators of a row, one each a case."""
     import numpy as np
 
     coded = column.entries()

@@ -1,7 +1,7 @@
 """Two models on the same calls: tests of a difference, paired by call.
 
 The scores of a card are functions of sums over calls. `first` and `second` hold what each call
-contributes to those sums, one column a call, for the two models; exchanging the two within a call
+contributes to those sums, one column per call, for the two models; exchanging the two within a call
 is what must not matter if the models are equal.
 """
 
@@ -29,7 +29,7 @@ CLOSE_AS_SINGLES = 1e-6
 
 Key = TypeVar("Key", bound=Hashable)
 Score = Callable[["Floats"], Mapping[Key, "Floats"]]
-"""From sums (one column a weighting of calls) to scores with one entry each, NaN if undefined."""
+"""From sums (one column per weighting of calls) to scores with one entry each, NaN if undefined."""
 
 
 def discordant(gap: Floats) -> npt.NDArray[np.bool_]:
@@ -51,7 +51,7 @@ def sign_flip_p(
 
     `lines` says which sums a score is made of. All exchanges are counted where at most 14 calls
     are discordant in these; otherwise it is (1 + hits) / (1 + flips) over 10,000 random ones.
-    None where the score is undefined.
+    None if the score is undefined.
     """
     total, gap = first.sum(axis=1) + second.sum(axis=1), second - first
     observed = {key: abs(float(d[0])) for key, d in _differences(score, total, gap.sum(1)).items()}

@@ -26,7 +26,7 @@ def calls_for_difference(
     """n = ((z(1 − α/2) + z(power)) · sd / difference)² + z(1 − α/2)² / 2        Guenther 1981
 
     The fewest calls in which a paired t-test shows a true mean difference with this power. None
-    where there is no difference or no spread, or the number of calls is out of reach.
+    if there is no difference or no spread, or the number of calls is out of reach.
     """
     if not difference or not deviation > 0:
         return None
@@ -57,7 +57,7 @@ def _quantiles(power: float, alpha: float) -> tuple[float, float]:
 def influence_deviation(jackknife: Floats, calls: int) -> float:
     """√(calls / units) · (units − 1) · sd of the jackknife: how far one call moves a value
 
-    A unit is a call, or a group of calls. 0 where the value is not defined without some of them.
+    A unit is a call, or a group of calls. 0 if the value is not defined without some of them.
     """
     import numpy as np
 
@@ -82,7 +82,7 @@ def calls_for_limit(
 
     The errors expected among the items grow with them; items of one call go together, so that
     `design_effect` of them count as one. At a rate of 0 nothing tells how far they do, and calls
-    with something to count are counted instead. None where the rate is not below the limit.
+    with something to count are counted instead. None if the rate is not below the limit.
     """
     if not 0 <= rate < limit < 1 or not items_a_call > 0:
         return None
@@ -97,7 +97,7 @@ def calls_for_limit(
 
 
 def _fewest(suffices: Callable[[int], bool], least: int) -> int | None:
-    """The smallest number from `least` on that suffices; every larger one does, too."""
+    """The smallest number from `least` on that suffices; every larger one does too."""
     low, high = least - 1, least
     while not suffices(high):
         low, high = high, high * 2

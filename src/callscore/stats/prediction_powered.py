@@ -50,7 +50,7 @@ def prediction_powered_mean(
 def rogan_gladen(positive_share: float, sensitivity: float, specificity: float) -> float | None:
     """(p + specificity − 1) / (sensitivity + specificity − 1), within 0 and 1
 
-    Rogan & Gladen 1978. None where the judge does no better than chance.
+    Rogan & Gladen 1978. None if the judge does no better than chance.
     """
     gain = sensitivity + specificity - 1
     if gain <= 0:

@@ -88,7 +88,7 @@ class Standing(NamedTuple):
 
 
 class Race:
-    """Takes outcomes in any order, reads complete rounds, says what to ask next."""
+    """Takes outcomes in any order, reads complete rounds, and decides what to request next."""
 
     def __init__(self, plan: Schedule, models: Sequence[str], rules: Rules) -> None:
         self._plan = plan
@@ -102,7 +102,7 @@ class Race:
         self._gates = {model: GateWatch(plan, rules.gates) for model in models}
         self._breaches: dict[str, dict[str, int]] = {model: {} for model in models}
         self._beaten: dict[str, dict[str, Dropped]] = {model: {} for model in models}
-        """By model, who has been shown to be better."""
+        """By model, the model that is shown to be better."""
         self._invalid: dict[str, Dropped] = {}
         self._ranking = log_threshold(max(1, len(models) - 1), rules.alpha * RANKING_SHARE)
         tested = max(1, len(models) * len(rules.gates))
@@ -115,7 +115,7 @@ class Race:
         self._outcomes[model].setdefault(call, outcome)
 
     def withdraw(self, model: str) -> None:
-        """A model that cannot be asked any more; whom it had dropped may race again."""
+        """Remove a model that cannot be requested any more; those it had dropped may race again."""
         self._invalid.setdefault(model, Dropped("withdrawn", self._scores[model].blocks))
         self._settle()
 

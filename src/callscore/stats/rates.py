@@ -32,7 +32,7 @@ class Counts(NamedTuple):
 
     @property
     def effective_items(self) -> float:
-        """As many independent items would say as much."""
+        """The equivalent number of independent items."""
         return self.items / self.design_effect
 
     @property
@@ -42,7 +42,7 @@ class Counts(NamedTuple):
 
 
 def counts_of(numerators: Floats, denominators: Floats) -> Counts | None:
-    """The counts of a rate from those of its calls; None where nothing is there to count
+    """The counts of a rate from those of its calls; None if nothing is there to count
 
     Design effect = variance of the ratio over calls / variance of as many independent items.
     """
@@ -118,7 +118,7 @@ class Claim(NamedTuple):
     upper: float
     """The rate that is not exceeded with 95 % confidence, as a share."""
     n: int
-    """Independent items that the limit rests on: calls where there is no event."""
+    """Independent items that the limit rests on: calls if there is no event."""
     errors: int
     """Events among them, rounded up."""
     needed: int

@@ -1,7 +1,7 @@
 """Resampling calls: weights by seed, sums without rounding, values in batches.
 
 A resample draws as many units as there are, with replacement; a unit is a call, or a random group
-of calls where there are more than `matrix.MOST_UNITS`. The groups are exchangeable because calls
+of calls if there are more than `matrix.MOST_UNITS`. The groups are exchangeable because calls
 are put into them at random (by the hash of their id), so the spread between resampled groups is
 that between resampled calls; the price is a spread known from 2,000 units instead of all, 1.6 %.
 

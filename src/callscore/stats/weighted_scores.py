@@ -1,8 +1,8 @@
 """Scores from weighted contributions: the formulas of a card, for many weightings at once.
 
 The weights of all calls 1 give the card's own numbers; those of a resample, one replicate; 0 for
-one call, a value of the jackknife. Each function takes sums (one column a weighting) and returns
-arrays with one entry a weighting, NaN where a value is undefined.
+one call, a value of the jackknife. Each function takes sums (one column per weighting) and returns
+arrays with one entry a weighting, NaN if a value is undefined.
 
     units = units_of(contributions.values())
     matrix = call_matrix(contributions["gpt"], shape, units)
@@ -51,7 +51,7 @@ def scores(shape: ModelShape, place: Mapping[Place, int], sums: Floats) -> Score
     """Every number of one model, for each column of the sums        C-02, C-03, C-06, C-83
 
     `task` is formula(rows) × the share of calls that no call gate blocks, whatever the gates
-    decide: the official score where the task is valid, `zeroed_score` where it is not.
+    decide: the official score where the task is valid, `zeroed_score` if it is not.
     """
     import numpy as np
 
@@ -104,7 +104,7 @@ def _row(task: str, row: Row, of: _Sums) -> Floats:
 def pooled_share(row: Row, plain: tuple[Floats, Floats], counts: tuple[Floats, Floats]) -> Floats:
     """Σ numerators / Σ denominators, in percent where the row is        C-06
 
-    Where nothing is there to count, the value that was agreed for such calls (C-13); what was
+    If nothing is there to count, the value that was agreed for such calls (C-13); what was
     added to a translation without facts has a numerator and no denominator (C-75).
     """
     import numpy as np
@@ -155,7 +155,7 @@ def _weighted_sum(terms: Sequence[tuple[float, Floats]]) -> Floats:
 
 
 def _final(weights: Mapping[str, float], found: Scores, size: int) -> Floats:
-    """Σ weight × task score; NaN where one is missing        003 Final Scoring"""
+    """Σ weight × task score; NaN if one is missing        003 Final Scoring"""
     import numpy as np
 
     missing = np.full(size, np.nan)

@@ -307,7 +307,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name durable, too, if the system can sync folders."""
+    """Make the new name durable too, if the system can sync folders."""
     with suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:

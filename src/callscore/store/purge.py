@@ -39,7 +39,7 @@ class Purged(msgspec.Struct, frozen=True):
 def purge_runs(path: Path, run_ids: Sequence[int]) -> Purged:
     """Delete runs with every reply that no other run uses; the file shrinks, its log is emptied.
 
-    Replies that belong to no run, such as those of `callscore score`, are deleted, too. Raises
+    Replies that belong to no run, such as those of `callscore score`, are deleted too. Raises
     UsageError for an unknown run, or one that a living process holds.
     """
     if not path.exists():

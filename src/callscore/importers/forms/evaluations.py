@@ -24,7 +24,7 @@ _EVALUATOR = ("evaluator", "rater", "annotator", "by", "reviewer")
 
 
 def read_evaluations(source: Source, form: Form) -> Iterator[Evaluation]:
-    """Every filled-in form of a file; raises DataError where an answer is none of its options."""
+    """Every filled-in form of a file; raises DataError if an answer is none of its options."""
     found = list(_read(source, form))
     if not found:
         raise DataError(
@@ -184,7 +184,7 @@ def _of_rows(
 
 
 def _of_row(row: Row, call: str, table: Table, form: Form, source: Source) -> Evaluation:
-    """One row a call, one column a question; `Q1 comment` next to `Q1`."""
+    """One row a call, one column per question; `Q1 comment` next to `Q1`."""
     answers = {}
     place = f"{source.name}: {row.where}"
     columns = {column.casefold(): column for column in table.columns}
@@ -211,7 +211,7 @@ def _evaluator(row: Row, table: Table) -> str:
 
 
 def _checked(question: FormQuestion, text: str, comment: str, place: str) -> FormAnswer:
-    """The answer, where it is an option, N/A, or points on the question's scale."""
+    """The answer, if it is an option, N/A, or points on the question's scale."""
     if not text or text.casefold() in NOT_APPLICABLE:
         return FormAnswer(None, comment)
     option = question.option(text)

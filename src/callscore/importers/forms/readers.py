@@ -35,7 +35,7 @@ _CONDITION = ("condition", "only_if", "applies_if", "depends_on")
 
 
 def read_form(source: Source) -> Form:
-    """The form of a file; raises DataError where it holds none, or one without questions."""
+    """The form of a file; raises DataError if it holds none, or one without questions."""
     value = source.json
     if isinstance(value, dict):
         form = vendor_form(value, source)

@@ -21,7 +21,7 @@ from callscore.metrics.forms.form import (
 
 
 def vendor_form(value: Mapping[str, Any], source: Source) -> Form | None:
-    """The form of a JSON object; None where it is none of a known vendor."""
+    """The form of a JSON object; None if it is none of a known vendor."""
     inner = value.get("EvaluationForm")
     aws = inner if isinstance(inner, dict) else value
     if isinstance(aws.get("Items"), list):

@@ -12,7 +12,7 @@ from callscore.metrics.forms.form import Form, FormQuestion, Section
 
 
 class SectionTotal(msgspec.Struct, frozen=True):
-    """One section of one filled-in form; `percent` is None where nothing applies."""
+    """One section of one filled-in form; `percent` is None if nothing applies."""
 
     section: str
     percent: float | None
@@ -23,7 +23,7 @@ class SectionTotal(msgspec.Struct, frozen=True):
 
 
 class FormTotal(msgspec.Struct, frozen=True):
-    """A filled-in form added up; `percent` is None where no question applies."""
+    """A filled-in form added up; `percent` is None if no question applies."""
 
     percent: float | None
     sections: Sequence[SectionTotal]
@@ -34,11 +34,11 @@ class FormTotal(msgspec.Struct, frozen=True):
 
 
 Marks = Mapping[str, float | None]
-"""Points by question id; None where the question does not apply. A missing question is N/A, too."""
+"""Points by question id; None if the question does not apply. A missing question is N/A too."""
 
 
 def total(form: Form, marks: Marks) -> FormTotal:
-    """Σ weight · earned / possible over what applies; 0 where an automatic fail applies."""
+    """Σ weight · earned / possible over what applies; 0 if an automatic fail applies."""
     sections = [_section_total(section, form, marks) for section in form.sections]
     failed_by = [
         question.id for question in form.questions if _fails_form(question, marks.get(question.id))

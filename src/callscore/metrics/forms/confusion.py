@@ -32,7 +32,7 @@ class MarkConfusion(msgspec.Struct, frozen=True):
 
 
 def mark_of(score: float | None, max_score: float) -> Mark:
-    """N/A where there is no score, yes at full marks, else no."""
+    """N/A if there is no score, yes at full marks, else no."""
     if score is None:
         return "na"
     return "yes" if score >= max_score else "no"

@@ -129,7 +129,7 @@ class Form(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FormAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a person marked on one question; `option` is None where it does not apply."""
+    """What a person marked on one question; `option` is None if it does not apply."""
 
     option: str | None
     comment: str = ""
@@ -209,7 +209,7 @@ def _comment(answer: FormAnswer | None) -> str:
 
 
 def answer_score(question: FormQuestion, answer: FormAnswer | None) -> float | None:
-    """The points of an answer; None where the question does not apply."""
+    """The points of an answer; None if the question does not apply."""
     if answer is None:
         return None
     if answer.score is not None:

@@ -145,7 +145,7 @@ class Search:
         return chosen, sorted(alive, key=lambda column: price[column] - gains[column])
 
     def _child(self, state: State, row: int, column: int) -> State | None:
-        """The state after row -> column, or None where its bound cannot beat the best."""
+        """The state after row -> column, or None if its bound cannot beat the best."""
         small, large, own, unit, step = self._problem
         image, rows = state.bound.column_of, state.rows[:]
         rows.remove(row)

@@ -14,7 +14,7 @@ LONGEST_PARSED = 2_000_000
 
 
 class ReadAnswer(msgspec.Struct, frozen=True):
-    """An answer with its reply as JSON; None where it is no JSON object."""
+    """An answer with its reply as JSON; None if it is no JSON object."""
 
     answer: Answer
     given: Mapping[str, Any] | None
@@ -77,11 +77,11 @@ def _decoded(raw: str) -> Mapping[str, Any] | None:
 
 
 def objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    """The objects of a list; nothing where the value is no list."""
+    """The objects of a list; nothing if the value is no list."""
     if isinstance(value, (list, tuple)):
         yield from (entry for entry in value if isinstance(entry, dict))
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is an object, else an empty one."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

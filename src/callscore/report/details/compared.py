@@ -21,14 +21,14 @@ MOST_ROWS = 400
 
 
 class Field(NamedTuple):
-    """One value; `same` is None where only a reader can compare it with the expected one."""
+    """One value; `same` is None if only a reader can compare it with the expected one."""
 
     shown: str
     same: bool | None = None
 
 
 class Compared(NamedTuple):
-    """One row: where it is, what was expected, what each answer has; None where it has nothing."""
+    """One row: its path, the expected value, the value of each reply; None if it has nothing."""
 
     label: str
     expected: str

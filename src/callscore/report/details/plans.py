@@ -15,7 +15,7 @@ LONGEST_TEXT = 200
 
 
 def plan_of(outcome: Mapping[str, Any] | None) -> Graph | None:
-    """The graph in an expected outcome or an answer; None where there is none."""
+    """The graph in an expected outcome or an answer; None if there is none."""
     found = mapping(outcome)
     if isinstance(found.get("nodes"), (list, dict)):
         return _graph(found)
@@ -59,7 +59,7 @@ def _is_workflow(value: Any) -> bool:
 
 
 def _numbered(name: str, others: Collection[str]) -> str:
-    """The name; with a number where other steps go by it, so that each can be told to be missing"""
+    """The name, with a number if other steps have it, so that each can be reported as missing."""
     same = sum(other == name or other.startswith(f"{name} (") for other in others)
     return f"{name} ({same + 1})" if same else name
 

@@ -57,7 +57,7 @@ class Slices:
 
 
 def case_value(status: str, score: float | None) -> float | None:
-    """A score for ordering and slices: 0 where invalid, none if no score is known."""
+    """A score for ordering and slices: 0 if invalid, none if no score is known."""
     if score is not None:
         return score
     return 0.0 if status == "invalid" else None

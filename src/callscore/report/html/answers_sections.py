@@ -147,7 +147,7 @@ def undecided_values(documents: Documents) -> dict[str, int]:
 
 
 def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The result of each language by its name; without one where there is only one."""
+    """The result of each language by its name; without one if there is only one."""
     languages = document.get("languages")
     return list(languages.items()) if isinstance(languages, dict) else [("", document)]
 

@@ -20,7 +20,7 @@ NOTES_SHOWN = 200
 
 
 def ranks_section(card: Scorecard) -> Html:
-    """Rank bands where they are known, and the official ranking."""
+    """Rank bands if they are known, and the official ranking."""
     bands = bands_of(card)
     drawn = None
     if bands:
@@ -55,7 +55,7 @@ def ranks_section(card: Scorecard) -> Html:
 
 
 def bands_of(card: Scorecard) -> list[Band]:
-    """The rank bands of a card, best first; none where it has none."""
+    """The rank bands of a card, best first; none if it has none."""
     found = []
     for entry in card.ranking:
         band = entry.quality_band

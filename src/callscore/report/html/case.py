@@ -117,12 +117,12 @@ def _transcript(case: ReadCase, place: int) -> Html:
 
 
 def _instructions(case: ReadCase) -> Html | None:
-    """What a model was told besides the transcript, where the case says it."""
+    """The instructions and tools in the prompt besides the transcript, if the case has them."""
     config = case.view.case.config
-    told, tools = config.get("instructions"), config.get("tools")
+    instructions, tools = config.get("instructions"), config.get("tools")
     parts: list[Child] = []
-    if isinstance(told, str) and told:
-        parts.append(tag("pre", _cut(told, LONGEST_REPLY), dir="auto"))
+    if isinstance(instructions, str) and instructions:
+        parts.append(tag("pre", _cut(instructions, LONGEST_REPLY), dir="auto"))
     if isinstance(tools, (list, tuple)) and tools:
         parts.append(tag("p", "Tools: ", plain(", ".join(map(str, tools)), LONGEST_VALUE)))
     return folded("Instructions and tools", parts) if parts else None

@@ -155,7 +155,7 @@ def _estimate(case: ReadCase) -> int:
 
 
 def _worst_score(case: ReadCase) -> float:
-    """The mean score of the models on a case; behind all others where there is none."""
+    """The mean score of the models on a case; behind all others if there is none."""
     scores = _scores(case).values()
     return math.fsum(scores) / len(scores) if scores else NO_SCORE
 

@@ -37,7 +37,7 @@ def first_screen(
 
 def _verdict(card: Scorecard) -> Html:
     estimate = (
-        "Estimate: argument values that nobody compared count as different."
+        "Estimate: argument values that were not compared count as different."
         if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
@@ -100,7 +100,7 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
 
 
 def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool) -> Html:
-    """One line a model: scores with intervals, ratings, blockers, cost and rank."""
+    """One line per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
@@ -209,7 +209,7 @@ def _rank(entry: Ranked) -> Child:
 
 
 def rank_band(entry: Ranked) -> str | None:
-    """The ranks by quality that cannot be distinguished: `1–2`; None where they are not known."""
+    """The ranks by quality that cannot be distinguished: `1–2`; None if they are not known."""
     found = entry.quality_band
     if found is None:
         return None

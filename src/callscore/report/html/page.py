@@ -41,7 +41,7 @@ from callscore.report.source import ReportOptions, ReportSource
 from callscore.report.svg.picture import style
 
 FIRST_CASES, FIRST_BYTES = 20, 600_000
-"""The most cases that are visible without a script, and printed; fewer where they are long."""
+"""The most cases that are visible without a script, and printed; fewer if they are long."""
 BODY = b'<div class="body">'
 """What a case begins with behind its summary; text has no such thing, as it is escaped."""
 NAV = {

@@ -35,7 +35,7 @@ def chip(shown: str, tone: Tone = "plain") -> Html:
 
 
 def table(headings: Iterable[Child], rows: Iterable[Html], label: str, class_: str = "") -> Html:
-    """A table that scrolls within itself where it is too wide, reachable by keyboard."""
+    """A table that scrolls within itself if it is too wide, reachable by keyboard."""
     head = tag("thead", tag("tr", [tag("th", cell, scope="col") for cell in headings]))
     found = tag("table", tag("caption", label, class_="unseen"), head, tag("tbody", rows))
     return tag(

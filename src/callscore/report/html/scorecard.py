@@ -24,7 +24,7 @@ def scorecard_section(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
 
 
 def scorecard_table(card: Scorecard, template: Sequence[TemplateRow]) -> Html:
-    """Every row of the template, one column a model."""
+    """Every row of the template, one column per model."""
     headings = ["Metric", *(name(model.model) for model in card.models), "Threshold"]
     filled = rows(card, template, all_rows=True)
     return table(headings, (_row(line, card) for line in filled), "Scorecard", "scorecard")

@@ -152,7 +152,7 @@ def _mark(point: Point, across: Scale, up: Scale) -> Html:
 
 
 def _names(found: Sequence[Point], across: Scale, up: Scale) -> Iterator[Html]:
-    """Names next to their marks; where there is no room for a name, none: the table has it."""
+    """Names next to their marks; if there is no room for a name, none: the table has it."""
     taken = [(across(p.cost) - 6, up(p.quality) - 6, 12.0, 12.0) for p in found]
     for point in sorted(found, key=lambda p: (not p.pareto, -p.quality, p.model)):
         shown = cut(plain(point.model, 60), LONGEST_NAME)

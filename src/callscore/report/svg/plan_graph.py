@@ -14,7 +14,7 @@ from callscore.report.svg.picture import cut, frame, label, number
 
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, SIDE = 132.0, 30.0, 16.0, 26.0, 8.0
 LEAST_WIDE = 2
-"""A graph is drawn as if it had so many boxes next to each other, so that few are not huge."""
+"""A graph is drawn as if it had this many boxes next to each other, so that few are not huge."""
 LONGEST_NAME = 19
 MOST_NODES = 40
 

@@ -19,7 +19,7 @@ FRAME_HEADER = struct.Struct(">6I")
 MAGIC = (0x377F0682, 0x377F0683)
 _LEAF_OF_TABLE, _LEAF_OF_INDEX, _INNER_OF_INDEX = 0x0D, 0x0A, 0x02
 _HEADER_BYTES = {_LEAF_OF_TABLE: 8, _LEAF_OF_INDEX: 8, _INNER_OF_INDEX: 12}
-"""The pages that hold records; an inner page of an index holds some, too."""
+"""The pages that hold records; an inner page of an index holds some too."""
 _CHILD_BYTES = 4
 _FILE_HEADER_BYTES = 100
 _INT_BYTES = (0, 1, 2, 3, 4, 6, 8)

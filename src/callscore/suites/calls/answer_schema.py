@@ -17,7 +17,7 @@ NamesByPath = Mapping[str, Sequence[str]]
 def schema_of(
     shape: Shape, documented: JsonObject, asked: NamesByPath, path: str = ""
 ) -> JsonObject:
-    """The schema of a shape, with the types of the documented schema where it has the name.
+    """The schema of a shape, with the types of the documented schema if it has the name.
 
     If names are content (`asked`, by path), only the requested ones are allowed.
     """

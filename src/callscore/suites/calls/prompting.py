@@ -46,7 +46,7 @@ def build_prompt(case: Case, asked: JsonObject, structure: Structure) -> Prompt:
     """The instructions of the task, then config and transcript as one JSON document.
 
     `asked` says what is asked for in place of what the config says. The schema of the answer, and
-    its form where it is not the documented one, come from the structure it is checked by (C-130).
+    its form if it is not the documented one, come from the structure it is checked by (C-130).
     The call is data, never part of the instructions: it is JSON-encoded, so that nothing
     said in it can close its block.
     """

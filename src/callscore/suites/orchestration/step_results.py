@@ -15,7 +15,7 @@ TASK = "orchestration"
 def step_result(
     record: StepRecord, model: str, reply: Reply | None, flags: Sequence[str] = ()
 ) -> CaseResult:
-    """A step that was scored: 1 where all of it was right."""
+    """A step that was scored: 1 if all of it was right."""
     metrics: dict[str, float | None] = {"orchestration.success": float(record.success)}
     if record.plan is not None:
         metrics["orchestration.plan"] = record.plan.score
