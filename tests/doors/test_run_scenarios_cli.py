@@ -115,7 +115,7 @@ def test_settings_that_are_none_are_refused(
 def test_the_public_protocol_is_refused_beside_calls(tmp_path: Path) -> None:
     cases_file(tmp_path, 1)
     data = {"calls": "cases.jsonl", **scenarios(protocol="public")}
-    assert "expected scenarios alone" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
+    assert "expected only scenarios" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
 
 
 def test_options_of_scenarios_are_refused_where_there_are_none(tmp_path: Path) -> None:
@@ -507,4 +507,4 @@ def test_recorded_answers_to_gold_history_are_no_free_run(tmp_path: Path) -> Non
 
 def test_the_public_protocol_has_no_free_runs(tmp_path: Path) -> None:
     data = scenarios(protocol="public", history="own")
-    assert "gold history alone" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
+    assert "gold history only" in refused("run", eval_file(tmp_path, [PERFECT], data=data))
