@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from callscore.config.eval_schema import eval_schema
-from callscore.core.errors import UsageError
+from callscore.core.errors import CallscoreError, UsageError
 from callscore.store.files import atomic_write
 
 SCHEMA_FILE = "eval.schema.json"
@@ -125,10 +125,23 @@ def case_files_in(folder: Path) -> list[str]:
     return found
 
 
+def write_and_try(path: Path, choices: Choices) -> tuple[list[Path], str]:
+    """Write the files and try them; if they do not work, none of them is left behind."""
+    before = {file for file in (path, path.with_name(SCHEMA_FILE)) if file.exists()}
+    written = write_start(path, choices)
+    try:
+        return written, try_eval(path)
+    except CallscoreError:
+        for file in written:
+            if file not in before:
+                file.unlink()
+        raise
+
+
 def try_eval(path: Path) -> str:
     """Run two cases through the simulated models of a file, in a temporary store."""
     from callscore.config.config import load_eval
-    from callscore.runner.api import ignore_event
+    from callscore.core.run import ignore_event
     from callscore.runner.prepare import RunOptions, prepare
     from callscore.runner.run import run_prepared
 

@@ -60,3 +60,10 @@ def test_the_schema_has_every_key_and_forbids_others() -> None:
     assert set(schema["properties"]) == set(EvalFile.__struct_fields__)
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["data", "models"]
+
+
+def test_a_start_that_does_not_work_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = run("init", "--yes", "--data", "missing.jsonl", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "'missing.jsonl': no such file" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -40,7 +40,7 @@ def init(
     Asks for data, tasks, models and judge. Own transcripts are read by `callscore import`, and
     labelled by `callscore annotate`, first. The trial uses simulated models only: nothing is sent.
     """
-    from callscore.starting import Choices, case_files_in, models_in, try_eval, write_start
+    from callscore.starting import Choices, case_files_in, models_in, write_and_try, write_start
 
     found = case_files_in(Path.cwd())
     ask = not yes
@@ -59,10 +59,11 @@ def init(
     chosen = Choices(
         data, [task.strip() for task in tasks.split(",") if task.strip()], named, True, judge
     )
-    for written in write_start(path, chosen):
-        say(f"wrote {written}")
-    if not no_try:
-        say(try_eval(path))
+    written, tried = (write_start(path, chosen), "") if no_try else write_and_try(path, chosen)
+    for file in written:
+        say(f"wrote {file}")
+    if tried:
+        say(tried)
     say(f"Next:  callscore run {path} --dry-run   then   callscore run {path}")
 
 
