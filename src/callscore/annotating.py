@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from callscore.app import line_writer
 from callscore.core.errors import ConfigError, DataError, UsageError
 from callscore.importers.source import Source
 from callscore.importers.tables import cell_text, tables_of
-from callscore.importing import line_file, load_form
+from callscore.importing import load_form
 from callscore.labelling.answers import (
     Answers,
     Disagreement,
@@ -143,7 +144,7 @@ def make_cases(job: LabelJob, sheets: Sequence[Answers], resolved: Answers, out:
         by_call.setdefault(item.call_id, []).append(item)
     unfinished: dict[str, int] = {}
     made = 0
-    with line_file(out) as write:
+    with line_writer(out) as write:
         for call in job.calls:
             items = by_call[call.name]
             left = [item for item in open_items(items, answers) if item.key not in disputed]

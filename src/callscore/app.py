@@ -265,8 +265,10 @@ def check_cases(paths: Sequence[Path]) -> CaseCheck:
 
 
 @contextmanager
-def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]:
-    """A function that writes structs as JSON lines; the file is written atomically."""
+def line_writer(
+    path: Path | None,
+) -> Iterator[Callable[[msgspec.Struct | Mapping[str, Any]], None]]:
+    """A function that writes records as JSON lines; the file is written atomically."""
     if path is None:
         yield lambda result: None
         return
@@ -274,7 +276,7 @@ def line_writer(path: Path | None) -> Iterator[Callable[[msgspec.Struct], None]]
     with atomic_write(path) as file:
         buffer = bytearray()
 
-        def write(result: msgspec.Struct) -> None:
+        def write(result: msgspec.Struct | Mapping[str, Any]) -> None:
             nonlocal buffer
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"

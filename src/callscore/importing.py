@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from callscore.app import line_writer
 from callscore.config.redaction import RedactOptions
 from callscore.core.errors import ConfigError, DataError, UsageError
 from callscore.importers.conversation import Conversation
@@ -153,8 +154,8 @@ def run_import(job: ImportJob) -> ImportResult:
     redactor = job.redact.redactor() if job.redact is not None else None
     written = 0
     with ExitStack() as stack:
-        write = stack.enter_context(line_file(job.out))
-        write_output = stack.enter_context(line_file(job.outputs))
+        write = stack.enter_context(line_writer(job.out))
+        write_output = stack.enter_context(line_writer(job.outputs))
         for call in import_files(job.paths, options, account):
             record = maker.record(call)
             if record is None:
@@ -222,18 +223,3 @@ def _config(path: Path | None) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ConfigError(f"{path}: expected the keys of a case's config")
     return value
-
-
-@contextmanager
-def line_file(path: Path | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """A function that writes records as JSON lines; the file is written atomically."""
-    if path is None:
-        yield lambda record: None
-        return
-    encoder = msgspec.json.Encoder()
-    with atomic_write(path) as file:
-
-        def write(record: Mapping[str, Any]) -> None:
-            file.write(escaped(encoder.encode(record)) + b"\n")
-
-        yield write

@@ -17,10 +17,10 @@ from callscore.config.file import GateEntry
 from callscore.config.gates import gate_checks
 from callscore.config.regression import BlessedRuns
 from callscore.core.checks import Check
+from callscore.core.run import ignore_event
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
 from callscore.evaluate.scoring_pass import Tallied
-from callscore.runner.api import ignore_event
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import RunResult, run_prepared
 

@@ -173,6 +173,11 @@ class RaceRound(msgspec.Struct, frozen=True):
 Event = Progress | Completed | Retry | Uncertain | Stopping | RaceRound
 OnEvent = Callable[[Event], None]
 
+
+def ignore_event(event: Event) -> None:
+    """Ignore an event."""
+
+
 RunStatus = Literal["complete", "unanswered", "budget", "interrupted"]
 """How a run ended: all work is done; every request failed; the budget does not cover the next
 request; interrupted."""

@@ -18,6 +18,7 @@ from callscore.core.run import (
     OnEvent,
     Retry,
     Work,
+    ignore_event,
 )
 from callscore.engine.model_queue import ModelQueue
 from callscore.engine.retry import RetryingClient, stopped
@@ -34,10 +35,6 @@ POLL_S = 0.02
 INTERRUPTED = "interrupted"
 
 Settled = ProviderResponse | AttemptFailed
-
-
-def ignore_event(event: Event) -> None:
-    """Ignore an event."""
 
 
 class Billing(msgspec.Struct, frozen=True):

@@ -12,15 +12,11 @@ from callscore.app import as_path
 from callscore.config.config import EvalConfig, load_eval
 from callscore.core.consent import answered_by, yes
 from callscore.core.keywords import names_nearest
-from callscore.core.run import Event, OnEvent
+from callscore.core.run import OnEvent, ignore_event
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
 from callscore.runner.prepare import RunOptions, prepare
 from callscore.runner.run import run_prepared
-
-
-def ignore_event(event: Event) -> None:
-    """Ignore an event."""
 
 
 @names_nearest

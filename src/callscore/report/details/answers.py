@@ -85,3 +85,9 @@ def objects(value: Any) -> Iterator[Mapping[str, Any]]:
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def number(value: Any) -> float | None:
+    """The value if it is a number, else None; true and false are no numbers."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None

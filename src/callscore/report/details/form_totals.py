@@ -11,7 +11,7 @@ import msgspec
 from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.metrics.forms.form import Form
-from callscore.report.details.answers import ReadCase, mapping, objects
+from callscore.report.details.answers import ReadCase, mapping, number, objects
 
 
 class FormPair(msgspec.Struct, frozen=True):
@@ -49,8 +49,8 @@ class FormTotals:
         if not questions:
             return
         form = self._form(case)
-        expected = {str(one.get("question_id")): _number(one.get("score")) for one in questions}
-        limits = {str(one.get("question_id")): _number(one.get("max_score")) for one in questions}
+        expected = {str(one.get("question_id")): number(one.get("score")) for one in questions}
+        limits = {str(one.get("question_id")): number(one.get("max_score")) for one in questions}
         for read in case.answers:
             if read.answer.result.status in ("error", "not_run"):
                 continue
@@ -85,14 +85,9 @@ class FormTotals:
 
 def _marks(given: Mapping[str, Any]) -> dict[str, float | None]:
     return {
-        str(one.get("question_id")): _number(one.get("score"))
+        str(one.get("question_id")): number(one.get("score"))
         for one in objects(mapping(given).get("questions"))
     }
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
 
 
 class SectionMean(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.report.details.answers import ReadCase, mapping, objects
+from callscore.report.details.answers import ReadCase, mapping, number, objects
 
 SAME = 1e-9
 
@@ -94,18 +94,13 @@ def _count(
     if mark is None:
         count.unanswered += 1
         return
-    wanted, found = _number(expected.get("score")), _number(mark.get("score"))
+    wanted, found = number(expected.get("score")), number(mark.get("score"))
     if wanted is None or found is None:
         count.agreed += wanted is found
         count.not_applicable += wanted is not found
         return
-    full = _number(expected.get("max_score")) or 0.0
+    full = number(expected.get("max_score")) or 0.0
     allowed = margin * full if expected.get("type") == "SCORE" else 0.0
     count.agreed += abs(wanted - found) <= allowed + SAME
     count.false_pass += wanted == 0 and found >= full > 0
     count.false_fail += found == 0 and wanted >= full > 0
-
-
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None

@@ -16,7 +16,7 @@ from callscore.suites.orchestration.plan.model import Plan
 from callscore.suites.orchestration.plan.parse import read_plan
 from callscore.suites.orchestration.replies import ScenarioReplies
 from callscore.suites.orchestration.scenario.cases import StepCase, conversation
-from callscore.suites.orchestration.scenario.gold import plan_object
+from callscore.suites.orchestration.scenario.gold import gold_of, plan_object
 from callscore.suites.orchestration.scenario.model import (
     AgentStep,
     CallsDue,
@@ -120,14 +120,9 @@ def _kind(due: PlanStep | AgentStep | None) -> str:
 
 
 def _expected(due: PlanStep | AgentStep | None) -> dict[str, Any]:
-    if due is None:
-        return {}
-    if isinstance(due, PlanStep):
-        return {"plan": plan_object(due.gold)}
-    if isinstance(due.due, CallsDue):
-        calls = [msgspec.structs.asdict(call) for call in due.due.calls]
-        return {"calls": calls or [{"name": due.due.tool, "arguments": {}}]}
-    return {"calls": [], "rejection": due.due.type}
+    if isinstance(due, AgentStep) and not isinstance(due.due, CallsDue):
+        return {"calls": [], "rejection": due.due.type}
+    return gold_of(due)
 
 
 def _given(answer: RecordedReply, *, is_plan: bool) -> dict[str, Any] | None:
