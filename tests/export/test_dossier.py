@@ -14,7 +14,7 @@ import pytest
 
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
-from callscore.export.signing import signer
+from callscore.export.signature import signer
 from callscore.export.sources import Wanted, open_source
 from callscore.export.verify import Verified, verify
 from callscore.report import dossier

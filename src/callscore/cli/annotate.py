@@ -10,7 +10,7 @@ import click
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
-    from callscore.annotating import LabelJob, Labelled
+    from callscore.label_job import LabelJob, Labelled
     from callscore.labelling.answers import Given, Key
     from callscore.labelling.items import LabelItem
 
@@ -70,8 +70,8 @@ def annotate(
     In a spreadsheet: --sheet writes it, --from reads it back; two sheets of two people are
     compared, and calls on which they differ wait for --resolved. In the terminal: --labels.
     """
-    from callscore.annotating import label_job, make_cases, read_sheet, write_sheet
     from callscore.core.errors import UsageError
+    from callscore.label_job import label_job, make_cases, read_sheet, write_sheet
 
     if sum(map(bool, (sheet, filled, labels))) != 1:
         raise UsageError("expected one of --sheet, --from and --labels")
@@ -111,7 +111,7 @@ def _print(made: Labelled, people: int) -> None:
 def _write_disputed(job: LabelJob, made: Labelled, path: Path) -> None:
     import msgspec
 
-    from callscore.annotating import write_sheet
+    from callscore.label_job import write_sheet
 
     items = [one.item for one in made.differing]
     calls = {item.call_id for item in items}
@@ -123,7 +123,7 @@ def _write_disputed(job: LabelJob, made: Labelled, path: Path) -> None:
 
 def _ask_all(job: LabelJob, path: Path) -> dict[Key, Given]:
     """Ask in the terminal, call by call; every answer is written before the next question."""
-    from callscore.annotating import read_sheet, write_sheet
+    from callscore.label_job import read_sheet, write_sheet
     from callscore.labelling.answers import Given
 
     answers = read_sheet(path) if path.exists() else {}

@@ -74,7 +74,7 @@ def import_(
     or with --task for a data set, writes cases that can be scored. The format of each file is
     found by what it holds and named; what was guessed or skipped is listed.
     """
-    from callscore.importing import ImportJob, run_import
+    from callscore.import_job import ImportJob, run_import
 
     job = ImportJob(
         paths=paths,

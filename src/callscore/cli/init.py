@@ -10,7 +10,7 @@ import click
 from callscore.cli.safe_echo import say
 
 if TYPE_CHECKING:
-    from callscore.starting import FoundModel
+    from callscore.first_eval import FoundModel
 
 
 @click.command()
@@ -40,7 +40,7 @@ def init(
     Asks for data, tasks, models and judge. Own transcripts are read by `callscore import`, and
     labelled by `callscore annotate`, first. The trial uses simulated models only: nothing is sent.
     """
-    from callscore.starting import Choices, case_files_in, models_in, write_and_try, write_start
+    from callscore.first_eval import Choices, case_files_in, models_in, write_and_try, write_start
 
     found = case_files_in(Path.cwd())
     ask = not yes

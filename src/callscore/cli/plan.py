@@ -55,7 +55,7 @@ def plan(
     import msgspec
 
     from callscore.cli import output
-    from callscore.comparison.planning import Wishes, plan_from_assumptions, plan_from_pilot
+    from callscore.comparison.plan import Wishes, plan_from_assumptions, plan_from_pilot
     from callscore.comparison.sides import Places, load
     from callscore.report.plan_terminal import plan_lines
     from callscore.report.safe_text import escaped

@@ -68,7 +68,7 @@ def report(
     if max_mb is not None:
         options = msgspec.structs.replace(options, max_bytes=int(max_mb * 1_000_000))
     if sign is not None:
-        from callscore.export.signing import signer
+        from callscore.export.signature import signer
 
         options = msgspec.structs.replace(options, sign=signer(sign))
     with open_source(wanted) as source:

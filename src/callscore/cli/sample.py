@@ -37,7 +37,7 @@ def sample(
 
     A call is drawn with all its cases; their lines are written as they are.
     """
-    from callscore.annotating import SampleJob, draw_sample
+    from callscore.label_job import SampleJob, draw_sample
 
     keys = tuple(key.strip() for key in by.split(",") if key.strip())
     drawn, whole = draw_sample(SampleJob(files, number, out, keys, results, seed))

@@ -19,8 +19,8 @@ from callscore.core.run import Price
 from callscore.core.scorecard import Scorecard
 from callscore.core.version import __version__
 from callscore.export.dossier_file import MOST_BYTES, Unpacked, unpack
-from callscore.export.recomputed import CardComparison, CaseComparison
-from callscore.export.signing import check_envelope, read_envelope
+from callscore.export.recompute import CardComparison, CaseComparison
+from callscore.export.signature import check_envelope, read_envelope
 from callscore.export.sources import TaskPrompts
 from callscore.report.dossier import (
     CARD,

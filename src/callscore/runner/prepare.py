@@ -19,7 +19,7 @@ from callscore.core.scenarios import Mode, OnStep, ScenarioCases, Survey
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import OnTallied
 from callscore.providers.client_pool import ClientPool
-from callscore.providers.prompted import PromptedProvider
+from callscore.providers.own_prompts import PromptedProvider
 from callscore.providers.replay import ReplayProvider
 from callscore.runner.cases import CaseFiles, CasePrompt, CaseSource, ScenarioSteps
 from callscore.runner.replay_files import Recordings

@@ -10,9 +10,9 @@ import msgspec
 
 from callscore.app import line_writer
 from callscore.core.errors import ConfigError, DataError, UsageError
+from callscore.import_job import load_form
 from callscore.importers.source import Source
 from callscore.importers.tables import cell_text, tables_of
-from callscore.importing import load_form
 from callscore.labelling.answers import (
     Answers,
     Disagreement,
