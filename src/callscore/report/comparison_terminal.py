@@ -16,7 +16,7 @@ ROOM_FOR_P = 110
 def comparison_lines(
     comparison: Comparison, width: int, *, all_rows: bool = False, most_cases: int = 20
 ) -> Iterator[Line]:
-    """Everything, most important first."""
+    """Yield the lines of a comparison, most important first."""
     first, second = comparison.first, comparison.second
     if comparison.not_comparable:
         sentence = "NOT COMPARABLE (C-126): " + "; ".join(comparison.not_comparable)

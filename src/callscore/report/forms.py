@@ -1,4 +1,4 @@
-"""QA forms as their users know them: Yes/No/N-A confusion, section totals, automatic fails."""
+"""QA forms in Markdown: Yes/No/N-A confusion, section totals, automatic fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ABOUT = (
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The page in Markdown, model by model."""
+    """Yield the page, model by model."""
     del options
     found = FormTotals()
     for view in source.cases:

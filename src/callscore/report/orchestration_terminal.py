@@ -1,6 +1,6 @@
-"""An orchestration result in a terminal: headline, details, the confusion picture, what is wrong.
+"""Results of orchestration scenarios for the terminal: scores, confusion matrix, remarks, models.
 
-Reads the result file itself (document 001), so that a stored result prints the same.
+The input is the document-001 file itself, so that a stored result prints the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ERRORS_SHOWN = 8
 
 
 def result_text(document: Json) -> str:
-    """The whole result as text; languages side by side with their mean."""
+    """Return the whole result as text, with languages and their mean in columns."""
     results = _results(document)
     lines = [_title(results), ""]
     lines += _scores(results, document)
@@ -50,7 +50,7 @@ ABOUT_INTERVALS = (
 
 
 def _limits(extension: Json, path: str) -> str:
-    """The interval of a number in brackets        STATS §7"""
+    """Return the interval of a number in brackets        STATS §7"""
     intervals = extension.get("intervals", {})
     limits = intervals.get("ci95", {}).get(path)
     if limits is None:
@@ -124,7 +124,7 @@ def _number(value: float | int | None) -> str:
 
 
 def _confusion(result: Json) -> Iterator[str]:
-    """The picture of document 001: what was due against what came."""
+    """Yield the confusion matrix of document 001: expected and actual decisions."""
     cells = result["overall_statistics"]["score_details"]["raw_confusion_matrix"]
     scores = result["overall_statistics"]["score_details"]["call_rejection_scores"]
     mismatch = scores["total_rejection_type_mismatch"]
@@ -200,7 +200,7 @@ _FREE_RUNNING_ROWS = (
 
 
 def free_running_lines(document: Json) -> Iterator[str]:
-    """The section of every language that was run with the model's own history."""
+    """Yield the scores with the model's own history, next to the teacher-forced ones."""
     for result in _results(document):
         extension = result["x_extension"]
         if "free_running" in extension:
@@ -229,7 +229,7 @@ _MODEL_HEADINGS = ("model", "Average", "Plan", "FC", "call/reject", "progress", 
 
 
 def model_table(documents: Mapping[str, Json]) -> list[str]:
-    """One row a model, in order of Average; nothing if there are no two to compare."""
+    """Return one row per model, sorted by Average; nothing if there are fewer than two models."""
     if len(documents) < 2:
         return []
     rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))
@@ -252,7 +252,7 @@ def _headline(document: Json) -> Json:
 
 
 def _results(document: Json) -> Sequence[Json]:
-    """The results of every language."""
+    """Return the results of all languages."""
     return list(document["languages"].values()) if "languages" in document else [document]
 
 

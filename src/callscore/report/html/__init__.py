@@ -1,4 +1,4 @@
-"""The HTML report: one self-contained file for people who do not have the tool."""
+"""The HTML report: one self-contained file that opens without Callscore."""
 
 from __future__ import annotations
 

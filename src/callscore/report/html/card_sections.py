@@ -1,4 +1,4 @@
-"""Sections about the card: ranks, blockers with their calls, the judge, coverage, provenance."""
+"""Sections about the scorecard: ranks, blockers, judge, coverage, provenance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOTES_SHOWN = 200
 
 
 def ranks_section(card: Scorecard) -> Html:
-    """Rank bands if they are known, and the official ranking."""
+    """Return the rank bands, if known, and the official ranking."""
     bands = rank_bands_of(card)
     drawn = None
     if bands:
@@ -63,7 +63,7 @@ def ranks_section(card: Scorecard) -> Html:
 
 
 def rank_bands_of(card: Scorecard) -> list[RankBand]:
-    """The rank bands of a card, best first; none if it has none."""
+    """Return the rank bands of a scorecard, best first."""
     found = []
     for entry in card.ranking:
         band = entry.quality_band
@@ -73,11 +73,11 @@ def rank_bands_of(card: Scorecard) -> list[RankBand]:
 
 
 CaseLink = Callable[[str], Html]
-"""A case's id as a link, or as text where the report does not hold the case."""
+"""Turns the id of a case into a link, or into text if the report does not contain the case."""
 
 
 def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: CaseLink) -> Html:
-    """Every breached blocker with the calls behind it."""
+    """Return every breached blocker with the calls that breached it."""
     labels = {row.key: row.label for row in template}
     rows = [
         row(
@@ -122,7 +122,7 @@ def _calls(cases: Sequence[str], link: CaseLink) -> Child:
 
 
 def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
-    """Who judged, how often it changed its mind, and what it left open."""
+    """Describe the judge: who it is, how consistent it is, what it left undecided."""
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
     for model, number in undecided_values(card.documents).items():
@@ -177,13 +177,13 @@ def _undecided(card: Scorecard) -> str:
 
 
 def fact_list(items: Sequence[tuple[str, Child]]) -> Html:
-    """Names with values, in a strip."""
+    """Return names and values as a description list."""
     pairs = [tag("div", tag("dt", term), tag("dd", value)) for term, value in items]
     return tag("dl", pairs, class_="facts")
 
 
 def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, int]]) -> Html:
-    """What was evaluated of what there is, and where the numbers come from."""
+    """Return how many cases were evaluated, and where the numbers come from."""
     card = source.card
     return section(
         "provenance",

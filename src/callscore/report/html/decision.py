@@ -1,4 +1,4 @@
-"""The first screen: the verdict in words, cost against quality, every model in one line."""
+"""The first screen: the decision in sentences, cost against quality, one row per model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RATINGS = ("Good", "Acceptable", "Warning", "Fail", "Blocker")
 def first_screen(
     card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool = False
 ) -> Html:
-    """Which model, why, at what price, and what keeps the others out; no links where alone."""
+    """Return the first screen of the report; in a notebook (`is_alone`) without links."""
     return tag(
         "section",
         tag("div", _decision(card), _picture(card), class_="first"),
@@ -105,7 +105,7 @@ def _interval(interval: tuple[float, float] | None, unit: str = "fraction") -> s
 
 
 def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: bool) -> Html:
-    """One line per model: scores with intervals, ratings, blockers, cost and rank."""
+    """Return one row per model: scores with intervals, ratings, blockers, cost and rank."""
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
     labels = {row.key: row.label.removesuffix(" Score") for row in template if row.kind == "task"}
     ranking = {entry.model: entry for entry in card.ranking}
@@ -214,7 +214,7 @@ def _rank(entry: Ranked) -> Child:
 
 
 def show_rank_band(entry: Ranked) -> str | None:
-    """The ranks by quality that cannot be distinguished: `1–2`; None if they are not known."""
+    """Return the ranks by quality that cannot be distinguished: `1–2`; None if unknown."""
     found = entry.quality_band
     if found is None:
         return None
