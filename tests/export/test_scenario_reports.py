@@ -175,7 +175,7 @@ def test_a_judge_of_scenarios_is_named_and_what_it_left_open_is_counted(tmp_path
     done = run("run", config, "--html", page)
     assert done.returncode == 0, done.stderr
     written = page.read_text(encoding="utf-8")
-    assert "none was asked" not in written
+    assert "no judge was used" not in written
     assert "Undecided in scenarios" in written
     assert "Offline estimate" in written
 

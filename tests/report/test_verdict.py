@@ -162,7 +162,7 @@ def test_answers_that_cannot_be_read_come_with_a_remedy(tmp_path: Path) -> None:
     cases = [qa_case(TWO, f"c{i}") for i in range(3)]
     card = score(cases, [*outputs, output("c2", RIGHT)], tmp_path).card
     assert Statement(
-        "UNREAD",
+        "MALFORMED",
         "m, qa: 2 of 3 answers cut off by its token limit: raise max_tokens.",
         "bad",
     ) in state_decision(card)

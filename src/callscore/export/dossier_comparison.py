@@ -79,7 +79,7 @@ class CaseComparison:
         self.results += 1
         place = f"case {case_id!r}, model {key[0]!r}, run {key[1]}"
         if found is None and stored is not None and stored.get("status") == "not_run":
-            return  # a model without any answer is not in the outputs
+            return  # outputs have no lines for it
         if stored is None or found is None:
             self._add(RESULTS, f"{place}: is in only one of {RESULTS} and {OUTPUTS}")
             return
@@ -105,7 +105,7 @@ class CaseComparison:
             self._add(PROMPTS, f"case {view.case.id!r}: is not the prompt that is sent for it")
         sent = [message.content for message in prompt.messages if message.role == "system"]
         if sent and self._instructions.get(view.case.task) != sent[0]:
-            what = f"those of task {view.case.task!r} are not what is sent"
+            what = f"the instructions of task {view.case.task!r} are not those that are sent"
             if what not in self.differences.get(INSTRUCTIONS, ()):
                 self._add(INSTRUCTIONS, what)
 
@@ -143,7 +143,7 @@ class CardComparison:
 
     def differences(self) -> list[str]:
         """Describe every value that differs, with its path."""
-        sentence = [
+        differences = [
             _describe_difference(path, one, other)
             for name in CARD_KEYS
             for path, one, other in find_differences(
@@ -156,7 +156,7 @@ class CardComparison:
         stored, found = (
             _signature_parts(card["signature"]) for card in (self._stored, self._found)
         )
-        return sentence + [
+        return differences + [
             _describe_difference(f"signature.{part}", stored.get(part), found.get(part))
             for part in SIGNATURE_PARTS
             if stored.get(part) != found.get(part)

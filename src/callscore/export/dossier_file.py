@@ -59,9 +59,9 @@ def unpack(path: Path, folder: Path, most_bytes: int = MOST_BYTES) -> UnpackedDo
 def _check(path: Path, info: ZipInfo, seen: Mapping[str, str]) -> None:
     name = info.filename
     if name not in KNOWN_NAMES:
-        raise _bad_dossier(path, f"holds {name[:100]!r}, which no dossier has")
+        raise _bad_dossier(path, f"contains {name[:100]!r}, which is not a file of a dossier")
     if name in seen:
-        raise _bad_dossier(path, f"holds {name} twice")
+        raise _bad_dossier(path, f"contains {name} twice")
     if info.flag_bits & ENCRYPTED_FLAG or info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise _bad_dossier(path, f"{name} is encrypted, or compressed in an unknown way")
 
@@ -76,7 +76,7 @@ def _extract(
         while block := member.read(BLOCK_BYTES):
             size += len(block)
             if size > left:
-                raise _bad_dossier(path, f"{info.filename} is too large; expected less (--max-gb)")
+                raise _bad_dossier(path, f"{info.filename} exceeds the size limit (--max-gb)")
             if size > SMALL_BYTES and size > MOST_RATIO * packed:
                 raise _bad_dossier(path, f"{info.filename} is a zip bomb: {size} bytes in {packed}")
             digest.update(block)

@@ -48,7 +48,7 @@ def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | N
     for entry in found.signatures:
         if entry.keyid == key_id and _is_valid(key, base64.b64decode(entry.sig), statement):
             return None
-    return f"no signature of this key (sha256:{key_id[:16]}…) is right"
+    return f"no valid signature by this key (sha256:{key_id[:16]}…)"
 
 
 class _EnvelopeSignature(msgspec.Struct):
@@ -73,7 +73,7 @@ def read_envelope(raw: bytes) -> Envelope:
     except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
         raise DataError(f"{error}; expected a DSSE envelope", place="statement.dsse.json") from None
     if found.payloadType != PAYLOAD_TYPE:
-        raise DataError(f"is about {found.payloadType!r}; expected {PAYLOAD_TYPE}")
+        raise DataError(f"payload type {found.payloadType!r}; expected {PAYLOAD_TYPE}")
     return found
 
 

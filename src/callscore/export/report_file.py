@@ -24,7 +24,7 @@ def write_report(
     """Write a report; UsageError if the source has no cases for it, or it is not for a terminal."""
     if form.needs_cases and not len(source.cases):
         why = "; ".join(source.absent) or "it has none"
-        raise UsageError(f"{form.name} shows cases, and there are none: {why}")
+        raise UsageError(f"{form.name} needs cases, and the source has none: {why}")
     if target == STANDARD_OUTPUT:
         if not form.is_text and sys.stdout.isatty():
             raise UsageError(f"{form.name} is not for a terminal; expected -o FILE{form.suffix}")

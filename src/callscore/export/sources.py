@@ -38,8 +38,8 @@ from callscore.suites.catalog import NamesOf
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
-NO_STEPS = "steps: the reading `compat` keeps no record of them"
-CARD_ONLY = "cases: a scorecard file does not hold them; name the run, or its eval file"
+NO_STEPS = "steps: mode `compat` does not record them"
+CARD_ONLY = "cases: a scorecard file does not contain them; pass the run or its eval file"
 
 
 class SourceRequest(msgspec.Struct, frozen=True):
@@ -214,7 +214,9 @@ def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> Rep
     )
 
 
-_CHANGED = "{} has changed since the run: scored as it says now, with the answers of the run"
+_CHANGED = (
+    "{} has changed since the run: scored with its current settings and the replies of the run"
+)
 
 
 def newest_run(config: EvalConfig) -> int:

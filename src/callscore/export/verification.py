@@ -158,7 +158,7 @@ class _Verification:
             return msgspec.json.decode(self._files.path(name).read_bytes(), type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(
-                f"{error}; expected what `callscore report` writes", place=name
+                f"{error}; expected a file that `callscore report` wrote", place=name
             ) from None
 
     def _add(self, file: str, what: str) -> None:
@@ -171,12 +171,12 @@ class _Verification:
             found = self._files.digests[name]
             listed = self._manifest.files.get(name)
             if listed is None or listed.sha256 != found:
-                self._add(name, f"has another SHA-256 than {MANIFEST} says")
+                self._add(name, f"its SHA-256 is not the one in {MANIFEST}")
             if attested.get(name) != found:
-                self._add(name, f"has another SHA-256 than {STATEMENT} says")
+                self._add(name, f"its SHA-256 is not the one in {STATEMENT}")
         card: Scorecard = self._read(CARD, Scorecard)
         if statement.predicate.get("signature") != card.signature:
-            self._add(STATEMENT, f"names another signature of the scorecard than {CARD}")
+            self._add(STATEMENT, f"its scorecard signature is not the one in {CARD}")
         self._checked.append(f"the hashes of {len(CONTENT)} files")
 
     def _check_signature(self, key: Path | None) -> None:
@@ -218,7 +218,9 @@ class _Verification:
                 wrong.setdefault(output.model, []).append(sentence)
         for model, found in wrong.items():
             if len(found) == seen[model] > 1:
-                self._add(MODELS, f"price of {model!r}: gives none of its costs; {found[0]}")
+                self._add(
+                    MODELS, f"price of {model!r}: does not match any of its costs; {found[0]}"
+                )
             else:
                 self._name(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
         if seen:
@@ -276,8 +278,8 @@ class _Verification:
             f"{cases.prompts_checked} prompts"
         )
         if cases.has_unjudged:
-            self._not_checked.append("why items without a verdict have none")
-        self._not_checked.append(f"what {PROVENANCE} says besides the scores (hashes only)")
+            self._not_checked.append("why some items have no verdict")
+        self._not_checked.append(f"{PROVENANCE}: only its hash is checked")
 
     def _without_folder(self, text: str) -> str:
         return text.replace(f"{self._files.folder}/", "")

@@ -197,7 +197,7 @@ def _remarks(metric: MetricScore, task: TaskScore) -> str:
     if metric.facts is not None:
         parts.append(show_count(metric.facts, "fact"))
     if metric.max_per_call:
-        parts.append(f"max {metric.max_per_call:g} a call")
+        parts.append(f"max {metric.max_per_call:g} per call")
     if metric.n != task.n and metric.unit != "count":
         parts.append(f"n = {metric.n}")
     if metric.approximate:
@@ -296,15 +296,15 @@ def _final(model: ModelScore, row: TemplateRow, why: str | None) -> Cell:
 
 def _why_no_option_score(model: ModelScore) -> str:
     if model.final.option == "A":
-        return "the weights are of option A"
+        return "the weights are those of option A"
     if model.benchmarks.status == "not_run":
         return BENCHMARKS_NOT_RUN
-    return "the benchmarks are not complete, a task has no score, or own weights leave them out"
+    return "the benchmarks are not complete, a task has no score, or custom weights exclude them"
 
 
 def _cost(model: ModelScore) -> Cell:
     if model.cost.per_1000_calls is None:
-        return Cell("unknown", "quiet", "an output, or all of them, has no price recorded")
+        return Cell("unknown", "quiet", "at least one output has no recorded cost")
     interval = show_score_interval(model.cost, "money")
     return Cell(show_money(model.cost.per_1000_calls), interval=interval)
 

@@ -69,7 +69,7 @@ def _cases(comparison: Comparison, most: int) -> Iterator[str]:
     if not comparison.cases:
         return
     yield "<details>"
-    yield f"<summary>Cases: {cells.describe_counts(comparison) or 'no other score'}</summary>"
+    yield f"<summary>Cases: {cells.describe_counts(comparison)}</summary>"
     yield ""
     changed = cells.worst_first(comparison.cases)
     rows = [

@@ -81,12 +81,12 @@ def direction_word(row: RowDifference) -> str:
 
 def describe_counts(comparison: Comparison) -> str:
     """Return the number of cases by kind of change: `3 fixed, 1 broken, 1 new blocker`."""
-    found = [
+    counts = [
         f"{number} {KIND_WORDS[kind] + ('s' if kind == 'new_blocker' and number > 1 else '')}"
         for kind, number in comparison.counts.items()
         if number
     ]
-    return ", ".join(found)
+    return ", ".join(counts) or "changes without effect on the score"
 
 
 def describe_pairing(comparison: Comparison) -> str:

@@ -76,7 +76,7 @@ def _cases(comparison: Comparison, width: int, most: int) -> Iterator[Line]:
     if not comparison.cases:
         return
     changed = cells.worst_first(comparison.cases)
-    head = f"Cases: {cells.describe_counts(comparison) or 'changes without another score'}"
+    head = f"Cases: {cells.describe_counts(comparison)}"
     yield from paragraph([StyledText(head, "bold")], width)
     columns = [Column("case"), Column("task"), Column("change", is_number=True), Column("")]
     rows: list[Line] = [

@@ -94,5 +94,5 @@ def _number(value: float | None) -> str:
 
 
 FORMAT = ReportFormat(
-    "csv", ".csv", "one line a case, model, run and metric", write, needs_cases=True
+    "csv", ".csv", "one line per case, model, run and metric", write, needs_cases=True
 )

@@ -26,7 +26,7 @@ REMEDIES: Mapping[str, str] = {
     "content_filter": "stopped by the provider's content filter",
     "refusal": "declined",
     "empty": "empty",
-    "structure": "had other keys than were asked for",
+    "structure": "did not have the requested keys",
     "not_json": "no JSON",
     "not_an_object": "JSON, but no object",
     "duplicate_key": "had a key twice",
@@ -196,7 +196,7 @@ def _unreadable(card: Scorecard) -> Iterator[Statement]:
             why = REMEDIES.get(cause, cause.replace("_", " "))
             name = plain(model.model, LONGEST_NAME)
             text = f"{name}, {task}: {number} of {score.answers} answers {why}."
-            yield Statement("UNREAD", text, "bad")
+            yield Statement("MALFORMED", text, "bad")
 
 
 def _unknown(card: Scorecard) -> Iterator[Statement]:
@@ -205,7 +205,7 @@ def _unknown(card: Scorecard) -> Iterator[Statement]:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     if calls and len(card.models) > 1 and not card.contrasts:
         parts.append(
-            f"whether differences are more than chance with {show_count(min(calls), 'call')} a task"
+            f"whether differences are significant with {show_count(min(calls), 'call')} per task"
         )
     if parts:
         yield Statement("UNKNOWN", f"{'; '.join(parts)}.", "quiet")
@@ -232,7 +232,7 @@ def _undecided(model: ModelScore) -> int:
 def _unpriced(card: Scorecard) -> Iterator[str]:
     unpriced = [entry.model for entry in card.ranking if entry.cost_status == "unknown"]
     if unpriced:
-        yield f"what {_join_names(unpriced)} would cost (--cost, or `price` in the eval file)"
+        yield f"the cost of {_join_names(unpriced)} (--cost, or `price` in the eval file)"
 
 
 def _names(entries: Sequence[Ranked]) -> str:

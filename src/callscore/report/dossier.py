@@ -41,7 +41,7 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:callscore:dossier:1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 VERSION = 1
-NO_SCENARIOS = "scenarios: a dossier holds what `verify` recomputes, the calls"
+NO_SCENARIOS = "scenarios: a dossier contains only calls, which `verify` can recompute"
 MOST_PROMPTS = 20_000
 """Only the prompts of the first cases are hashed; all follow from case, settings and instructions.
 """
@@ -102,8 +102,8 @@ def _recomputable(source: ReportSource) -> Iterator[CaseView]:
             yield view
     if not number:
         raise UsageError(
-            "a dossier holds calls, and there are scenarios only; `callscore run --rescore RUN "
-            "--export DIR` writes their answers, which anyone can score again"
+            "a dossier contains calls, and this source has only scenarios; `callscore run "
+            "--rescore RUN --export DIR` writes their replies, which can be scored again"
         )
 
 
@@ -125,7 +125,7 @@ def _absent(source: ReportSource) -> Sequence[str]:
 
 def _refuse_unscored(view: CaseView) -> None:
     if not view.answers:
-        raise UsageError(f"case {view.case.id!r} has no answers; expected a source that was scored")
+        raise UsageError(f"case {view.case.id!r} has no answers; expected a source with scores")
 
 
 def _documents(
@@ -211,7 +211,7 @@ def pre_authentication_encoding(payload: bytes) -> bytes:
 FORMAT = ReportFormat(
     "dossier",
     ".zip",
-    "everything that the scores rest on, for `callscore verify`",
+    "everything needed to recompute the scores, for `callscore verify`",
     write,
     is_text=False,
     needs_cases=True,

@@ -32,7 +32,7 @@ def case_line(view: CaseView, *, without_text: bool) -> bytes:
     if without_text:
         kept = {key: record[key] for key in CASE_KEYS_KEPT if key in record}
         record = {**kept, "sha256": sha256(_ENCODE(record))}
-    # In their own order: that of the keys of a config is seen by the model.
+    # Keys keep their order: the model sees those of the config in the prompt.
     return escape_json(msgspec.json.encode(record)) + b"\n"
 
 
@@ -104,8 +104,8 @@ def verdict_lines(answer: Answer, *, without_text: bool) -> Iterator[bytes]:
         if without_text:
             left_out = {key: found.pop(key) for key in VERDICT_TEXT_KEYS if key in found}
             found["sha256"] = sha256(_ENCODE(left_out))
-        whose = {"case_id": result.case_id, "model": result.model, "run": result.run}
-        yield _line({**whose, **found})
+        identity = {"case_id": result.case_id, "model": result.model, "run": result.run}
+        yield _line({**identity, **found})
 
 
 def prompt_line(case_id: str, prompt: Prompt) -> bytes:

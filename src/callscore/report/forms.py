@@ -17,8 +17,8 @@ from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
 MARK_WORDS = {"yes": "Yes", "no": "No", "na": "N/A"}
 ABOUT = (
-    "Marks of models and of people. Totals are those of the form's own system; no score of "
-    "the framework rests on them."
+    "Marks of models and of people. Totals follow the form's own rules; no score of "
+    "the framework depends on them."
 )
 
 
@@ -44,9 +44,9 @@ def _model_lines(model: str, forms: ModelForms) -> list[str]:
     said_na = sum(counted.counts["na"].values())
     lines += [f"- N/A answered with No: {_percent(counted.na_to_no_rate)} of {said_na}"]
     if forms.unreadable:
-        lines.append(f"- Answers that could not be read: {forms.unreadable}")
+        lines.append(f"- Malformed answers: {forms.unreadable}")
     if forms.totals:
-        lines.append(f"- Questions answered though they do not apply: {forms.hidden_answered}")
+        lines.append(f"- Questions answered although they do not apply: {forms.hidden_answered}")
         people, given, both = failed_forms(forms.totals)
         lines.append(f"- Automatic fails: people {people}, model {given}, both {both}")
         lines += ["", *_total_lines(forms)]

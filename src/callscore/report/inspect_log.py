@@ -154,7 +154,7 @@ def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
 FORMAT = ReportFormat(
     "inspect",
     ".inspect.zip",
-    "logs for `inspect view`, one a model",
+    "logs for `inspect view`, one per model",
     write,
     is_text=False,
     needs_cases=True,

@@ -33,9 +33,9 @@ def to_json(value: Any) -> bytes:
 def run_time(source: ReportSource) -> datetime:
     """Return when the run ended; 1970-01-01 if unknown, as a report never reads the clock."""
     run = source.provenance.run
-    sentence = (run.finished_at or run.started_at) if run is not None else ""
+    timestamp = (run.finished_at or run.started_at) if run is not None else ""
     try:
-        return datetime.fromisoformat(sentence).astimezone(UTC)
+        return datetime.fromisoformat(timestamp).astimezone(UTC)
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
 

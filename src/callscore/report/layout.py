@@ -88,7 +88,7 @@ def display_width(text: str) -> int:
 
 
 def _char_width(char: str) -> int:
-    if unicodedata.category(char) in ("Mn", "Me", "Cf"):  # as vowel signs below a letter
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):  # such as combining vowel signs
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 

@@ -96,7 +96,7 @@ def _blockers(card: Scorecard) -> Iterator[str]:
 def _blocker(model: ModelScore, blocker: Blocker) -> str:
     cases = [code(case, 80, in_table=False) for case in blocker.cases[:CASES_SHOWN]]
     more = len(blocker.cases) - len(cases)
-    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "none alone"
+    calls = ", ".join(cases) + (f" and {more} more" if more else "") or "no single call"
     limit = "blocked at" if blocker.value == blocker.limit else "limit"
     name = code(model.model, 60, in_table=False)
     metric = code(blocker.metric, in_table=False)

@@ -70,13 +70,13 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
 def _attribute_name(key: str) -> str:
     name = key.rstrip("_").replace("_", "-")
     if _REFUSED.match(name):
-        raise ValueError(f"no element of a report has the attribute {name}")
+        raise ValueError(f"the attribute {name} is not allowed in a report")
     return name
 
 
 def _attribute(name: str, value: str | int | float | bool) -> str:
     if name == "href" and not str(value).startswith("#"):
-        raise ValueError("a report links to its own parts only")
+        raise ValueError("links in a report must start with #")
     return f" {name}" if value is True else f' {name}="{text(value)}"'
 
 

@@ -40,12 +40,11 @@ def _title(results: Sequence[Json]) -> str:
         + show_count(r["overall_statistics"]["total_files"], "scenario")
         for r in results
     )
-    reading = extension["mode"]
-    return f"Orchestration · {plain(extension['model'])} · {files} · {reading} reading"
+    return f"Orchestration · {plain(extension['model'])} · {files} · {extension['mode']} mode"
 
 
 ABOUT_INTERVALS = (
-    "95 %: limits about future scenarios, of which these are taken as a sample; ≈ fewer than 15"
+    "95 % intervals for future scenarios, with these as a sample; ≈ fewer than 15 scenarios"
 )
 
 
@@ -134,7 +133,7 @@ def _confusion(result: Json) -> Iterator[str]:
     if mismatch:
         rejected += f" ({mismatch} of another type)"
     called, under = cells["total_true_positive_fc"], cells["total_false_positive_reject"]
-    yield f"  {plain(result['x_extension']['language'])}: due ↓  came →"
+    yield f"  {plain(result['x_extension']['language'])}: expected ↓  decided →"
     yield "  " + _row("", "FC", "Reject", "FAILED")
     yield "  ┌" + "─" * 62
     yield "  │" + _row("FC", str(called), str(under), str(failed_call))
@@ -159,7 +158,7 @@ def _remarks(result: Json) -> Iterator[str]:
     if undercounted:
         exact = _number(extension["plan"]["exact"]["workflow_evaluation_with_failure"])
         yield (
-            f"{language} exact plan   {exact}: self-loops are charged too little in "
+            f"{language} exact plan   {exact}: self-loops are undercounted in "
             + show_count(len(undercounted), "scenario")
         )
     lenient = extension["plan"].get("read_leniently") if "plan" in extension else None
@@ -172,11 +171,8 @@ def _remarks(result: Json) -> Iterator[str]:
         yield f"{language} data report  {actions} (x_extension.data_report)"
     undecided = extension.get("undecided", {"count": 0})["count"]
     if undecided:
-        how = (
-            "without a sure verdict"
-            if extension.get("judging")
-            else ("left to a judge, counted as unequal")
-        )
+        is_judged = extension.get("judging")
+        how = "without a clear verdict" if is_judged else "not judged, counted as unequal"
         values = show_count(undecided, "argument value")
         yield f"{language} undecided    {values} {how}: FC is approximate"
     if extension["status"] != "valid":
@@ -193,7 +189,7 @@ _FREE_RUNNING_ROWS = (
     ("  Plan", "Plan"),
     ("  Function calls (FC)", "FC"),
     ("  Call / rejection (mean of two F1)", "Call Rejection Classification Accuracy"),
-    ("Steps right, as far as code can tell", "step_success"),
+    ("Steps right, as far as code can decide", "step_success"),
     ("Progress up to the first wrong step", "progress_rate"),
     ("Scenarios right from end to end", "scenario_success"),
 )
@@ -217,7 +213,7 @@ def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
     share = free["propagated_share"]
     shown = "" if share is None else f" ({share:.1%})"
     steps = show_count(free["propagated"], "step")
-    yield f"{steps} right when forced went wrong{shown}, {free['recovered']} the other way round"
+    yield f"{steps} right when forced, wrong when free{shown}; {free['recovered']} the reverse"
     skipped = show_count(free["not_reached"], "step")
     yield f"{skipped} not reached: the model's own plan left out their agent"
     for why in free["left_out"]:
@@ -233,10 +229,10 @@ def model_table(documents: Mapping[str, Json]) -> list[str]:
     if len(documents) < 2:
         return []
     rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))
-    reading = next(iter(documents.values()))["x_extension"]["mode"]
+    mode = next(iter(documents.values()))["x_extension"]["mode"]
     return [
         "",
-        f"Models side by side, {reading} reading",
+        f"Models side by side, {mode} mode",
         *align_columns(_MODEL_HEADINGS, [_model_row(model, document) for model, document in rows]),
     ]
 

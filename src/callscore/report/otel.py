@@ -52,7 +52,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
 def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
     """Yield the score of the case, then every metric, with the reason if it has no value."""
     result = answer.result
-    whose = {
+    identity = {
         MODEL: result.model,
         "callscore.case.id": result.case_id,
         "callscore.run": result.run,
@@ -60,7 +60,7 @@ def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
     }
     yield {
         NAME: f"{result.task}.score",
-        **whose,
+        **identity,
         VALUE: result.score,
         LABEL: result.status,
         EXPLANATION: "; ".join(result.reasons) or answer.error,
@@ -69,7 +69,7 @@ def _events(answer: Answer) -> Iterator[Mapping[str, Any]]:
     for slug, measure in answer.measures.items():
         yield {
             NAME: slug,
-            **whose,
+            **identity,
             VALUE: measure.value,
             LABEL: measure.absence or None,
             EXPLANATION: measure.reason(),

@@ -79,7 +79,7 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
         "expected": LEFT_OUT if hidden else expected_text(case),
     }
     why = "; ".join(result.reasons) or answer.error or result.status
-    # promptfoo has no result without a number: what has no score is 0 and no success there.
+    # promptfoo needs a number: a result without a score is exported as 0 and not a success.
     score = result.score if result.score is not None else 0
     tokens = _Totals()
     tokens.add(answer, reason)

@@ -19,7 +19,7 @@ def describe_decision(race: RaceCard) -> str:
         return f"{names} cannot be distinguished: ended {paid}; {race.stopped}"
     if race.status == "none":
         return f"no model is valid: decided {paid}"
-    return f"not decided {paid}; still in: {names}; {race.stopped}"
+    return f"not decided {paid}; still in the race: {names}; {race.stopped}"
 
 
 def describe_guarantee(race: RaceCard) -> str:
@@ -33,7 +33,7 @@ def describe_exit(model: str, out: OutOfRace) -> str:
     by, blocks = _name(out.by or ""), "block" if out.after_blocks == 1 else "blocks"
     why = {
         "worse": f"worse than {by}",
-        "bound": f"the calls left could not bring it up to {by}",
+        "bound": f"the remaining calls cannot bring it up to {by}",
         "call_gate": f"invalid for certain, {out.gate}",
         "rate_gate": f"invalid, {out.gate} is beyond its limit",
         "withdrawn": "it cannot be asked any more",
@@ -49,8 +49,8 @@ def race_notes(race: RaceCard) -> list[str]:
     ]
     notes.append(describe_guarantee(race))
     notes.append(
-        "the scores rest on the calls that were asked; the same command without --race asks the "
-        "rest, and pays for nothing twice"
+        "the scores use only the calls that were asked; the same command without --race asks the "
+        "rest and pays for no call twice"
     )
     return [f"race: {note}" for note in notes]
 

@@ -141,9 +141,9 @@ def _judging(judging: Judging) -> str:
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
         cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
-        parts.append(f"cost {cost}, apart from the models' own")
+        parts.append(f"cost {cost}, not part of the models' cost")
     if judging.failed:
-        parts.append(f"{show_count(judging.failed, 'answer')} with items that got no verdict")
+        parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
     if judging.disputed:
         parts.append(f"{show_count(judging.disputed, 'item')} disputed")
     if judging.flip_rate is not None:
@@ -175,9 +175,9 @@ def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
     if method is None:
         return
     sentence = (
-        f"[ ] {100 * method.level:g} % intervals about future calls, of which these "
-        f"{show_count(method.calls, 'call')} are taken as a sample; "
-        "≈ fewer than 15 calls; = all calls agree, what may differ by the rule of three"
+        f"[ ] {100 * method.level:g} % intervals for future calls, with these "
+        f"{show_count(method.calls, 'call')} as a sample; "
+        "≈ fewer than 15 calls; = all calls agree, interval by the rule of three"
     )
     yield from paragraph([StyledText(sentence, "dim")], width)
 
@@ -266,7 +266,7 @@ def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Li
     if any("await a verdict" in reason for reason in notes.reasons):
         hint = "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml (models)"
         other = ", or --judge offline (an estimate)."
-        hint += ". The judge that was asked could not tell." if has_judge else other
+        hint += ". The judge could not decide them." if has_judge else other
         yield from paragraph([StyledText(hint, "dim")], width)
     yield []
 
@@ -276,8 +276,9 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
         for blocker in model.blockers:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
-            sentence = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
-                f" and {more} more" if more > 0 else ""
+            sentence = (
+                f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'no single one'}"
+                + (f" and {more} more" if more > 0 else "")
             )
             name = StyledText(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
             yield from paragraph([name, StyledText(sentence)], width)
@@ -295,7 +296,7 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    title = "Ranking (a call is one telephone call through all its tasks)"
+    title = "Ranking (a call is one telephone call with all its tasks)"
     yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]

@@ -1,4 +1,4 @@
-"""Ties between models: which cannot be distinguished, how many calls would do        STATS §3, §7"""
+"""Ties between models: who cannot be distinguished, how many calls would do        STATS §3, §7"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _step(line: Json, seen: Sequence[Json]) -> Iterator[str]:
     else:
         yield f"**Reply** ({escape_markdown(_reply_cost(reply))})"
         yield from _fence(_reply_text(reply))
-    yield "**Due**"
+    yield "**Expected**"
     yield from _fence(json.dumps(line["gold"], ensure_ascii=False, indent=1))
     for difference in verdict["differences"]:
         yield f"- {escape_markdown(difference['kind'])}: {escape_markdown(difference['detail'])}"

@@ -58,7 +58,7 @@ def setting_rows(source: ReportSource) -> Iterator[Setting]:
     yield "title", source.title
     yield "framework", card.framework
     yield "signature", card.signature
-    yield "rests on estimates", card.estimate
+    yield "contains estimates", card.estimate
     for note in (*card.notes, *source.absent):
         yield "note", note
     yield from _flatten("run", msgspec.to_builtins(provenance.run))

@@ -84,7 +84,7 @@ def _identifying_key(value: Any) -> str | None:
     first = next(as_objects(value), None)
     if first is not None and set(first) == {"name", "arguments"}:
         names = [str(call.get("name")) for call in as_objects(value)]
-        return "name" if len({*names}) == len(names) else None  # two calls of a tool: see both
+        return "name" if len({*names}) == len(names) else None  # two calls of one tool
     return next((key for key in first or () if key == "id" or key.endswith("_id")), None)
 
 
@@ -135,8 +135,8 @@ def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> FieldCom
         missing = [f"− {entry}" for entry in wanted if entry not in has]
         extra = [f"+ {entry}" for entry in has if entry not in wanted]
         parts = [", ".join(entry for entry in has if entry in wanted), *missing, *extra]
-        sentence = "\n".join(part for part in parts if part)
-        given.append(FieldValue(sentence or "(empty)", same=not (missing or extra)))
+        text = "\n".join(part for part in parts if part)
+        given.append(FieldValue(text or "(empty)", same=not (missing or extra)))
     long = any(len(entry) > SHORT for entry in wanted)
     return FieldComparison(label, ("\n" if long else ", ").join(wanted) or "(empty)", given)
 
@@ -144,10 +144,10 @@ def _set_row(label: str, value: Sequence[Any], found: Sequence[Any]) -> FieldCom
 def _field_value(expected: Any, found: Any) -> FieldValue | None:
     if found is None:
         return FieldValue("n/a", same=True) if expected is None else None
-    sentence, wanted = value_text(found), value_text(expected)
+    text, wanted = value_text(found), value_text(expected)
     if len(wanted) > SHORT or len(wanted.split()) > MOST_WORDS:
-        return FieldValue(sentence)
-    return FieldValue(sentence, same=sentence.casefold() == wanted.casefold())
+        return FieldValue(text)
+    return FieldValue(text, same=text.casefold() == wanted.casefold())
 
 
 def value_text(value: Any) -> str:

@@ -41,7 +41,7 @@ def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[s
     note = (
         "Share of calls in which the mark agrees with the human's, worst first. False pass: full "
         "marks where the human gave zero. False fail: zero where the human gave full marks. N/A: "
-        "only one of the two says that the question does not apply."
+        "only the model or only the human says that the question does not apply."
     )
     more = tag("p", f"{show_count(left, 'more question')} not shown.", class_="note")
     found = table(headings, rows, "Agreement by question", "questions")
@@ -191,7 +191,7 @@ def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None
     """Draw the expected plans of some cases next to those of the models."""
     if not examples:
         return None
-    note = "The expected plan, then each model's. Thick: a step or a dependency not expected."
+    note = "The expected plan, then each model's. Thick lines: steps and dependencies not expected."
     blocks = [
         join(tag("h3", plain(one.case, 80)), tag("div", _plans(one), class_="pictures"))
         for one in examples
@@ -211,7 +211,7 @@ def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html
     if graph is None:
         return tag(
             "figure",
-            tag("p", "no plan could be read", class_="quiet"),
+            tag("p", "no plan in the reply", class_="quiet"),
             tag("figcaption", tag("b", model_name(model))),
         )
     has = {shown.casefold() for shown in graph.nodes.values()}
@@ -232,14 +232,14 @@ def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
     if not tables:
         return None
     note = (
-        "Mean score of single cases, an invalid answer as 0; the number of answers is below. These "
-        "are not task scores: they show where a model is weaker."
+        "Mean score of single cases, with 0 for an invalid answer; below, the number of answers. "
+        "These are not task scores: they show where a model is weaker."
     )
     return section("slices", "Slices", tables, note=note)
 
 
 def _left_out(kind: str, slices: Slices) -> Html | None:
-    sentence = f"More values of {kind.lower()} were seen; the first ones are shown."
+    sentence = f"More values of {kind.lower()} exist; only the first ones are shown."
     return tag("p", sentence, class_="note") if kind in slices.left_out else None
 
 

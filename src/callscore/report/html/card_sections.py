@@ -33,14 +33,14 @@ def ranks_section(card: Scorecard) -> Html:
     drawn = None
     if bands:
         sentence = (
-            "Bar: the ranks by quality that these calls cannot distinguish, all models at once at "
-            "95 %. Dot: the official rank by quality."
+            "Bar: the ranks by quality that these calls cannot distinguish, for all models together "
+            "at 95 %. Dot: the official rank by quality."
         )
         numbers = [row(model_name(band.model), [band.label, band.rank or "—"]) for band in bands]
-        behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
-        drawn = figure(draw_rank_bands(bands), sentence, behind)
+        numbers_table = table(("Model", "Band", "Rank"), numbers, "Rank bands")
+        drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
-        drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
+        drawn = tag("p", "This scorecard has no rank bands.", class_="note")
     shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
@@ -115,7 +115,7 @@ def _breach(blocker: Blocker) -> Html:
 
 def _calls(cases: Sequence[str], link: CaseLink) -> Child:
     if not cases:
-        return tag("span", "none alone", class_="quiet")
+        return tag("span", "no single call", class_="quiet")
     first = join_with([link(case) for case in cases[:CALLS_SHOWN]])
     more = len(cases) - CALLS_SHOWN
     return join(first, f" and {more} more" if more > 0 else None)
@@ -135,19 +135,19 @@ def _judge_facts(
     judging: Judging | None, verdicts: Mapping[str, int]
 ) -> Iterator[tuple[str, Child]]:
     if judging is None:
-        yield "Judge", "none was asked"
+        yield "Judge", "no judge was used"
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
         yield "Judged", f"{judging.items} items in {show_count(judging.requests, 'request')}"
         flips = "not measured" if judging.flip_rate is None else _percent(judging.flip_rate)
-        yield "Answered otherwise when asked again", flips
+        yield "Verdicts that changed when asked again", flips
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
-            yield "Judged by its own family", ", ".join(map(model_name, judging.overlap))
+            yield "Models of the judge's own family", ", ".join(map(model_name, judging.overlap))
         if judging.flags:
-            yield "Noticed", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
+            yield "Flags", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
         if judging.cost_usd is not None:
             yield "Cost of judging", show_money(judging.cost_usd)
     if verdicts:
@@ -208,17 +208,17 @@ def _coverage(card: Scorecard) -> Html:
                 continue
             unread = sum(task.malformed.values())
             sentence = f"{task.n} of {task.cases} cases"
-            cells.append(join(sentence, tag("small", f"{unread} unreadable") if unread else None))
+            cells.append(join(sentence, tag("small", f"{unread} malformed") if unread else None))
         rows.append(row(model_name(model.model), cells))
     return table(["Model", *tasks], rows, "Coverage: cases evaluated")
 
 
 STATUSES = {
     "valid": "scored",
-    "invalid": "invalid (blocked or unreadable)",
-    "error": "no answer (provider)",
+    "invalid": "invalid (blocked or malformed)",
+    "error": "no reply (provider error)",
     "not_run": "not run",
-    "incomplete": "awaits a verdict",
+    "incomplete": "waiting for a verdict",
 }
 
 
@@ -230,9 +230,7 @@ def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
         row(model_name(model), [found.get(word, 0) for word in words])
         for model, found in statuses.items()
     ]
-    return table(
-        ["Model", *(STATUSES[word] for word in words)], rows, "Answers by what became of them"
-    )
+    return table(["Model", *(STATUSES[word] for word in words)], rows, "Answers by status")
 
 
 def _provenance(card: Scorecard, provenance: Provenance) -> Iterator[tuple[str, Child]]:

@@ -288,7 +288,7 @@ def _plans(case: DecodedCase) -> Html | None:
 
 
 def _raw_reply(decoded: DecodedAnswer, case: DecodedCase) -> Html:
-    label = f"Reply of {model_name(_answer_label(decoded, case))}, as it came"
+    label = f"Reply of {model_name(_answer_label(decoded, case))}, not parsed"
     return collapsible(
         label, tag("pre", _truncate(decoded.answer.text or "", LONGEST_REPLY), dir="auto")
     )

@@ -42,7 +42,7 @@ def first_screen(
 
 def _decision(card: Scorecard) -> Html:
     estimate = (
-        "Estimate: argument values that were not compared count as different."
+        "Estimate: argument values without a verdict count as different."
         if card.suite == SCENARIO_SUITE and card.judging is None
         else "Offline estimate: built-in rules, no judge."
     )
@@ -68,7 +68,7 @@ def _decision(card: Scorecard) -> Html:
 def _picture(card: Scorecard) -> Html:
     found = cost_quality_points(card)
     missing = [f"{model_name(model)} ({why})" for model, why in models_not_drawn(card)]
-    legend = "Filled: on the Pareto front, nothing is both better and cheaper. Hollow: beaten. "
+    legend = "Filled: on the Pareto front, no model is both better and cheaper. Hollow: not on it. "
     if any(point.blocked for point in found):
         legend += "Cross: blocked, drawn with blocked calls counted as 0 (not official). "
     legend += (
@@ -126,7 +126,7 @@ def models_table(card: Scorecard, template: Sequence[TemplateRow], *, is_alone: 
         )
         for model in ordered
     ]
-    return table(headings, rows, "Scorecard, one line a model", "models")
+    return table(headings, rows, "Scorecard, one row per model", "models")
 
 
 def _order(model: ModelScore, entry: Ranked) -> tuple[bool, float, str]:
@@ -225,11 +225,11 @@ def show_rank_band(entry: Ranked) -> str | None:
 def _reading_note(card: Scorecard) -> Html:
     calls = [task.n for model in card.models for task in model.tasks.values() if task.n]
     sentence = (
-        "In brackets: 95 % intervals about future calls; ≈ few calls, = all calls agree. Rank: by "
-        "cost-adjusted efficiency. A blocker makes a task invalid, whatever its other rows say."
+        "In brackets: 95 % intervals for future calls; ≈ few calls, = all calls agree. Rank: by "
+        "cost-adjusted efficiency. A breached blocker makes its task invalid."
     )
     if any(SCENARIO in model.tasks for model in card.models):
         sentence += " A scenario counts as a call."
     if calls and min(calls) < FEW_CALLS:
-        sentence += f" With {show_count(min(calls), 'call')} a task, differences are easily chance."
+        sentence += f" With {show_count(min(calls), 'call')} per task, differences may be chance."
     return tag("p", sentence, class_="note")

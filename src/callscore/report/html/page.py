@@ -118,15 +118,15 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
     card = source.card
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
-    sentence = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
+    counts = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
     if len(source.cases):
-        sentence.append(show_count(len(source.cases), "case"))
+        counts.append(show_count(len(source.cases), "case"))
     header = tag(
         "header",
         tag("a", "Skip to the cases", href="#cases", class_="skip"),
         tag("h1", plain(source.title, 120)),
-        tag("p", " · ".join(sentence), class_="note"),
-        tag("button", "Dark or light", id="theme", type="button", hidden=True),
+        tag("p", " · ".join(counts), class_="note"),
+        tag("button", "Dark / light", id="theme", type="button", hidden=True),
         tag("nav", links, aria_label="Sections"),
     )
     return f"{header}<main>"
@@ -147,7 +147,7 @@ def _all_sections(source: ReportSource, collected: CaseCollection) -> list[tuple
         shown = plain(case, 80)
         return text(shown) if place is None else tag("a", shown, href=f"#case-{place}")
 
-    decisions = "Rows: what had to be done. Columns: what the model did."
+    decisions = "Rows: expected decision. Columns: decision of the model."
     recorded = document_decisions(source.documents)
     return [
         ("decision", first_screen(card, template)),
@@ -215,11 +215,11 @@ def _count_first(kept: Sequence[RenderedCase]) -> int:
 
 def _cases_note(source: ReportSource, collected: CaseCollection, kept: int) -> str:
     if not collected.total:
-        return "; ".join(source.absent) or "No case is stored with this scorecard."
+        return "; ".join(source.absent) or "This scorecard has no cases."
     if collected.left_out:
         return (
             f"The {kept} worst of {show_count(collected.total, 'case')}, worst first; "
-            f"{collected.left_out} others are left out to keep the file small (--max-mb)."
+            f"{collected.left_out} others are left out to limit the size of the file (--max-mb)."
         )
     return f"All {show_count(kept, 'case')}, worst first."
 
@@ -231,7 +231,7 @@ def _inert_case(one: RenderedCase) -> Iterator[bytes]:
     """
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
-        raise ValueError("the markup of a case holds what no text of it can hold")
+        raise ValueError("the HTML of a case contains a script or a comment")
     summary, found, body = one.markup.partition(BODY)
     place = one.entry.place
     yield f'<script type="text/plain" id="head-{place}">'.encode() + summary
@@ -255,9 +255,9 @@ SORTS = {
 }
 MARKS = {
     "": "All",
-    "invalid": "Blocked or unreadable",
-    "error": "No answer",
-    "unjudged": "Awaits a verdict",
+    "invalid": "Blocked or malformed",
+    "error": "No reply",
+    "unjudged": "Waiting for a verdict",
     "different": "Models differ",
 }
 

@@ -56,13 +56,13 @@ def row(label: Child, cells: Iterable[Child | Html], class_: str = "") -> Html:
     )
 
 
-def figure(picture: Html, caption: Child, behind: Html | None = None) -> Html:
+def figure(picture: Html, caption: Child, numbers: Html | None = None) -> Html:
     """Return a picture with its caption and its numbers as a collapsed table."""
     return tag(
         "figure",
         picture,
         tag("figcaption", caption),
-        collapsible("Numbers of this picture", behind) if behind is not None else None,
+        collapsible("Numbers of this picture", numbers) if numbers is not None else None,
     )
 
 

@@ -72,7 +72,7 @@ def _metric_cell(metric: MetricScore, template: TemplateRow) -> Html:
     word = PASS if metric.unit == "count" and metric.rating == "Good" else metric.rating
     aside = [
         show_score_interval(metric, metric.unit),
-        f"max {metric.max_per_call:g} a call" if metric.max_per_call else "",
+        f"max {metric.max_per_call:g} per call" if metric.max_per_call else "",
         "approximate" if metric.approximate else "",
     ]
     return tag(

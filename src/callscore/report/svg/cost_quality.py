@@ -92,14 +92,14 @@ def draw_cost_quality(found: Sequence[Point]) -> Html:
 
 
 def _describe(found: Sequence[Point]) -> str:
-    sentence = [
+    sentences = [
         f"{plain(p.model, 40)}: {show(p.quality)} at {show_money(p.cost)} per 1000 calls"
         + (", blocked" if p.blocked else ", on the Pareto front" if p.pareto else "")
         for p in sorted(found, key=lambda p: -p.quality)
     ]
-    shown = "; ".join(sentence[:8])
+    shown = "; ".join(sentences[:8])
     return shown + (
-        f"; and {show_count(len(sentence) - 8, 'more model')}." if len(sentence) > 8 else "."
+        f"; and {show_count(len(sentences) - 8, 'more model')}." if len(sentences) > 8 else "."
     )
 
 

@@ -88,12 +88,12 @@ def _draw_bar(lane: IntervalBar, scale: Scale, y: float, unit: str) -> Html:
 
 
 def _describe(lanes: Sequence[IntervalBar], unit: str) -> str:
-    sentence = []
+    sentences = []
     for lane in lanes[:8]:
         if lane.value is None:
-            sentence.append(f"{plain(lane.model, 40)}: no value")
+            sentences.append(f"{plain(lane.model, 40)}: no value")
             continue
         interval = "no interval" if lane.interval is None else show_interval(lane.interval, unit)
-        sentence.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
-    more = len(lanes) - len(sentence)
-    return "; ".join(sentence) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")
+        sentences.append(f"{plain(lane.model, 40)}: {show(lane.value, unit)} {interval}")
+    more = len(lanes) - len(sentences)
+    return "; ".join(sentences) + (f"; and {show_count(more, 'more model')}." if more > 0 else ".")
