@@ -33,7 +33,7 @@ def ranks_section(card: Scorecard) -> Html:
     drawn = None
     if bands:
         sentence = (
-            "Bar: the ranks by quality that these calls cannot distinguish, for all models together "
+            "Bar: the ranks by quality that these calls cannot distinguish, for all models jointly "
             "at 95 %. Dot: the official rank by quality."
         )
         numbers = [row(model_name(band.model), [band.label, band.rank or "—"]) for band in bands]
