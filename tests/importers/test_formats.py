@@ -121,7 +121,7 @@ def test_turns_out_of_order_are_sorted_and_it_is_said() -> None:
     value["Transcript"].reverse()
     call = only_call("x.json", dumps(value))
     assert [turn.text for turn in call.turns] == [said.text for said in CALL]
-    assert "turns were not in order of time; sorted by start" in call.notes
+    assert "turns were not in chronological order; sorted by start" in call.notes
 
 
 def test_a_clock_time_of_zero_in_a_table_is_a_time() -> None:
