@@ -19,7 +19,7 @@ from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
-from callscore.evaluate.scoring_pass import Progress, ignore_progress
+from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
 from callscore.export.provenance import (
     provenance_of_outputs,
     provenance_of_run,
@@ -101,7 +101,7 @@ class _WithDocuments(msgspec.Struct):
 
 @contextmanager
 def scored_source(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
+    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
 ) -> Iterator[ReportSource]:
     """The files of a config, scored now; writes what `targets` asks for on the way."""
     with Spool(CaseView) as cases:
