@@ -29,7 +29,7 @@ from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.input_records import near_misses, read_case_id
 from callscore.store.verdict_records import as_written
 from callscore.store.worklists import check_worklist, worklist_writer
-from callscore.suites.catalog import AllFloors
+from callscore.suites.registry import AllFloors
 
 
 class Frame(Protocol):

@@ -16,7 +16,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.spec import ScoreSettings
 from callscore.scorecard.final import check_weights
 from callscore.store.files import is_special
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
 """The default store of replies."""

@@ -9,7 +9,7 @@ from callscore.core.judging import Item, Verdict
 from callscore.evaluate.scorer import GivenVerdicts
 from callscore.store.files import Line
 from callscore.store.verdict_records import VerdictRecord, read_verdict
-from callscore.suites.catalog import rules_for
+from callscore.suites.registry import rules_for
 
 
 def checked_metric(record: VerdictRecord) -> str | None:

@@ -19,7 +19,7 @@ from callscore.judges.reliability import Reliability, check
 from callscore.judges.rubric import Rubric, shipped
 from callscore.store.verdict_records import VerdictRecord, read_verdict
 from callscore.store.worklists import verdict_lines
-from callscore.suites.catalog import rules_for
+from callscore.suites.registry import rules_for
 
 
 def check_judge(config: ScoreConfig) -> Reliability:

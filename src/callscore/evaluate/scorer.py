@@ -27,13 +27,13 @@ from callscore.evaluate.citations import uncited_scores
 from callscore.evaluate.judging import NO_JUDGEMENT, Judgement, as_json
 from callscore.evaluate.results import Findings, error_of, result_of, verdict_record
 from callscore.report.source import CaseView
+from callscore.scorecard.five_key_records import Author, Record, records_of
 from callscore.scorecard.formula import TaskFormula, score_case
-from callscore.scorecard.records import Author, Record, records_of
 from callscore.scorecard.tally import ScoredReply, TaskTally
 from callscore.stats.contributions import Charge, TaskContributions, call_key
 from callscore.store.verdict_records import VerdictRecord
 from callscore.store.worklists import OnOpen, OpenItem
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 OnResult = Callable[[CaseResult], None]
 OnRecord = Callable[[Record], None]

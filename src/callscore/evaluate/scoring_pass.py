@@ -42,7 +42,7 @@ from callscore.evaluate.scorer import (
     Tallies,
 )
 from callscore.store.worklists import OnOpen
-from callscore.suites.catalog import AllFloors
+from callscore.suites.registry import AllFloors
 
 if TYPE_CHECKING:
     from asyncio import Task

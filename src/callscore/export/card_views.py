@@ -5,7 +5,7 @@ from __future__ import annotations
 from callscore.core.scorecard import Scorecard
 from callscore.report import notebook
 from callscore.report.svg.picture import Picture
-from callscore.suites.catalog import template_of
+from callscore.suites.registry import template_of
 
 
 def html(card: Scorecard) -> str:

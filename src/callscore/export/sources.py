@@ -33,8 +33,8 @@ from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
-from callscore.suites import catalog, registry
-from callscore.suites.catalog import NamesOf
+from callscore.suites import registry
+from callscore.suites.registry import NamesOf
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
@@ -253,7 +253,7 @@ def _eval_file(record: RunRecord, store: Path) -> Path:
 
 def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
     """The rows of a card, in the order of its template."""
-    return tuple(catalog.template_of(card))
+    return tuple(registry.template_of(card))
 
 
 def title_of(card: Scorecard) -> str:
