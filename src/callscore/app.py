@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from callscore.core.run import ModelSpec
 from callscore.core.scorecard import Scorecard
 from callscore.engine.off_loop import off_loop
 from callscore.evaluate.cases import duplicate_id, load_case, tasks_for
-from callscore.evaluate.judge_setup import open_judge_runner
+from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
@@ -210,10 +210,18 @@ def score_files(
 
 def _score(config: ScoreConfig, sinks: Sinks) -> Scorecard:
     config.check()
-    with open_judge_runner(config) as judge_runner:
+    with _judge_runner(config) as judge_runner:
         sinks = msgspec.structs.replace(sinks, judge_runner=judge_runner)
         with closing(ScoringPass(config, sinks)) as scoring:
             return scorecard(config, scoring.finish(), judge_runner)
+
+
+def _judge_runner(config: ScoreConfig) -> AbstractContextManager[JudgeRunner | None]:
+    if not config.is_judged:
+        return nullcontext()
+    from callscore.evaluate.judge_setup import open_judge_runner  # imports the providers
+
+    return open_judge_runner(config)
 
 
 class CaseCheck(msgspec.Struct, frozen=True):

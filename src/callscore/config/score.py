@@ -57,6 +57,11 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
     metrics: Sequence[str] = ()
     """Metrics of other packages, by the name of their entry point."""
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a judge or an embedder."""
+        return self.judge != "none" or self.embedder != "none"
+
     @cached_property
     def catalog(self) -> Catalog:
         """The suites with these settings."""

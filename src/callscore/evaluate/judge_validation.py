@@ -25,7 +25,7 @@ from callscore.suites.registry import rules_for
 def check_judge(config: ScoreConfig) -> Reliability:
     """Run the reliability suite on the judge of a config."""
     with open_judge_runner(config) as judge_runner:
-        if judge_runner is None or judge_runner.judge is None:
+        if judge_runner.judge is None:
             raise UsageError("no judge to check; expected offline, or a YAML file")
         if judge_runner.judges_whole:
             raise UsageError("the suite tests verdicts on items; expected a judge of style items")

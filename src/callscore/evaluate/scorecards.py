@@ -25,6 +25,7 @@ from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
 
 WIDTH_95 = 1.96
+LEAKS_SHOWN = 5
 
 
 def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
@@ -216,6 +217,16 @@ def _repeats(tallied: Tallied) -> str:
     return "+".join(map(str, found)) or "0"
 
 
+def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
+    """One line for each model and kind of leak."""
+    return [
+        f"{model}: {kind.replace('_', ' ')} in the answers to "
+        f"{len(cases)} {'case' if len(cases) == 1 else 'cases'}, which must not be written "
+        f"down: {', '.join(cases[:LEAKS_SHOWN])}{', …' if len(cases) > LEAKS_SHOWN else ''}"
+        for (model, kind), cases in sorted(leaks.items())
+    ]
+
+
 def _own(config: ScoreConfig) -> list[str]:
     """The user's own weights, noted with the score        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
@@ -224,7 +235,7 @@ def _own(config: ScoreConfig) -> list[str]:
 
 def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
-    notes += tallied.findings
+    notes += _leak_notes(tallied.leaks)
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
