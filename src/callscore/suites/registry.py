@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from callscore.core.errors import ConfigError
+from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import Group, load_plugin, plugin_names
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.core.spec import (
@@ -31,6 +31,7 @@ from callscore.scorecard.formula import TaskFormula, formula_for
 from callscore.scorecard.template import template
 
 if TYPE_CHECKING:
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
 
@@ -109,6 +110,14 @@ def noise_of(task: str) -> Degrade:
 
         raise NoNoise(task)
     return found.noise(task)
+
+
+def labelling_of(task: str) -> Labelling:
+    """How people label the cases of a task; raises UsageError if they cannot."""
+    found = suite_of(task)
+    if found is None:
+        raise UsageError(f"unknown task {task!r}; expected one of {', '.join(task_names())}")
+    return found.labelling(task)
 
 
 def task_names() -> Sequence[str]:
