@@ -11,8 +11,8 @@ from callscore.core.case import Prompt, Reply
 from callscore.core.provider import AttemptFailed, ProviderRequest, ProviderResponse
 from callscore.core.run import CachedReply, Event, Limits, ModelSpec, Progress, RunItem, RunSummary
 from callscore.engine.limits import Concurrency, LocalConcurrency
+from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
-from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.providers.local_server import is_local_server
 from run_cases import work_for

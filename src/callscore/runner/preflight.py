@@ -12,7 +12,7 @@ from callscore.core.case import Message, Prompt
 from callscore.core.errors import ConfigError
 from callscore.core.provider import NEVER_REPEATED, AttemptFailed, Provider, ProviderResponse
 from callscore.core.run import ModelSpec, Price
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.loop import Shutdown
 from callscore.engine.workload import Workload
 
 WORD_OK = "Reply with the word ok."

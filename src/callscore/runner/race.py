@@ -43,7 +43,7 @@ from callscore.stats.race import Race, Rules
 from callscore.store.files import LinesByKey
 
 if TYPE_CHECKING:
-    from callscore.engine.shutdown import Shutdown
+    from callscore.engine.loop import Shutdown
 
 Works = Mapping[str, Sequence[Work]]
 Ask = Callable[[Mapping[str, PlannedModel], OnEvent], Awaitable[RunSummary]]

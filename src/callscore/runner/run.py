@@ -15,9 +15,9 @@ from callscore.core.run import Completed, Event, OnEvent, RunStatus, RunSummary,
 from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
 from callscore.engine import loop
+from callscore.engine.limits import SharedLimits
+from callscore.engine.loop import Shutdown
 from callscore.engine.run import generate
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
 from callscore.engine.workload import EngineOptions, PlannedModel, Workload
 from callscore.evaluate.judge_client import Billing, JudgeCalls
 from callscore.providers.local_server import is_local_server
@@ -199,7 +199,7 @@ def _shared_limits(plan: Workload, scoring: RunScoring) -> SharedLimits | None:
         return None
     spent = plan.options.already_spent_usd
     options = msgspec.structs.replace(scoring.calls.billing.options, already_spent_usd=spent)
-    return SharedLimits.of(options)
+    return options.shared_limits()
 
 
 def _with_judging(summary: RunSummary, scoring: RunScoring, *, judged: bool) -> RunSummary:

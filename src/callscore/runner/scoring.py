@@ -14,8 +14,8 @@ from callscore.app import opened_sinks
 from callscore.core.run import ModelSpec, Stopping
 from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard
-from callscore.engine.shared_limits import SharedLimits
-from callscore.engine.shutdown import Shutdown
+from callscore.engine.limits import SharedLimits
+from callscore.engine.loop import Shutdown
 from callscore.evaluate.case_steps import MeasuredCase
 from callscore.evaluate.cases import IndexedCase
 from callscore.evaluate.judge_client import JudgeCalls
