@@ -64,9 +64,9 @@ class JudgeCalls:
         price = spec.price if spec.price is not None else price_for(spec)
         named = msgspec.structs.replace(spec, name=f"{spec.name} (judge)", price=price)
         self.answered_by.expect(named.name, spec.model)
-        self.clients.append(
-            JudgeClient(self, PlannedModel(named, provider, (), 0, is_local=is_local_server(spec)))
-        )
+        is_local = spec.base_url is not None and is_local_server(spec.base_url)
+        planned = PlannedModel(named, provider, (), 0, is_local=is_local)
+        self.clients.append(JudgeClient(self, planned))
         return self.clients[-1]
 
     def check(self) -> None:
