@@ -23,7 +23,7 @@ from callscore.evaluate.judge_setup import open_judge_runner
 from callscore.evaluate.scorecards import scorecard
 from callscore.evaluate.scorer import OnCase
 from callscore.evaluate.scoring_pass import Progress, ScoringPass, Sinks, ignore_progress
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets, lines_of
 from callscore.store.frames import numbered_lines, rows_of
 from callscore.store.input_records import near_misses, read_case_id
@@ -281,11 +281,11 @@ def line_writer(
             encoder.encode_into(result, buffer, -1)
             buffer += b"\n"
             if len(buffer) > 1 << 18:
-                file.write(escaped(buffer))
+                file.write(escape_json(buffer))
                 buffer = bytearray()
 
         yield write
-        file.write(escaped(buffer))
+        file.write(escape_json(buffer))
 
 
 def _in_memory(error: DataError, folder: Path) -> DataError:

@@ -27,6 +27,7 @@ from callscore.scorecard.settings import checked_settings
 from callscore.scorecard.template import template
 
 if TYPE_CHECKING:
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
 
@@ -85,6 +86,12 @@ class SpecSuite:
         if type(found).degrade is Task.degrade:
             raise NoNoise(task)
         return found.degrade
+
+    def labelling(self, task: str) -> Labelling:
+        """Raises NoLabelling: override it to let people label the cases of a task."""
+        from callscore.core.labelling import NoLabelling
+
+        raise NoLabelling(task)
 
     def rows(self) -> Sequence[TemplateRow]:
         """Sections, metrics, task scores, benchmarks and final rows of the specification."""

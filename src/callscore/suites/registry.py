@@ -11,12 +11,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from callscore.core.errors import ConfigError
+from callscore.core.errors import ConfigError, UsageError
 from callscore.core.plugins import Group, load_plugin, plugin_names
 from callscore.core.suite import Metric, StandaloneTask, Suite
 from callscore.core.task import SCENARIO
 
 if TYPE_CHECKING:
+    from callscore.core.labelling import Labelling
     from callscore.core.noise import Degrade
     from callscore.core.scenarios import ScenarioSuite
 
@@ -95,6 +96,14 @@ def noise_of(task: str) -> Degrade:
 
         raise NoNoise(task)
     return found.noise(task)
+
+
+def labelling_of(task: str) -> Labelling:
+    """How people label the cases of a task; raises UsageError if they cannot."""
+    found = suite_of(task)
+    if found is None:
+        raise UsageError(f"unknown task {task!r}; expected one of {', '.join(task_names())}")
+    return found.labelling(task)
 
 
 def task_names() -> Sequence[str]:
