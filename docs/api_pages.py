@@ -64,6 +64,11 @@ AUTHORS: Mapping[str, tuple[str, ...]] = {
         "DataNames",
         "Noise",
         "FakeReply",
+        "Labelling",
+        "LabelItem",
+        "Label",
+        "CallTranscript",
+        "CallLabels",
     ),
     "Judges and embedders": (
         "JudgeRequest",

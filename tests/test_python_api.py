@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import pickle
+import pkgutil
 import re
 import signal
 import subprocess
@@ -16,12 +17,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import callscore.core
 import callscore.extension
 from builders import Json, form, output, qa_case, question, text_case, text_outcome
 from callscore.config.score import ScoreConfig
@@ -281,9 +284,8 @@ class TestPublicNames:
                     named |= set(re.findall(r"\w+", " ".join(_annotations(member))))
         defined = {
             name
-            for loaded, content in list(sys.modules.items())
-            if loaded.startswith("callscore.core.")
-            for name, value in vars(content).items()
+            for module in pkgutil.iter_modules(callscore.core.__path__, "callscore.core.")
+            for name, value in vars(import_module(module.name)).items()
             if inspect.isclass(value) and value.__module__.startswith("callscore.")
         }
         assert named & defined - public <= internal

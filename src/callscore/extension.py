@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Verdict,
         Verdicts,
     )
+    from callscore.core.labelling import CallLabels, CallTranscript, Label, LabelItem, Labelling
     from callscore.core.measure import Measure
     from callscore.core.noise import FakeReply, Noise
     from callscore.core.provider import (
@@ -53,6 +54,8 @@ __all__ = [
     "AttemptFailed",
     "Band",
     "BenchmarkLayer",
+    "CallLabels",
+    "CallTranscript",
     "CaseView",
     "DataNames",
     "Failed",
@@ -66,6 +69,9 @@ __all__ = [
     "ItemCount",
     "JudgeRequest",
     "JudgeResult",
+    "Label",
+    "LabelItem",
+    "Labelling",
     "Limits",
     "Malformed",
     "Measure",
@@ -116,6 +122,7 @@ _MODULES = {
         "Verdict",
         "Verdicts",
     ),
+    "core.labelling": ("CallLabels", "CallTranscript", "Label", "LabelItem", "Labelling"),
     "core.measure": ("Measure",),
     "core.noise": ("FakeReply", "Noise"),
     "core.provider": ("AttemptFailed", "FailureKind", "ProviderRequest", "ProviderResponse"),
