@@ -27,7 +27,7 @@ from callscore.importers.source import Source
 from callscore.metrics.forms.form import Evaluation, Form, expected_questions, qa_config
 from callscore.privacy.redaction import Placeholders
 from callscore.report.numbers import show_count
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.store.files import atomic_write, check_targets
 
 
@@ -174,7 +174,7 @@ def run_import(job: ImportJob) -> ImportResult:
         _check_not_empty(report, written)
     if job.report is not None:
         with atomic_write(job.report) as file:
-            file.write(escaped(msgspec.json.format(msgspec.json.encode(report))))
+            file.write(escape_json(msgspec.json.format(msgspec.json.encode(report))))
     kind = "call" if job.form is None and job.task is None else "case"
     notes = writer.notes() + (redactor.report.lines() if redactor is not None else [])
     return ImportResult(report, show_count(written, kind), notes)

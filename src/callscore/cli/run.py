@@ -216,8 +216,8 @@ class _Report:
         """Write the page."""
         if self._html is None or self._cases is None or self._steps is None:
             return
+        from callscore.export.report_file import write_html
         from callscore.export.sources import source_of_run
-        from callscore.export.write import write_html
 
         write_html(source_of_run(prepared, ran, self._cases, self._steps), self._html)
         say(f"report: {self._html}", err=True)
@@ -330,9 +330,11 @@ def _show_estimate(prepared: Prepared) -> None:
 
 def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
-    from callscore.report.free_running_terminal import free_running_lines
-    from callscore.report.orchestration_models import side_by_side
-    from callscore.report.orchestration_terminal import render
+    from callscore.report.orchestration_terminal import (
+        free_running_lines,
+        model_table,
+        result_text,
+    )
     from callscore.runner.document import run_document
     from callscore.store.files import atomic_write
 
@@ -348,10 +350,10 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
     for score in ran.scenarios.values():
-        say(render(score.document))
+        say(result_text(score.document))
         for line in free_running_lines(score.document):
             say(line)
-    for line in side_by_side({name: score.document for name, score in ran.scenarios.items()}):
+    for line in model_table({name: score.document for name, score in ran.scenarios.items()}):
         say(line)
     for note in ran.notes if ran.card is None else ():
         say(note)
