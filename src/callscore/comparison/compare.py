@@ -21,6 +21,7 @@ from callscore.comparison.sides import split_name as _split_name
 from callscore.comparison.words import verdict_of
 from callscore.core.comparison import CaseChange, Comparison, RowDifference, Side
 from callscore.core.errors import UsageError
+from callscore.core.keywords import names_nearest
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.signature import changes_between
 from callscore.export.sources import template_of
@@ -32,6 +33,7 @@ Comparable = str | os.PathLike[str] | int | Scorecard
 Pair = tuple[str | os.PathLike[str], str | os.PathLike[str]]
 
 
+@names_nearest
 def compare(  # noqa: PLR0913  the options of a comparison are its parameters
     a: Comparable,
     b: Comparable,

@@ -21,7 +21,7 @@ from callscore.export.sources import card_source, newest_run, rescore_run
 from callscore.report.source import CaseView
 from callscore.runner.prepare import RunOptions
 from callscore.stats.contributions import Contributions, ModelShape
-from callscore.suites.catalog import Catalog
+from callscore.suites.registry import Catalog
 
 Results = Mapping[str, Sequence[CaseResult]]
 """Of one model, by case."""

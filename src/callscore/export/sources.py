@@ -19,7 +19,7 @@ from callscore.core.scenarios import ScenarioScore
 from callscore.core.scorecard import Scorecard, TemplateRow
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
-from callscore.evaluate.scoring_pass import Progress, ignore_progress
+from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
 from callscore.export.provenance import (
     provenance_of_outputs,
     provenance_of_run,
@@ -33,8 +33,8 @@ from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
-from callscore.suites import catalog, registry
-from callscore.suites.catalog import NamesOf
+from callscore.suites import registry
+from callscore.suites.registry import NamesOf
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
@@ -101,7 +101,7 @@ class _WithDocuments(msgspec.Struct):
 
 @contextmanager
 def scored_source(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
+    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
 ) -> Iterator[ReportSource]:
     """The files of a config, scored now; writes what `targets` asks for on the way."""
     with Spool(CaseView) as cases:
@@ -253,7 +253,7 @@ def _eval_file(record: RunRecord, store: Path) -> Path:
 
 def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
     """The rows of a card, in the order of its template."""
-    return tuple(catalog.template_of(card))
+    return tuple(registry.template_of(card))
 
 
 def title_of(card: Scorecard) -> str:

@@ -326,9 +326,11 @@ def prepare_race(prepared: Prepared) -> StartRace:
     @contextmanager
     def start(scoring: RunScoring, calls: JudgeCalls) -> Iterator[RaceRun]:
         # A judge on an account of its own: what it says is counted once, where the card is made.
+        if not prepared.config.scoring.is_judged:
+            yield RaceRun(draw, scoring, None, calls)
+            return
         with open_judge_runner(prepared.config.scoring, calls) as judge_runner:
-            if judge_runner is not None:
-                judge_runner.embedder = scoring.embedder
+            judge_runner.embedder = scoring.embedder
             yield RaceRun(draw, scoring, judge_runner, calls)
 
     return start

@@ -59,9 +59,10 @@ class RunScoring:
         self._sinks = self._stack.enter_context(opened_sinks(self._prepared.options.targets))
         self._pass: ScoringPass | None = None
         self._scenarios: ScenarioScoring | None = None
-        self._judge_runner = self._stack.enter_context(
-            open_judge_runner(config.scoring, self.calls)
-        )
+        self._judge_runner: JudgeRunner | None = None
+        if config.scoring.is_judged:
+            judging = open_judge_runner(config.scoring, self.calls)
+            self._judge_runner = self._stack.enter_context(judging)
         self.embedder = self._judge_runner.embedder if self._judge_runner is not None else None
         self._defer_embedder()
         if files is not None:
