@@ -102,14 +102,14 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
             ledger = run.ledger
             emit = _billing_events(ledger, on_event)
             account = Billing(_engine_options(prepared), ledger.id, emit)
-            calls = JudgeCalls(ledger.answers, account)
+            calls = JudgeCalls(ledger, account)
             replies = RunReplies(journal, ledger.id, prepared.models, prepared.config.repeats)
             with (
                 RunScoring(prepared, replies, calls, to_score) as scoring,
                 (
                     nullcontext()
                     if start_race is None
-                    else start_race(scoring, JudgeCalls(ledger.answers, account))
+                    else start_race(scoring, JudgeCalls(ledger, account))
                 ) as race,
             ):
                 calls.check()
