@@ -8,7 +8,7 @@ import pytest
 
 import callscore
 from callscore.report.cells import scorecard_rows
-from callscore.suites.catalog import template_of
+from callscore.suites.registry import template_of
 from commands import run
 from eval_files import cases_file, eval_file, read_json
 from scenario_runs import PERFECT, SCENARIOS

@@ -57,7 +57,7 @@ def print_card(
     """Print the scorecard; the decision in words opens and closes it."""
     from callscore.report.numbers import show_count
     from callscore.report.terminal import scorecard_lines
-    from callscore.suites.catalog import template_of
+    from callscore.suites.registry import template_of
 
     if card.estimate:
         title = f"{ESTIMATE} · {title}"

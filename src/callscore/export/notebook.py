@@ -22,7 +22,7 @@ from callscore.report.svg.cost_quality import cost_quality_points, draw_cost_qua
 from callscore.report.svg.interval_bars import IntervalBar, draw_interval_bars
 from callscore.report.svg.picture import Picture, standalone_picture
 from callscore.report.svg.rank_bands import draw_rank_bands
-from callscore.suites.catalog import template_of
+from callscore.suites.registry import template_of
 
 KINDS = ("cost_quality", "ranks", "metric")
 

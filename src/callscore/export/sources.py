@@ -16,10 +16,10 @@ from callscore.config.score import DEFAULT_STORE, ScoreConfig
 from callscore.core.case import Case, Prompt
 from callscore.core.errors import UsageError
 from callscore.core.scenarios import ScenarioScore
-from callscore.core.scorecard import Scorecard, TemplateRow
+from callscore.core.scorecard import Scorecard
 from callscore.evaluate.cases import NamesInData
 from callscore.evaluate.scenarios import OutputsJob, beside_calls, scenario_card
-from callscore.evaluate.scoring_pass import Progress, ignore_progress
+from callscore.evaluate.scoring_pass import OnProgress, ignore_progress
 from callscore.export.provenance import (
     provenance_of_outputs,
     provenance_of_run,
@@ -33,8 +33,7 @@ from callscore.store.files import open_for_reading
 from callscore.store.journal import Journal
 from callscore.store.run_records import RunRecord
 from callscore.store.spool import Spool
-from callscore.suites import catalog, registry
-from callscore.suites.catalog import NamesOf
+from callscore.suites.registry import NamesOf, all_suites, template_of
 
 MOST_CARD_BYTES = 500_000_000
 NAMES = "names"
@@ -101,7 +100,7 @@ class _WithDocuments(msgspec.Struct):
 
 @contextmanager
 def scored_source(
-    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: Progress = ignore_progress
+    config: ScoreConfig, targets: OutputPaths = NO_FILES, progress: OnProgress = ignore_progress
 ) -> Iterator[ReportSource]:
     """Score the files of a config and yield the result; also writes the files in `targets`."""
     with Spool(CaseView) as cases:
@@ -254,11 +253,6 @@ def _eval_file(record: RunRecord, store: Path) -> Path:
     return path
 
 
-def template_of(card: Scorecard) -> tuple[TemplateRow, ...]:
-    """Return the template rows of a scorecard."""
-    return tuple(catalog.template_of(card))
-
-
 def title_of(card: Scorecard) -> str:
     """Return the title of a report."""
     return f"{card.title} scorecard · {card.framework}"
@@ -281,5 +275,5 @@ class TaskPromptBuilder:
 
     def context(self) -> Mapping[str, Any]:
         """Return the names in the whole data set by suite, including cases that were not asked."""
-        found = {suite.name: list(self._names(suite)) for suite in registry.all_suites()}
+        found = {suite.name: list(self._names(suite)) for suite in all_suites()}
         return {NAMES: {suite: names for suite, names in found.items() if names}}

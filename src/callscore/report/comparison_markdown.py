@@ -33,7 +33,7 @@ def _parts(comparison: Comparison, most_cases: int, *, all_rows: bool) -> Iterat
         sentence = code("; ".join(comparison.not_comparable), 400, in_table=False)
         yield f"**⚠️ NOT COMPARABLE (C-126):** {sentence}"
         yield ""
-    yield f"> {code(comparison.verdict, 400, in_table=False)}"
+    yield f"> {code(comparison.conclusion, 400, in_table=False)}"
     yield ""
     headings = ["", "first", "second", "change", "95 % interval", "p (Holm)", ""]
     rows = [row for row in comparison.rows if cells.is_shown(row, all_rows=all_rows)]

@@ -1,4 +1,4 @@
-"""A comparison for the terminal: the verdict, the rows, the cases."""
+"""A comparison for the terminal: the conclusion, the rows, the cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def comparison_lines(
         yield []
     title = f"{plain(first.label, 60)} → {plain(second.label, 60)}"
     yield from paragraph([StyledText(title, "bold")], width)
-    yield from paragraph([StyledText(comparison.verdict)], width)
+    yield from paragraph([StyledText(comparison.conclusion)], width)
     if comparison.calls:
         yield from paragraph([StyledText(cells.describe_pairing(comparison), "dim")], width)
     yield []
