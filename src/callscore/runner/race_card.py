@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from callscore.config.file import RaceEntry
 from callscore.core.case import Reply
 from callscore.core.race import OutOfRace, RaceCard, RaceStatus, RacingModel
-from callscore.report.race_text import LONGEST_NAME, describe_exit
+from callscore.report.race_text import MAX_NAME_LENGTH, describe_exit
 from callscore.report.safe_text import plain
 from callscore.stats.blocks import Schedule
 from callscore.stats.race import Dropped, Standing
@@ -149,7 +149,7 @@ def news(before: Standing, now: Standing) -> list[str]:
         if model not in before.dropped
     ]
     told += [
-        f"{plain(model, LONGEST_NAME)} races again: what had dropped it is out"
+        f"{plain(model, MAX_NAME_LENGTH)} races again: what had dropped it is out"
         for model in before.dropped
         if model not in now.dropped
     ]
