@@ -31,10 +31,10 @@ from callscore.core.errors import UsageError
 from callscore.core.keywords import names_nearest
 from callscore.core.scorecard import ModelScore, Scorecard
 from callscore.core.signature import changes_between
-from callscore.export.sources import template_of
 from callscore.stats.contributions import ModelShape
 from callscore.stats.resampling import RESAMPLES
 from callscore.stats.weighted_scores import Key
+from callscore.suites.registry import template_of
 
 Comparable = str | os.PathLike[str] | int | Scorecard
 PathPair = tuple[str | os.PathLike[str], str | os.PathLike[str]]
