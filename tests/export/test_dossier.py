@@ -14,9 +14,9 @@ import pytest
 
 from callscore.core.case import turns
 from callscore.core.errors import DataError, UsageError
-from callscore.export.signature import signer
-from callscore.export.sources import Wanted, open_source
-from callscore.export.verify import Verified, verify
+from callscore.export.dossier_signature import load_signer
+from callscore.export.sources import SourceRequest, open_source
+from callscore.export.verification import VerificationResult, verify
 from callscore.report import dossier
 from callscore.report.source import ReportOptions, ReportSource
 from commands import run
@@ -52,15 +52,15 @@ def resealed(files: Files) -> Files:
         subject["digest"] = {"sha256": digests[subject["name"]]["sha256"]}
     return {
         **files,
-        dossier.MANIFEST: dossier.json_bytes(dossier.manifest_of(digests)),
-        dossier.STATEMENT: dossier.json_bytes(statement),
+        dossier.MANIFEST: dossier.encode_document(dossier.build_manifest(digests)),
+        dossier.STATEMENT: dossier.encode_document(statement),
     }
 
 
 @pytest.fixture(scope="module")
 def stored(project: Path) -> Iterator[ReportSource]:
     """A small stored run."""
-    with open_source(Wanted("1", project / ".callscore" / "runs.db")) as source:
+    with open_source(SourceRequest("1", project / ".callscore" / "runs.db")) as source:
         yield source
 
 
@@ -72,13 +72,13 @@ def files(stored: ReportSource) -> Files:
     return unzipped(raw)
 
 
-def verified(files: Mapping[str, bytes], folder: Path, **options: Any) -> Verified:
+def verified(files: Mapping[str, bytes], folder: Path, **options: Any) -> VerificationResult:
     path = folder / "dossier.zip"
     path.write_bytes(zipped(files))
     return verify(path, **options)
 
 
-def told(found: Verified) -> str:
+def told(found: VerificationResult) -> str:
     return "\n".join(map(str, found.differences))
 
 
@@ -164,7 +164,7 @@ CHANGES: Mapping[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "the instructions": (
         "instructions.json",
         everywhere(b"JSON", b"YAML"),
-        "instructions.json: those of task",
+        "instructions.json: the instructions of task",
     ),
     "a word of a call": (
         "cases.jsonl",
@@ -194,7 +194,7 @@ def test_a_change_is_found_and_named_though_its_hashes_were_made_to_fit(
 
 def test_hashes_find_what_was_not_resealed(files: Files, tmp_path: Path) -> None:
     forged = {**files, "provenance.json": files["provenance.json"].replace(b"tiny", b"tidy")}
-    assert "provenance.json: has another SHA-256 than manifest.json says" in told(
+    assert "provenance.json: its SHA-256 is not the one in manifest.json" in told(
         verified(forged, tmp_path)
     )
 
@@ -234,7 +234,7 @@ class TestSigning:
         self, stored: ReportSource, keys: tuple[Path, Path], tmp_path: Path
     ) -> None:
         private, public = keys
-        signed = unzipped(written(stored, ReportOptions(sign=signer(private))))
+        signed = unzipped(written(stored, ReportOptions(sign=load_signer(private))))
         found = verified(signed, tmp_path, key=public)
         assert told(found) == ""
         assert "the signature" in found.checked
@@ -250,7 +250,7 @@ class TestSigning:
         key.write_text("nothing")
         assert "the dossier is not signed" in told(verified(files, tmp_path, key=key))
         with pytest.raises(UsageError, match="expected a private key"):
-            signer(key)
+            load_signer(key)
 
 
 class TestWithoutText:
@@ -272,7 +272,7 @@ class TestWithoutText:
     ) -> None:
         files = unzipped(written(sample, ReportOptions(without_text=True)))
         forged = {**files, "card.json": another_digit(files["card.json"])}
-        assert "card.json: has another SHA-256" in told(verified(forged, tmp_path))
+        assert "card.json: its SHA-256 is not the one" in told(verified(forged, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ class TestWithoutText:
 )
 def test_s05_a_name_that_no_dossier_has_is_refused(files: Files, name: str, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(DataError, match="which no dossier has|twice"):
+    with pytest.raises(DataError, match="not a file of a dossier|twice"):
         verified({name: b"x", **files}, tmp_path)
     assert sorted(tmp_path.rglob("*")) == [*before, tmp_path / "dossier.zip"]
 
@@ -292,7 +292,7 @@ def test_a_name_that_stands_twice_is_refused(files: Files, tmp_path: Path) -> No
             archive.writestr(name, raw)
     path = tmp_path / "twice.zip"
     path.write_bytes(out.getvalue())
-    with pytest.raises(DataError, match=r"holds card.json twice"):
+    with pytest.raises(DataError, match=r"contains card.json twice"):
         verify(path)
 
 
@@ -302,8 +302,8 @@ def test_s09_a_bomb_is_refused(files: Files, tmp_path: Path) -> None:
 
 
 def test_one_that_is_larger_than_allowed_is_refused(files: Files, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="too large"):
-        verified(files, tmp_path, most_bytes=10_000)
+    with pytest.raises(DataError, match="size limit"):
+        verified(files, tmp_path, max_bytes=10_000)
 
 
 @pytest.mark.parametrize("cut", [0, 10, 2_000, -30])

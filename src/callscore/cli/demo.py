@@ -43,9 +43,9 @@ def demo(json_file: Path | None, results: Path | None, html: Path, all_rows: boo
     from callscore.cli.orchestration import score_samples, show
     from callscore.demo import sample_calls
     from callscore.evaluate.scenarios import scenario_card
+    from callscore.export.report_file import write_html
     from callscore.export.sources import scored_source, with_scenarios
     from callscore.export.step_cases import StepCases
-    from callscore.export.write import write_html
 
     targets = OutputPaths(results, card=output.path_unless_stdout(json_file), html=html)
     with (

@@ -126,9 +126,9 @@ def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
     with opened_sinks(targets) as sinks:
         if targets.html is None:
             return score_outputs(job, ScenarioSinks(on_record=sinks.on_record), sinks.on_verdict)
+        from callscore.export.report_file import write_html
         from callscore.export.sources import source_of_outputs
         from callscore.export.step_cases import StepCases
-        from callscore.export.write import write_html
 
         with StepCases() as steps:
             wanted = ScenarioSinks(on_record=sinks.on_record, on_step=steps.add)
@@ -140,14 +140,14 @@ def _scored(job: OutputsJob, targets: OutputPaths) -> ScenarioScore:
 def show(document: dict[str, object], json_file: Path | None) -> None:
     """Write the result file where asked; print the result unless the file is the terminal."""
     from callscore.cli.output import STANDARD_OUTPUT
-    from callscore.report.orchestration_terminal import render
+    from callscore.report.orchestration_terminal import result_text
 
     if json_file == STANDARD_OUTPUT:
         sys.stdout.buffer.write(_as_file(document))
         return
     if json_file is not None:
         write(document, json_file)
-    say(render(document))
+    say(result_text(document))
 
 
 def write(document: Mapping[str, object], path: Path) -> None:
@@ -162,10 +162,10 @@ def _as_file(document: Mapping[str, object]) -> bytes:
     """The result as JSON; half a character from a model's answer stays an escape sequence."""
     import json
 
-    from callscore.report.safe_text import escaped
+    from callscore.report.safe_text import escape_json
 
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return escaped(text.encode("utf-8", "backslashreplace"))
+    return escape_json(text.encode("utf-8", "backslashreplace"))
 
 
 @orchestration.command(cls=GreedyCommand)
@@ -183,7 +183,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     import msgspec
 
     from callscore.core.errors import DataError
-    from callscore.report.safe_text import escaped, plain
+    from callscore.report.safe_text import escape_json, plain
     from callscore.store.files import atomic_write, check_targets
     from callscore.store.orchestration_files import SCENARIO_FILES
     from callscore.suites.registry import scenario_suite
@@ -198,7 +198,7 @@ def validate(folders: tuple[Path, ...], cards: tuple[Path, ...], json_file: Path
     if json_file is not None:
         with atomic_write(json_file) as file:
             raw = msgspec.json.format(msgspec.json.encode(report.findings), indent=2)
-            file.write(escaped(raw) + b"\n")
+            file.write(escape_json(raw) + b"\n")
     say(
         f"{report.scenarios} scenarios: {report.plan_steps} plan steps and "
         f"{report.agent_steps} agent steps can be asked; {len(report.findings)} findings"

@@ -216,8 +216,8 @@ class _Report:
         """Write the page."""
         if self._html is None or self._cases is None or self._steps is None:
             return
+        from callscore.export.report_file import write_html
         from callscore.export.sources import source_of_run
-        from callscore.export.write import write_html
 
         write_html(source_of_run(prepared, ran, self._cases, self._steps), self._html)
         say(f"report: {self._html}", err=True)
@@ -258,10 +258,10 @@ def _ran(
     prepared: Prepared, stored_run: int | None, store: Path | None, purge: PurgeAfterRun
 ) -> RunResult:
     """Call the models, or score a stored run again."""
-    from callscore.comparison.run_gates import baselines_of
+    from callscore.comparison.run_gates import load_baselines
     from callscore.runner.run import rescore
 
-    baselines_of(prepared.config)  # a broken file is an error before anything is spent
+    load_baselines(prepared.config)  # a broken file is an error before anything is spent
     if stored_run is not None and prepared.options.race:
         raise click.UsageError("--rescore sends nothing; expected it without --race")
     if stored_run is None:
@@ -330,9 +330,11 @@ def _show_estimate(prepared: Prepared) -> None:
 
 def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_rows: bool) -> None:
     from callscore.cli import output
-    from callscore.report.free_running_terminal import free_running_lines
-    from callscore.report.orchestration_models import side_by_side
-    from callscore.report.orchestration_terminal import render
+    from callscore.report.orchestration_terminal import (
+        free_running_lines,
+        model_table,
+        result_text,
+    )
     from callscore.runner.document import run_document
     from callscore.store.files import atomic_write
 
@@ -348,10 +350,10 @@ def _show(prepared: Prepared, ran: RunResult, json_file: Path | None, *, all_row
         title = f"{prepared.config.name} · {ran.card.title} {ran.card.framework}"
         output.print_card(ran.card, title, all_rows=all_rows)
     for score in ran.scenarios.values():
-        say(render(score.document))
+        say(result_text(score.document))
         for line in free_running_lines(score.document):
             say(line)
-    for line in side_by_side({name: score.document for name, score in ran.scenarios.items()}):
+    for line in model_table({name: score.document for name, score in ran.scenarios.items()}):
         say(line)
     for note in ran.notes if ran.card is None else ():
         say(note)
@@ -374,13 +376,13 @@ def _check_gates(
     prepared: Prepared, ran: RunResult, tallies: Sequence[Tallied], junit: Path | None
 ) -> None:
     from callscore.cli.checks import publish_checks
-    from callscore.comparison.run_gates import run_checks
+    from callscore.comparison.run_gates import check_gates
     from callscore.config.gates import raise_unless_passed
     from callscore.core.errors import Inconclusive
 
     if ran.summary.status == "unanswered":
         raise Inconclusive("nothing was answered: every call failed; see the causes above")
-    checks = run_checks(prepared.config, ran, tallies)
+    checks = check_gates(prepared.config, ran, tallies)
     publish_checks(checks, junit, prepared.config.name)
     raise_unless_passed(checks)
 

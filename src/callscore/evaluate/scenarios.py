@@ -181,7 +181,6 @@ def _judged(job: OutputsJob, attempts: Attempts) -> JudgedParts:
         cases=(), judge=job.judge, embedder=default_embedder(job.judge), store=job.store
     )
     with open_judge_runner(config) as judge_runner:
-        assert judge_runner is not None  # only called with a judge
         return asyncio.run(judge_attempts(attempts, judge_runner))
 
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from callscore.config.score import ScoreConfig
 from callscore.core.judging_summary import Judging
-from callscore.core.rating import holds
-from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard
+from callscore.core.rating import TOLERANCE, holds
+from callscore.core.scorecard import SKIPPED, ModelScore, Scorecard, TaskScore
 from callscore.core.spec import ScoreSettings, Spec
 from callscore.core.suite import Floor, Suite
 from callscore.core.version import __version__
 from callscore.evaluate.judging import JudgeRunner
 from callscore.evaluate.scoring_pass import Tallied
-from callscore.scorecard.benchmarks import score_benchmarks
-from callscore.scorecard.final import final_score
-from callscore.scorecard.floors import no_better_notes, with_floor
+from callscore.metrics.rounding import half_up
+from callscore.scorecard.final import final_score, score_benchmarks
 from callscore.scorecard.model_score import score_task
 from callscore.scorecard.ranking import cost_of, rank, rank_zeroed
-from callscore.scorecard.settings import changed_settings
+from callscore.scorecard.suite import changed_settings
 from callscore.scorecard.tally import TaskTally
 from callscore.stats.contributions import Contributions
+
+WIDTH_95 = 1.96
+LEAKS_SHOWN = 5
 
 
 def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
@@ -213,6 +217,16 @@ def _repeats(tallied: Tallied) -> str:
     return "+".join(map(str, found)) or "0"
 
 
+def _leak_notes(leaks: Mapping[tuple[str, str], Sequence[str]]) -> list[str]:
+    """One line for each model and kind of leak."""
+    return [
+        f"{model}: {kind.replace('_', ' ')} in the answers to "
+        f"{len(cases)} {'case' if len(cases) == 1 else 'cases'}, which must not be written "
+        f"down: {', '.join(cases[:LEAKS_SHOWN])}{', …' if len(cases) > LEAKS_SHOWN else ''}"
+        for (model, kind), cases in sorted(leaks.items())
+    ]
+
+
 def _own(config: ScoreConfig) -> list[str]:
     """The user's own weights, noted with the score        C-82"""
     weights = ", ".join(f"{task} {weight:g}" for task, weight in config.weights.items())
@@ -221,7 +235,7 @@ def _own(config: ScoreConfig) -> list[str]:
 
 def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
-    notes += tallied.findings
+    notes += _leak_notes(tallied.leaks)
     if tallied.unused_verdicts:
         notes.append(
             f"verdicts that were not used: {tallied.unused_verdicts}; they name a model or a run "
@@ -243,3 +257,40 @@ def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
     if judge_runner.why_failed is not None:
         notes.append(f"items got no verdict, for example: {judge_runner.why_failed}")
     return [*notes, *sorted(judge_runner.caveats), *judge_runner.answered_by.notes()]
+
+
+def with_floor(score: TaskScore, floor: Floor | None) -> TaskScore:
+    """A task score with its floor        C-135"""
+    if floor is None:
+        return score
+    return msgspec.structs.replace(
+        score, trivial_floor=floor.score, trivial_strategy=floor.strategy
+    )
+
+
+def is_distinguishable(score: float, floor: float, standard_error: float | None) -> bool:
+    """score − floor > 1.96 × standard error; unknown for a single reply        C-135"""
+    return standard_error is not None and score - floor > WIDTH_95 * standard_error + TOLERANCE
+
+
+def no_better_notes(
+    models: Sequence[ModelScore], tallies: Mapping[str, Mapping[str, TaskTally]], spec: Spec
+) -> Sequence[str]:
+    """Notes on models that are no better than a trivial answer, or not known to be    C-135"""
+    return [
+        note for model in models for note in _no_better(model, tallies.get(model.model, {}), spec)
+    ]
+
+
+def _no_better(model: ModelScore, tallies: Mapping[str, TaskTally], spec: Spec) -> Iterator[str]:
+    for task, found in model.tasks.items():
+        score, floor = found.score, found.trivial_floor
+        if score is None or floor is None or task not in tallies:
+            continue
+        if is_distinguishable(score, floor, tallies[task].standard_error):
+            continue
+        yield (
+            f"{model.model}, {spec.scores[task].label}: {half_up(score, 3)} is not"
+            f" distinguishable from the {half_up(floor, 3)} of an answer that reads nothing"
+            f" ({found.trivial_strategy})"
+        )

@@ -1,4 +1,4 @@
-"""Every Eval Ever: a record and the lines of its cases for each model, in a zip."""
+"""Every Eval Ever: one record and one file of samples per model, in a zip."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import IO, Any
 from callscore.core.case import spoken_text
 from callscore.core.scorecard import ModelScore
 from callscore.core.version import __version__
-from callscore.report.archive import Archive, blocks_of
+from callscore.report.archive import Archive, read_blocks
 from callscore.report.interchange import (
     LEFT_OUT,
-    file_part,
-    model_archive,
-    moment,
-    reference_text,
+    expected_text,
+    run_time,
+    safe_file_name,
     stable_id,
     to_json,
+    write_model_archive,
 )
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
@@ -26,12 +26,14 @@ UNITS: Mapping[str, tuple[str, float]] = {
     "fraction": ("proportion", 1.0),
     "percent": ("percent", 100.0),
 }
-"""What a unit is called there, and the most it can be."""
+"""The name of a unit in that format, and its maximum."""
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """A zip in the folders of the datastore: `data/callscore/<developer>/<model>/<id>.json`."""
-    return model_archive(source, _Records(source, options))
+    """Yield a zip with the folders of the datastore:
+    `data/callscore/<developer>/<model>/<id>.json`.
+    """
+    return write_model_archive(source, _Records(source, options))
 
 
 class _Records:
@@ -39,7 +41,7 @@ class _Records:
         self._source = source
         self._hidden = options.without_text
         self._rows: dict[str, int] = {}
-        self._seconds = str(int(moment(source).timestamp()))
+        self._seconds = str(int(run_time(source).timestamp()))
         self._specs = {spec.name: spec for spec in source.provenance.models}
         self._lower = {row.key for row in source.template if "<" in row.threshold}
 
@@ -53,7 +55,7 @@ class _Records:
         return f"{BENCHMARK}/{self._model_id(model).replace('/', '_')}/{self._seconds}"
 
     def line(self, view: CaseView, answer: Answer) -> bytes:
-        """One answer with a score: one that was blocked scores 0, one that failed has none."""
+        """Return the sample of an answer with a score: 0 if it was blocked; empty if it failed."""
         case, result = view.case, answer.result
         score = 0.0 if result.status == "invalid" else result.score
         if score is None:
@@ -71,7 +73,7 @@ class _Records:
             "interaction_type": "single_turn",
             "input": {
                 "raw": raw,
-                "reference": [LEFT_OUT if self._hidden else reference_text(case)],
+                "reference": [LEFT_OUT if self._hidden else expected_text(case)],
             },
             "output": {"raw": [reply]},
             "answer_attribution": [
@@ -102,12 +104,12 @@ class _Records:
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
     ) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """The lines of the cases, and the record that names them with their hash."""
+        """Yield the samples of a model, then the record with their hash."""
         record_id = stable_id(self._source.card.signature, model.model)
         developer, _, name = self._model_id(model.model).partition("/")
-        folder = f"data/{BENCHMARK}/{file_part(developer)}/{file_part(name)}"
+        folder = f"data/{BENCHMARK}/{safe_file_name(developer)}/{safe_file_name(name)}"
         samples = f"{folder}/{record_id}_samples.jsonl"
-        yield samples, blocks_of(lines)
+        yield samples, read_blocks(lines)
         record = self._record(model)
         record["detailed_evaluation_results"] = {
             "format": "jsonl",
@@ -124,7 +126,7 @@ class _Records:
         return {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": self._evaluation_id(model.model),
-            "evaluation_timestamp": moment(self._source).isoformat(),
+            "evaluation_timestamp": run_time(self._source).isoformat(),
             "retrieved_timestamp": self._seconds,
             "source_metadata": {
                 "source_name": self._source.title,
@@ -150,7 +152,7 @@ class _Records:
         }
 
     def _results(self, model: ModelScore) -> Iterator[dict[str, Any]]:
-        """Every task score and metric that has a value, with its interval."""
+        """Yield every task score and metric that has a value, with its interval."""
         for name, task in model.tasks.items():
             if task.score is not None:
                 details = {"status": task.status, "official": str(task.official).lower()}

@@ -1,11 +1,11 @@
-"""QA forms as their users know them: Yes/No/N-A confusion, section totals, automatic fails."""
+"""QA forms in Markdown: Yes/No/N-A confusion, section totals, automatic fails."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from callscore.metrics.forms.confusion import MARKS, MarkConfusion
-from callscore.report.details.answers import read_case
+from callscore.report.details.decoded_case import decode_case
 from callscore.report.details.form_totals import (
     FormTotals,
     ModelForms,
@@ -15,19 +15,19 @@ from callscore.report.details.form_totals import (
 from callscore.report.markdown_text import code, table
 from callscore.report.source import ReportFormat, ReportOptions, ReportSource
 
-SHOWN = {"yes": "Yes", "no": "No", "na": "N/A"}
+MARK_WORDS = {"yes": "Yes", "no": "No", "na": "N/A"}
 ABOUT = (
-    "Marks of models and of people. Totals are those of the form's own system; no score of "
-    "the framework rests on them."
+    "Marks of models and of people. Totals follow the form's own rules; no score of "
+    "the framework depends on them."
 )
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The page in Markdown, model by model."""
+    """Yield the page, model by model."""
     del options
     found = FormTotals()
     for view in source.cases:
-        found.add(read_case(view))
+        found.add(decode_case(view))
     lines = ["# QA forms", "", ABOUT, ""]
     if not found.models:
         lines += ["No case has a QA form.", ""]
@@ -44,9 +44,9 @@ def _model_lines(model: str, forms: ModelForms) -> list[str]:
     said_na = sum(counted.counts["na"].values())
     lines += [f"- N/A answered with No: {_percent(counted.na_to_no_rate)} of {said_na}"]
     if forms.unreadable:
-        lines.append(f"- Answers that could not be read: {forms.unreadable}")
+        lines.append(f"- Malformed answers: {forms.unreadable}")
     if forms.totals:
-        lines.append(f"- Questions answered though they do not apply: {forms.hidden_answered}")
+        lines.append(f"- Questions answered although they do not apply: {forms.hidden_answered}")
         people, given, both = failed_forms(forms.totals)
         lines.append(f"- Automatic fails: people {people}, model {given}, both {both}")
         lines += ["", *_total_lines(forms)]
@@ -55,10 +55,10 @@ def _model_lines(model: str, forms: ModelForms) -> list[str]:
 
 def _confusion_lines(counted: MarkConfusion) -> list[str]:
     rows = [
-        [SHOWN[expected], *(str(counted.counts[expected][given]) for given in MARKS)]
+        [MARK_WORDS[expected], *(str(counted.counts[expected][given]) for given in MARKS)]
         for expected in MARKS
     ]
-    return table(["people \\ model", *(SHOWN[mark] for mark in MARKS)], rows)
+    return table(["people \\ model", *(MARK_WORDS[mark] for mark in MARKS)], rows)
 
 
 def _total_lines(forms: ModelForms) -> list[str]:

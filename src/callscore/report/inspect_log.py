@@ -1,4 +1,4 @@
-"""Inspect: one evaluation log a model, in a zip; unpack it into a folder for `inspect view`."""
+"""Inspect: one evaluation log per model, in a zip; `inspect view` shows the extracted folder."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import IO, Any
 
 from callscore.core.scorecard import ModelScore
 from callscore.core.version import __version__
-from callscore.report.archive import Archive, blocks_of
+from callscore.report.archive import Archive, read_blocks
 from callscore.report.interchange import (
     LEFT_OUT,
-    file_part,
-    model_archive,
-    moment,
-    reference_text,
+    expected_text,
+    run_time,
+    safe_file_name,
     stable_id,
     to_json,
     transcript_text,
+    write_model_archive,
 )
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
@@ -25,19 +25,22 @@ STOP_REASONS = {"stop": "stop", "length": "max_tokens", "content_filter": "conte
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """A log for every model: its samples as they come, and its scores behind them."""
-    return model_archive(source, _Logs(source, options))
+    """Yield a zip with one log per model."""
+    return write_model_archive(source, _Logs(source, options))
 
 
 class _Logs:
     def __init__(self, source: ReportSource, options: ReportOptions) -> None:
         self._source = source
         self._hidden = options.without_text
-        self._made = moment(source).isoformat()
+        self._made = run_time(source).isoformat()
         self._samples: dict[str, int] = {}
 
     def line(self, view: CaseView, answer: Answer) -> bytes:
-        """The sample, behind a comma unless it is the first of its model; none if not run."""
+        """Return the sample of an answer; empty if the case was not run.
+
+        All but the first sample of a model start with a comma.
+        """
         if answer.result.status == "not_run":
             return b""
         number = self._samples[answer.model] = self._samples.get(answer.model, 0) + 1
@@ -51,7 +54,7 @@ class _Logs:
             "id": case.id,
             "epoch": result.run,
             "input": said,
-            "target": LEFT_OUT if self._hidden else reference_text(case),
+            "target": LEFT_OUT if self._hidden else expected_text(case),
             "messages": [],
             "output": {"model": result.model, "choices": []},
             "scores": dict(_scores(answer, hidden=self._hidden)),
@@ -73,10 +76,10 @@ class _Logs:
     def files(
         self, model: ModelScore, lines: IO[bytes], archive: Archive
     ) -> Iterator[tuple[str, Iterable[bytes]]]:
-        """The log: what was run, the scores, and the samples."""
+        """Yield the log of a model: the evaluation, the scores, the samples."""
         log_id = stable_id(self._source.card.signature, model.model)
         day = self._made[:19].replace(":", "-")
-        name = f"{day}+00-00_callscore_{file_part(model.model)}-{log_id[:8]}.json"
+        name = f"{day}+00-00_callscore_{safe_file_name(model.model)}-{log_id[:8]}.json"
         yield name, self._log(model, lines, log_id)
 
     def _log(self, model: ModelScore, lines: IO[bytes], log_id: str) -> Iterator[bytes]:
@@ -105,7 +108,7 @@ class _Logs:
             "stats": {"started_at": self._made, "completed_at": self._made},
         }
         yield to_json(head)[:-1] + b',"samples":[\n'
-        yield from blocks_of(lines)
+        yield from read_blocks(lines)
         yield b"]}\n"
 
 
@@ -117,7 +120,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
 
 
 def _scores(answer: Answer, *, hidden: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The score of the case and every metric with a value; the others are not there."""
+    """Yield the score of the case and every metric that has a value."""
     result = answer.result
     if result.score is not None:
         yield "score", {"value": result.score, "explanation": "; ".join(result.reasons) or None}
@@ -136,7 +139,7 @@ def _scores(answer: Answer, *, hidden: bool) -> Iterator[tuple[str, dict[str, An
 
 
 def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
-    """The scores of the model: its tasks, their metrics, and the Final Score."""
+    """Yield the scores of a model: its tasks, their metrics, and the Final Score."""
     found = {f"{name}.score": task.score for name, task in model.tasks.items()}
     found |= {
         slug: metric.value for task in model.tasks.values() for slug, metric in task.metrics.items()
@@ -151,7 +154,7 @@ def _eval_scores(model: ModelScore) -> Iterator[dict[str, Any]]:
 FORMAT = ReportFormat(
     "inspect",
     ".inspect.zip",
-    "logs for `inspect view`, one a model",
+    "logs for `inspect view`, one per model",
     write,
     is_text=False,
     needs_cases=True,

@@ -1,16 +1,19 @@
-"""An orchestration result in a terminal: headline, details, the confusion picture, what is wrong.
+"""Results of orchestration scenarios for the terminal: scores, confusion matrix, remarks, models.
 
-Reads the result file itself (document 001), so that a stored result prints the same.
+The input is the document-001 file itself, so that a stored result prints the same.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from callscore.metrics.rounding import half_up
-from callscore.report.numbers import show_count
+from callscore.report.layout import align_columns
+from callscore.report.numbers import show_count, show_money
 from callscore.report.safe_text import plain
 
 Json = Mapping[str, Any]
@@ -18,9 +21,9 @@ LABEL, COLUMN = 44, 12
 ERRORS_SHOWN = 8
 
 
-def render(document: Json) -> str:
-    """The whole result as text; languages side by side with their mean."""
-    results = list(document["languages"].values()) if "languages" in document else [document]
+def result_text(document: Json) -> str:
+    """Return the whole result as text, with languages and their mean in columns."""
+    results = _results(document)
     lines = [_title(results), ""]
     lines += _scores(results, document)
     for result in results:
@@ -37,17 +40,16 @@ def _title(results: Sequence[Json]) -> str:
         + show_count(r["overall_statistics"]["total_files"], "scenario")
         for r in results
     )
-    reading = extension["mode"]
-    return f"Orchestration · {plain(extension['model'])} · {files} · {reading} reading"
+    return f"Orchestration · {plain(extension['model'])} · {files} · {extension['mode']} mode"
 
 
 ABOUT_INTERVALS = (
-    "95 %: limits about future scenarios, of which these are taken as a sample; ≈ fewer than 15"
+    "95 % intervals for future scenarios, with these as a sample; ≈ fewer than 15 scenarios"
 )
 
 
 def _limits(extension: Json, path: str) -> str:
-    """The interval of a number in brackets        STATS §7"""
+    """Return the interval of a number in brackets        STATS §7"""
     intervals = extension.get("intervals", {})
     limits = intervals.get("ci95", {}).get(path)
     if limits is None:
@@ -121,7 +123,7 @@ def _number(value: float | int | None) -> str:
 
 
 def _confusion(result: Json) -> Iterator[str]:
-    """The picture of document 001: what was due against what came."""
+    """Yield the confusion matrix of document 001: expected and actual decisions."""
     cells = result["overall_statistics"]["score_details"]["raw_confusion_matrix"]
     scores = result["overall_statistics"]["score_details"]["call_rejection_scores"]
     mismatch = scores["total_rejection_type_mismatch"]
@@ -131,7 +133,7 @@ def _confusion(result: Json) -> Iterator[str]:
     if mismatch:
         rejected += f" ({mismatch} of another type)"
     called, under = cells["total_true_positive_fc"], cells["total_false_positive_reject"]
-    yield f"  {plain(result['x_extension']['language'])}: due ↓  came →"
+    yield f"  {plain(result['x_extension']['language'])}: expected ↓  decided →"
     yield "  " + _row("", "FC", "Reject", "FAILED")
     yield "  ┌" + "─" * 62
     yield "  │" + _row("FC", str(called), str(under), str(failed_call))
@@ -156,7 +158,7 @@ def _remarks(result: Json) -> Iterator[str]:
     if undercounted:
         exact = _number(extension["plan"]["exact"]["workflow_evaluation_with_failure"])
         yield (
-            f"{language} exact plan   {exact}: self-loops are charged too little in "
+            f"{language} exact plan   {exact}: self-loops are undercounted in "
             + show_count(len(undercounted), "scenario")
         )
     lenient = extension["plan"].get("read_leniently") if "plan" in extension else None
@@ -169,11 +171,8 @@ def _remarks(result: Json) -> Iterator[str]:
         yield f"{language} data report  {actions} (x_extension.data_report)"
     undecided = extension.get("undecided", {"count": 0})["count"]
     if undecided:
-        how = (
-            "without a sure verdict"
-            if extension.get("judging")
-            else ("left to a judge, counted as unequal")
-        )
+        is_judged = extension.get("judging")
+        how = "without a clear verdict" if is_judged else "not judged, counted as unequal"
         values = show_count(undecided, "argument value")
         yield f"{language} undecided    {values} {how}: FC is approximate"
     if extension["status"] != "valid":
@@ -183,3 +182,96 @@ def _remarks(result: Json) -> Iterator[str]:
     for warning in extension["warnings"]:
         yield f"{language} warning      {plain(warning, 400)}"
     yield f"{language} signature    {plain(extension['signature'])}"
+
+
+_FREE_RUNNING_ROWS = (
+    ("Average", "Average"),
+    ("  Plan", "Plan"),
+    ("  Function calls (FC)", "FC"),
+    ("  Call / rejection (mean of two F1)", "Call Rejection Classification Accuracy"),
+    ("Steps right, as far as code can decide", "step_success"),
+    ("Progress up to the first wrong step", "progress_rate"),
+    ("Scenarios right from end to end", "scenario_success"),
+)
+
+
+def free_running_lines(document: Json) -> Iterator[str]:
+    """Yield the scores with the model's own history, next to the teacher-forced ones."""
+    for result in _results(document):
+        extension = result["x_extension"]
+        if "free_running" in extension:
+            yield from _free_running_section(extension, extension["free_running"])
+
+
+def _free_running_section(extension: Json, free: Json) -> Iterator[str]:
+    of = f"{plain(extension['model'])} · {plain(extension['language'])}"
+    yield ""
+    yield f"Free-running · {of} · {show_count(free['scenarios'], 'scenario')}"
+    yield _line("", ["forced", "free"])
+    for label, key in _FREE_RUNNING_ROWS:
+        yield _line(label, [_number(free[history][key]) for history in ("forced", "free")])
+    share = free["propagated_share"]
+    shown = "" if share is None else f" ({share:.1%})"
+    steps = show_count(free["propagated"], "step")
+    yield f"{steps} right when forced, wrong when free{shown}; {free['recovered']} the reverse"
+    skipped = show_count(free["not_reached"], "step")
+    yield f"{skipped} not reached: the model's own plan left out their agent"
+    for why in free["left_out"]:
+        yield f"left out: {plain(why)}"
+
+
+_KEY_METRICS = ("Average", "Plan", "FC", "Call Rejection Classification Accuracy")
+_MODEL_HEADINGS = ("model", "Average", "Plan", "FC", "call/reject", "progress", "tokens", "cost")
+
+
+def model_table(documents: Mapping[str, Json]) -> list[str]:
+    """Return one row per model, sorted by Average; nothing if there are fewer than two models."""
+    if len(documents) < 2:
+        return []
+    rows = sorted(documents.items(), key=lambda entry: (-_average(entry[1]), entry[0]))
+    mode = next(iter(documents.values()))["x_extension"]["mode"]
+    return [
+        "",
+        f"Models side by side, {mode} mode",
+        *align_columns(_MODEL_HEADINGS, [_model_row(model, document) for model, document in rows]),
+    ]
+
+
+def _average(document: Json) -> float:
+    found = _headline(document)["Average"]
+    return -1.0 if found is None else found
+
+
+def _headline(document: Json) -> Json:
+    mean: Json | None = document.get("mean")
+    return mean if mean is not None else document["overall_statistics"]["key_metrics"]
+
+
+def _results(document: Json) -> Sequence[Json]:
+    """Return the results of all languages."""
+    return list(document["languages"].values()) if "languages" in document else [document]
+
+
+def _model_row(model: str, document: Json) -> list[str]:
+    numbers = _headline(document)
+    extensions = [result["x_extension"] for result in _results(document)]
+    rates = [extension.get("runs", {}).get("progress_rate") for extension in extensions]
+    used = [extension.get("usage") for extension in extensions]
+    return [model, *(_number(numbers[key]) for key in _KEY_METRICS), _mean(rates), *_usage(used)]
+
+
+def _mean(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return _number(fmean(known) if len(known) == len(values) else None)
+
+
+def _usage(used: Sequence[Json | None]) -> tuple[str, str]:
+    known = [usage for usage in used if usage is not None]
+    if len(known) < len(used):
+        return "unknown", "unknown"
+    tokens = [usage[key] for usage in known for key in ("input_tokens", "output_tokens")]
+    costs = [usage["cost_usd"] for usage in known]
+    return (
+        "unknown" if None in tokens else f"{sum(tokens):,}",
+        "unknown" if None in costs else show_money(math.fsum(costs)),
+    )

@@ -8,22 +8,22 @@ from typing import Any
 from callscore.core.version import __version__
 from callscore.report.interchange import (
     LEFT_OUT,
-    moment,
-    reference_text,
+    expected_text,
+    metric_values,
+    run_time,
     stable_id,
     to_json,
     transcript_text,
-    values_of,
 )
 from callscore.report.source import Answer, CaseView, ReportFormat, ReportOptions, ReportSource
 
 NONE, ASSERT, ERROR = 0, 1, 2
-"""Why a result is no success: it is one, an assertion failed, there was an error."""
+"""The values of `failureReason`: none, an assertion failed, an error."""
 VARS = ("case_id", "task", "call", "expected")
 
 
-class _Tokens:
-    """Tokens and outcomes added up."""
+class _Totals:
+    """Sums of tokens and results."""
 
     def __init__(self) -> None:
         self.prompt = self.completion = 0
@@ -42,10 +42,10 @@ class _Tokens:
 
 
 def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """One test a case, one provider a model; results stream, sums follow them."""
-    made = moment(source).isoformat().replace("+00:00", "Z")
+    """Yield one test per case and one provider per model: results first, then their sums."""
+    made = run_time(source).isoformat().replace("+00:00", "Z")
     places = {model.model: place for place, model in enumerate(source.card.models)}
-    totals = {model: _Tokens() for model in places}
+    totals = {model: _Totals() for model in places}
     head = {"evalId": f"eval-{stable_id(source.title, source.card.signature)[:8]}-{made[:19]}"}
     yield to_json(head)[:-1] + b',"results":{"version":3,"timestamp":' + to_json(made)
     yield b',"results":['
@@ -58,7 +58,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             found |= {"promptIdx": places[answer.model], "testIdx": number}
             yield (b"" if is_first else b",\n") + to_json(found)
             is_first = False
-    yield b"]," + to_json(_sums(places, totals))[1:] + b"," + to_json(_about(source, made))[1:]
+    yield b"]," + to_json(_sums(places, totals))[1:] + b"," + to_json(_metadata(source, made))[1:]
     yield b"\n"
 
 
@@ -76,12 +76,12 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
         "case_id": case.id,
         "task": case.task,
         "call": LEFT_OUT if hidden else transcript_text(case),
-        "expected": LEFT_OUT if hidden else reference_text(case),
+        "expected": LEFT_OUT if hidden else expected_text(case),
     }
     why = "; ".join(result.reasons) or answer.error or result.status
-    # promptfoo has no result without a number: what has no score is 0 and no success there.
+    # promptfoo needs a number: a result without a score is exported as 0 and not a success.
     score = result.score if result.score is not None else 0
-    tokens = _Tokens()
+    tokens = _Totals()
     tokens.add(answer, reason)
     return {
         "id": stable_id(case.id, result.model, str(result.run)),
@@ -96,14 +96,14 @@ def _result(view: CaseView, answer: Answer, options: ReportOptions) -> dict[str,
         "success": reason == NONE,
         "score": score,
         "latencyMs": answer.latency_ms or 0,
-        "namedScores": values_of(answer),
+        "namedScores": metric_values(answer),
         "cost": answer.cost_usd or 0,
         "tokenUsage": tokens.usage(),
         "gradingResult": {
             "pass": reason == NONE,
             "score": score,
             "reason": why if reason != NONE else "valid",
-            "namedScores": values_of(answer),
+            "namedScores": metric_values(answer),
             "componentResults": [],
         },
         "metadata": {
@@ -123,8 +123,8 @@ def _prompt() -> dict[str, str]:
     return {"raw": "{{call}}", "label": "callscore"}
 
 
-def _sums(places: Mapping[str, int], totals: Mapping[str, _Tokens]) -> dict[str, Any]:
-    """The rest of `results`: prompts with their counts, and the sums over all."""
+def _sums(places: Mapping[str, int], totals: Mapping[str, _Totals]) -> dict[str, Any]:
+    """Return the rest of `results`: prompts with their counts, and the sums over all models."""
     prompts = [
         {
             **_prompt(),
@@ -146,7 +146,7 @@ def _sums(places: Mapping[str, int], totals: Mapping[str, _Tokens]) -> dict[str,
         }
         for model, found in totals.items()
     ]
-    every = _Tokens()
+    every = _Totals()
     for found in totals.values():
         every.prompt += found.prompt
         every.completion += found.completion
@@ -162,7 +162,7 @@ def _sums(places: Mapping[str, int], totals: Mapping[str, _Tokens]) -> dict[str,
     return {"prompts": prompts, "stats": stats}
 
 
-def _about(source: ReportSource, made: str) -> dict[str, Any]:
+def _metadata(source: ReportSource, made: str) -> dict[str, Any]:
     return {
         "config": {"description": source.title, "prompts": ["{{call}}"]},
         "shareableUrl": None,

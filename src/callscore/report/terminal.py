@@ -1,4 +1,4 @@
-"""The scorecard in a terminal: models side by side, then blockers, ranking and footnotes."""
+"""The scorecard for the terminal: decision, ranking, template, blockers and footnotes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from callscore.core.scorecard import (
     TemplateRow,
     Zeroed,
 )
-from callscore.report.cells import Cell, Row, Tone, interval_of, not_run, rows
-from callscore.report.layout import Column, Line, Piece, paragraph, table
+from callscore.report.cells import (
+    Cell,
+    ScorecardRow,
+    Tone,
+    scorecard_rows,
+    show_score_interval,
+    tasks_not_run,
+)
+from callscore.report.decision import state_decision
+from callscore.report.layout import Column, Line, StyledText, paragraph, table
 from callscore.report.numbers import show, show_count, show_interval, show_money
 from callscore.report.safe_text import plain
-from callscore.report.ties import shown_band
-from callscore.report.verdict import verdict
+from callscore.report.ties import show_rank
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
@@ -32,11 +39,11 @@ STYLES: Mapping[Tone, str] = {
 CASES_SHOWN = 5
 OBSTACLES_SHOWN = 2
 HEAD_WIDTH = 10
-"""How far the sentences of the verdict are indented."""
+"""The indentation of the sentences of the decision."""
 
 
-class Layout(NamedTuple):
-    """How wide the columns are, whether ratings are written out, and intervals shown."""
+class TableLayout(NamedTuple):
+    """The widths of columns, whether ratings are abbreviated, and whether intervals are shown."""
 
     threshold: int
     model: int
@@ -45,18 +52,18 @@ class Layout(NamedTuple):
 
 
 LABEL_WIDTH = 41
-LEAST_THRESHOLD = 10
-LEAST_RANKING = 6
-"""A column of the ranking: room for a score; if there is no more, headings are cut."""
+MIN_THRESHOLD_WIDTH = 10
+MIN_RANKING_WIDTH = 6
+"""The minimum width of a column in the ranking; a longer heading is split."""
 ROOM_FOR_REASONS = 100
-"""From this width on, the reason for a missing rank has a column; else it is below."""
+"""From this width on, reasons for a missing rank are a column, else lines below the table."""
 LAYOUTS = (
-    Layout(threshold=22, model=34, is_brief=False, intervals=True),
-    Layout(threshold=14, model=27, is_brief=True, intervals=True),
-    Layout(threshold=30, model=27, is_brief=False, intervals=False),
-    Layout(threshold=14, model=12, is_brief=True, intervals=False),
+    TableLayout(threshold=22, model=34, is_brief=False, intervals=True),
+    TableLayout(threshold=14, model=27, is_brief=True, intervals=True),
+    TableLayout(threshold=30, model=27, is_brief=False, intervals=False),
+    TableLayout(threshold=14, model=12, is_brief=True, intervals=False),
 )
-"""The first that has room for all models is taken; the last shows them in several tables."""
+"""The first layout with room for all models is used; the last splits them into several tables."""
 
 
 def scorecard_lines(
@@ -68,32 +75,32 @@ def scorecard_lines(
     all_rows: bool = False,
     closing: bool = True,
 ) -> Iterator[Line]:
-    """The verdict, the ranking, the template, what is behind it, and the verdict once more."""
-    yield [Piece(title, "bold")]
-    yield from verdict_lines(card, width)
+    """Yield the decision, the ranking, the template, the details, and the decision again."""
+    yield [StyledText(title, "bold")]
+    yield from decision_lines(card, width)
     yield []
     yield from _ranking(card, width)
     yield from _zeroed_ranking(card, width)
     yield from _template(card, template, width, all_rows=all_rows)
     yield from _blockers(card, width)
     if card.judging is not None:
-        yield [Piece(_judging(card.judging), "dim")]
+        yield [StyledText(_judging(card.judging), "dim")]
     for note in card.notes:
-        yield from paragraph([Piece(f"note: {plain(note)}", "yellow")], width)
-    yield [Piece(f"signature  {card.signature}", "dim")]
+        yield from paragraph([StyledText(f"note: {plain(note)}", "yellow")], width)
+    yield [StyledText(f"signature  {card.signature}", "dim")]
     if closing:
         yield []
-        yield from verdict_lines(card, width)
+        yield from decision_lines(card, width)
 
 
-def verdict_lines(card: Scorecard, width: int) -> Iterator[Line]:
-    """The decision in words, each statement indented behind its head."""
-    for statement in verdict(card):
+def decision_lines(card: Scorecard, width: int) -> Iterator[Line]:
+    """Yield the statements of the decision, each indented after its keyword."""
+    for statement in state_decision(card):
         style = STYLES[statement.tone]
-        head = Piece(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
-        indent = Piece(" " * HEAD_WIDTH)
+        head = StyledText(f"{statement.head:<{HEAD_WIDTH}}", f"bold {style}".strip())
+        indent = StyledText(" " * HEAD_WIDTH)
         for number, line in enumerate(
-            paragraph([Piece(statement.text)], max(20, width - HEAD_WIDTH))
+            paragraph([StyledText(statement.text)], max(20, width - HEAD_WIDTH))
         ):
             yield [indent if number else head, *line]
 
@@ -101,8 +108,8 @@ def verdict_lines(card: Scorecard, width: int) -> Iterator[Line]:
 def _template(
     card: Scorecard, template: Sequence[TemplateRow], width: int, *, all_rows: bool
 ) -> Iterator[Line]:
-    """The framework's template; as many models a table as the width allows."""
-    filled = rows(card, template, all_rows=all_rows)
+    """Yield the template of the framework, with as many models per table as fit."""
+    filled = scorecard_rows(card, template, all_rows=all_rows)
     layout = _layout(card, width, all_rows=all_rows)
     room = max(1, _room(width, layout))
     notes = _Footnotes()
@@ -111,12 +118,12 @@ def _template(
         columns = _columns(card, layout, shown, width)
         yield from table(columns, _body(filled, layout, shown, notes), width)
         yield []
-    missing = not_run(card, template)
+    missing = tasks_not_run(card, template)
     if missing:
-        yield from paragraph([Piece(f"Not run: {', '.join(missing)}.", "dim")], width)
+        yield from paragraph([StyledText(f"Not run: {', '.join(missing)}.", "dim")], width)
     if layout.is_brief:
         legend = "G good · A acceptable · P pass · W warning · F fail · B blocker"
-        yield from paragraph([Piece(legend, "dim")], width)
+        yield from paragraph([StyledText(legend, "dim")], width)
     if layout.intervals or width >= ROOM_FOR_REASONS:
         yield from _about_intervals(card, width)
     if all_rows:
@@ -126,7 +133,7 @@ def _template(
 
 
 def _judging(judging: Judging) -> str:
-    """Who judged, and what it took; never part of a model's cost."""
+    """Describe the judge and its cost, which is not part of a model's cost."""
     parts = [f"judge  {judging.judge or 'none'}", f"{show_count(judging.items, 'item')}"]
     if judging.requests:
         parts.append(show_count(judging.requests, "request"))
@@ -134,9 +141,9 @@ def _judging(judging: Judging) -> str:
         parts.append(f"{tokens} tokens")
     if judging.requests or judging.cost_usd is not None:
         cost = "unknown" if judging.cost_usd is None else show_money(judging.cost_usd)
-        parts.append(f"cost {cost}, apart from the models' own")
+        parts.append(f"cost {cost}, not part of the models' cost")
     if judging.failed:
-        parts.append(f"{show_count(judging.failed, 'answer')} with items that got no verdict")
+        parts.append(f"{show_count(judging.failed, 'answer')} with items without a verdict")
     if judging.disputed:
         parts.append(f"{show_count(judging.disputed, 'item')} disputed")
     if judging.flip_rate is not None:
@@ -148,13 +155,13 @@ def _judging(judging: Judging) -> str:
     return " · ".join(plain(part, 200) for part in parts)
 
 
-def _room(width: int, layout: Layout) -> int:
-    """How many models fit side by side."""
+def _room(width: int, layout: TableLayout) -> int:
+    """Return how many models fit side by side."""
     return (width - LABEL_WIDTH - layout.threshold) // layout.model
 
 
-def _layout(card: Scorecard, width: int, *, all_rows: bool) -> Layout:
-    """The widest layout that has room for all models; details always have intervals."""
+def _layout(card: Scorecard, width: int, *, all_rows: bool) -> TableLayout:
+    """Return the widest layout with room for all models; details always have intervals."""
     known = [layout for layout in LAYOUTS if card.intervals is not None or not layout.intervals]
     if all_rows and card.intervals is not None:
         known = [layout for layout in known if layout.intervals]
@@ -163,20 +170,20 @@ def _layout(card: Scorecard, width: int, *, all_rows: bool) -> Layout:
 
 
 def _about_intervals(card: Scorecard, width: int) -> Iterator[Line]:
-    """What the brackets mean        STATS §7"""
+    """Explain the brackets        STATS §7"""
     method = card.intervals
     if method is None:
         return
     sentence = (
-        f"[ ] {100 * method.level:g} % intervals about future calls, of which these "
-        f"{show_count(method.calls, 'call')} are taken as a sample; "
-        "≈ fewer than 15 calls; = all calls agree, what may differ by the rule of three"
+        f"[ ] {100 * method.level:g} % intervals for future calls, with these "
+        f"{show_count(method.calls, 'call')} as a sample; "
+        "≈ fewer than 15 calls; = all calls agree, interval by the rule of three"
     )
-    yield from paragraph([Piece(sentence, "dim")], width)
+    yield from paragraph([StyledText(sentence, "dim")], width)
 
 
 def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Iterator[Line]:
-    """The rate gates that are kept, but not shown to be by so few calls        STATS §2"""
+    """Name the rate gates that hold, but that this few calls cannot demonstrate        STATS §2"""
     labels = {row.key: row.label for row in template if row.kind == "metric"}
     found: dict[str, list[str]] = {}
     for model in card.models:
@@ -186,7 +193,7 @@ def _claims(card: Scorecard, template: Sequence[TemplateRow], width: int) -> Ite
                 sentence = f"{labels[slug]}: {_not_demonstrable(metric.claim, metric.unit)}"
                 found.setdefault(sentence, []).append(plain(model.model, 40))
     for sentence, models in found.items():
-        yield from paragraph([Piece(f"{sentence} ({', '.join(models)})", "dim")], width)
+        yield from paragraph([StyledText(f"{sentence} ({', '.join(models)})", "dim")], width)
 
 
 def _not_demonstrable(claim: GateClaim, unit: str) -> str:
@@ -201,7 +208,7 @@ def _not_demonstrable(claim: GateClaim, unit: str) -> str:
 
 
 class _Footnotes:
-    """Reasons behind n/a, numbered in the order in which they are met."""
+    """The reasons for n/a, numbered in the order of their first use."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
@@ -217,18 +224,20 @@ class _Footnotes:
         return f"{text} [{self.reasons.index(cell.why) + 1}]"
 
 
-def _columns(card: Scorecard, layout: Layout, shown: slice, width: int) -> list[Column]:
-    """Labels are folded only where they would take more than half of the width."""
+def _columns(card: Scorecard, layout: TableLayout, shown: slice, width: int) -> list[Column]:
+    """Return the columns; labels are wrapped if they would take more than half of the width."""
     models = [plain(model.model, 40) for model in card.models[shown]]
     return [
-        Column("Metric", least=min(LABEL_WIDTH - 2, width // 2)),
-        *(Column(model, least=layout.model - 3) for model in models),
-        Column("Threshold", least=LEAST_THRESHOLD, most=layout.threshold),
+        Column("Metric", min_width=min(LABEL_WIDTH - 2, width // 2)),
+        *(Column(model, min_width=layout.model - 3) for model in models),
+        Column("Threshold", min_width=MIN_THRESHOLD_WIDTH, max_width=layout.threshold),
     ]
 
 
-def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes) -> list[Line]:
-    """The rows of the template; an empty one before each section but the first."""
+def _body(
+    filled: Sequence[ScorecardRow], layout: TableLayout, shown: slice, notes: _Footnotes
+) -> list[Line]:
+    """Return the rows of the template, with an empty row before each section but the first."""
     found: list[Line] = []
     for row in filled:
         kind = row.template.kind
@@ -239,24 +248,26 @@ def _body(filled: Sequence[Row], layout: Layout, shown: slice, notes: _Footnotes
         remark = row.template.remark if any(not cell.why for cell in row.cells[shown]) else ""
         label = notes.mark(Cell(row.template.label, why=remark), is_brief=False)
         cells = [
-            Piece(
+            StyledText(
                 notes.mark(cell, layout.is_brief, intervals=layout.intervals),
                 f"{strong} {STYLES[cell.tone]}".strip(),
             )
             for cell in row.cells[shown]
         ]
-        found.append([Piece(mark + label, strong), *cells, Piece(row.template.threshold, "dim")])
+        found.append(
+            [StyledText(mark + label, strong), *cells, StyledText(row.template.threshold, "dim")]
+        )
     return found
 
 
 def _footnotes(notes: _Footnotes, width: int, *, has_judge: bool) -> Iterator[Line]:
     for number, reason in enumerate(notes.reasons, start=1):
-        yield from paragraph([Piece(f"[{number}] {reason}", "dim")], width)
+        yield from paragraph([StyledText(f"[{number}] {reason}", "dim")], width)
     if any("await a verdict" in reason for reason in notes.reasons):
         hint = "    Judged rows need verdicts: --verdicts FILE (people), --judge FILE.yaml (models)"
         other = ", or --judge offline (an estimate)."
-        hint += ". The judge that was asked could not tell." if has_judge else other
-        yield from paragraph([Piece(hint, "dim")], width)
+        hint += ". The judge could not decide them." if has_judge else other
+        yield from paragraph([StyledText(hint, "dim")], width)
     yield []
 
 
@@ -265,17 +276,18 @@ def _blockers(card: Scorecard, width: int) -> Iterator[Line]:
         for blocker in model.blockers:
             cases = ", ".join(plain(case, 60) for case in blocker.cases[:CASES_SHOWN])
             more = len(blocker.cases) - CASES_SHOWN
-            sentence = f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'none alone'}" + (
-                f" and {more} more" if more > 0 else ""
+            sentence = (
+                f"{blocker.metric} is {_breach(blocker)}; calls: {cases or 'no single one'}"
+                + (f" and {more} more" if more > 0 else "")
             )
-            name = Piece(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
-            yield from paragraph([name, Piece(sentence)], width)
+            name = StyledText(f"BLOCKER {plain(model.model, 40)}: ", "bold red")
+            yield from paragraph([name, StyledText(sentence)], width)
     if any(model.blockers for model in card.models):
         yield []
 
 
 def _breach(blocker: Blocker) -> str:
-    """The value that breached a gate, and the limit."""
+    """Return the value that breached a gate, and the limit."""
     calls = ""
     if blocker.share_of_runs is not None:
         calls = f" in {show(100 * blocker.share_of_runs, 'percent')} of all runs"
@@ -284,28 +296,30 @@ def _breach(blocker: Blocker) -> str:
 
 
 def _ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    title = "Ranking (a call is one telephone call through all its tasks)"
-    yield from paragraph([Piece(title, "bold")], width)
+    title = "Ranking (a call is one telephone call with all its tasks)"
+    yield from paragraph([StyledText(title, "bold")], width)
     headings = ["Rank", "Model", "Efficiency", "Final", "$ / 1000 calls", "Quality", "Pareto"]
     entries = [_ranking_cells(entry) for entry in card.ranking]
     if _has_room_for_intervals(card, width):
-        finals = {model.model: interval_of(model.final) for model in card.models}
+        finals = {model.model: show_score_interval(model.final) for model in card.models}
         of_entries = [finals.get(entry.model, "") for entry in card.ranking]
         entries = _with_interval(headings, entries, of_entries)
     yield from _with_reasons(headings, entries, width)
     if any(entry.rank and entry.cost_status == "zero" for entry in card.ranking):
         hint = "A free model ranks first by rule; enter its real cost with --cost."
-        yield [Piece(hint, "dim")]
+        yield [StyledText(hint, "dim")]
     yield []
 
 
 def _zeroed_ranking(card: Scorecard, width: int) -> Iterator[Line]:
-    """Who is closest, where a model does not pass        C-129"""
+    """Yield the ranking with blocked calls counted as 0, if a model does not pass        C-129"""
     if not card.zeroed_ranking:
         return
     tasks = {tuple(entry.tasks) for entry in card.zeroed_ranking if entry.zeroed_final is not None}
     over = f", over {', '.join(tasks.pop())}" if len(tasks) == 1 else ""
-    yield from paragraph([Piece(f"Not official: blocked calls counted as 0{over}", "bold")], width)
+    yield from paragraph(
+        [StyledText(f"Not official: blocked calls counted as 0{over}", "bold")], width
+    )
     headings = ["Place", "Model", "Final", "$ / 1000 calls"]
     entries = [_zeroed_cells(entry) for entry in card.zeroed_ranking]
     if _has_room_for_intervals(card, width):
@@ -326,11 +340,11 @@ def _has_room_for_intervals(card: Scorecard, width: int) -> bool:
 def _with_interval(
     headings: list[str], entries: Sequence[Line], intervals: Sequence[str]
 ) -> list[Line]:
-    """A column behind the Final Score, where the table has one."""
+    """Insert a column with intervals after the Final Score."""
     place = headings.index("Final") + 1
     headings.insert(place, "95 %")
     return [
-        [*cells[:place], Piece(interval, "dim"), *cells[place:]]
+        [*cells[:place], StyledText(interval, "dim"), *cells[place:]]
         for cells, interval in zip(entries, intervals, strict=True)
     ]
 
@@ -341,18 +355,18 @@ def _zeroed_cells(entry: Zeroed) -> Line:
     sentence = "; ".join(entry.obstacles[:OBSTACLES_SHOWN]) + (f"; {more} more" if more > 0 else "")
     mark = " (estimate)" if entry.estimate else ""
     return [
-        Piece(shown_band(entry.rank, entry.band) or "—"),
-        Piece(plain(entry.model, 40)),
-        Piece("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
-        Piece("unknown" if cost is None else show_money(cost)),
-        Piece(sentence, "dim"),
+        StyledText(show_rank(entry.rank, entry.band) or "—"),
+        StyledText(plain(entry.model, 40)),
+        StyledText("" if entry.zeroed_final is None else show(entry.zeroed_final) + mark),
+        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(sentence, "dim"),
     ]
 
 
 def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) -> Iterator[Line]:
-    """A ranking; remarks on a model have a column if there is room, else lines below."""
+    """Yield a ranking; remarks on a model are a column if there is room, else lines below."""
     columns = [
-        Column(name, least=min(len(name), LEAST_RANKING), is_number=name != "Model")
+        Column(name, min_width=min(len(name), MIN_RANKING_WIDTH), is_number=name != "Model")
         for name in headings
     ]
     if width >= ROOM_FOR_REASONS:
@@ -361,19 +375,19 @@ def _with_reasons(headings: Sequence[str], entries: Sequence[Line], width: int) 
     yield from table(columns, [cells[:-1] for cells in entries], width)
     for cells in entries:
         if cells[-1].text:
-            sentence = Piece(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
+            sentence = StyledText(f"{cells[1].text}: {cells[-1].text}", cells[-1].style)
             yield from paragraph([sentence], width)
 
 
 def _ranking_cells(entry: Ranked) -> Line:
     cost = entry.cost_per_1000_calls
     return [
-        Piece(shown_band(entry.rank, entry.rank_band) or "—"),
-        Piece(plain(entry.model, 40)),
-        Piece("" if entry.efficiency is None else show(entry.efficiency)),
-        Piece("" if entry.final_score is None else show(entry.final_score)),
-        Piece("unknown" if cost is None else show_money(cost)),
-        Piece(shown_band(entry.quality_rank, entry.quality_band)),
-        Piece("yes" if entry.pareto else ""),
-        Piece("estimate" if entry.estimate else entry.reason or "", "dim"),
+        StyledText(show_rank(entry.rank, entry.rank_band) or "—"),
+        StyledText(plain(entry.model, 40)),
+        StyledText("" if entry.efficiency is None else show(entry.efficiency)),
+        StyledText("" if entry.final_score is None else show(entry.final_score)),
+        StyledText("unknown" if cost is None else show_money(cost)),
+        StyledText(show_rank(entry.quality_rank, entry.quality_band)),
+        StyledText("yes" if entry.pareto else ""),
+        StyledText("estimate" if entry.estimate else entry.reason or "", "dim"),
     ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from callscore.report.json import scorecard_json
-from callscore.report.safe_text import escaped
+from callscore.report.safe_text import escape_json
 from callscore.runner.run import RunResult
 
 
@@ -30,7 +30,7 @@ def run_document(ran: RunResult) -> bytes:
 
 def _written(document: Any) -> bytes:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    return escaped((text + "\n").encode("utf-8", "backslashreplace"))
+    return escape_json((text + "\n").encode("utf-8", "backslashreplace"))
 
 
 def result_files(joint: Path, documents: Iterable[Mapping[str, Any]]) -> dict[Path, Any]:

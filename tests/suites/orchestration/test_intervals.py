@@ -11,7 +11,7 @@ import pytest
 from callscore.core.scenarios import Mode, ScenarioScore
 from callscore.demo.orchestration import sample_runs
 from callscore.evaluate.scenarios import score_outputs
-from callscore.report.orchestration_terminal import render
+from callscore.report.orchestration_terminal import result_text
 from callscore.suites.orchestration import result as outcomes
 from callscore.suites.orchestration import result_format
 from callscore.suites.orchestration.result import LanguageResult
@@ -79,7 +79,7 @@ def test_two_languages_have_an_interval_of_their_mean() -> None:
     document = outcomes.combine_languages([one, other])
     limits = document["x_extension"]["intervals"]["ci95"]["key_metrics.Plan"]
     assert limits[0] <= document["mean"]["Plan"] <= limits[1]
-    shown = render(document)
+    shown = result_text(document)
     assert "95 %" in shown and "≈[" in shown and "about future scenarios" in shown
 
 

@@ -1,4 +1,4 @@
-"""Whole forms: Yes, No and N/A of models and of people, and totals by the vendor's arithmetic."""
+"""QA forms as a whole: Yes/No/N-A marks of models and people, totals by the form's own rules."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import msgspec
 from callscore.metrics.forms.arithmetic import FormTotal, hidden_questions, total
 from callscore.metrics.forms.confusion import Mark, MarkConfusion, confusion, mark_of
 from callscore.metrics.forms.form import Form
-from callscore.report.details.answers import ReadCase, mapping, number, objects
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
 
 
 class FormPair(msgspec.Struct, frozen=True):
-    """One filled-in form of a person, and of a model on the same call."""
+    """The totals of a person and of a model on the same call."""
 
     expected: FormTotal
     given: FormTotal
 
 
 class ModelForms(msgspec.Struct):
-    """What one model marked on all calls."""
+    """The marks of one model on all calls."""
 
     pairs: list[tuple[Mark, Mark]] = []
     totals: list[FormPair] = []
@@ -43,22 +43,22 @@ class FormTotals:
         self.models: dict[str, ModelForms] = {}
         self.forms: dict[str, Form] = {}
 
-    def add(self, case: ReadCase) -> None:
-        """Count the marks of one case; cases without questions count nothing."""
-        questions = list(objects(case.expected.get("questions")))
+    def add(self, case: DecodedCase) -> None:
+        """Count the marks of one case; nothing if it has no questions."""
+        questions = list(as_objects(case.expected.get("questions")))
         if not questions:
             return
         form = self._form(case)
-        expected = {str(one.get("question_id")): number(one.get("score")) for one in questions}
-        limits = {str(one.get("question_id")): number(one.get("max_score")) for one in questions}
-        for read in case.answers:
-            if read.answer.result.status in ("error", "not_run"):
+        expected = {str(one.get("question_id")): as_number(one.get("score")) for one in questions}
+        limits = {str(one.get("question_id")): as_number(one.get("max_score")) for one in questions}
+        for decoded in case.answers:
+            if decoded.answer.result.status in ("error", "not_run"):
                 continue
-            found = self.models.setdefault(read.answer.model, ModelForms())
-            if read.given is None:
+            found = self.models.setdefault(decoded.answer.model, ModelForms())
+            if decoded.given is None:
                 found.unreadable += 1
                 continue
-            given = _marks(read.given)
+            given = _marks(decoded.given)
             found.pairs += [
                 (mark_of(score, limits[key] or 0.0), mark_of(given[key], limits[key] or 0.0))
                 for key, score in expected.items()
@@ -69,8 +69,8 @@ class FormTotals:
                 found.hidden_answered += sum(given.get(key) is not None for key in hidden)
                 found.totals.append(FormPair(total(form, expected), total(form, given)))
 
-    def _form(self, case: ReadCase) -> Form | None:
-        """The form of a case that was imported with one; each is read once."""
+    def _form(self, case: DecodedCase) -> Form | None:
+        """Return the form that a case was imported with, if any; each form is converted once."""
         raw = case.view.case.config.get("form")
         if not isinstance(raw, Mapping):
             return None
@@ -85,13 +85,13 @@ class FormTotals:
 
 def _marks(given: Mapping[str, Any]) -> dict[str, float | None]:
     return {
-        str(one.get("question_id")): number(one.get("score"))
-        for one in objects(mapping(given).get("questions"))
+        str(one.get("question_id")): as_number(one.get("score"))
+        for one in as_objects(as_mapping(given).get("questions"))
     }
 
 
 class SectionMean(msgspec.Struct, frozen=True):
-    """A section over all calls on which it applies to both."""
+    """The mean of a section over all calls on which it applies to person and model."""
 
     title: str
     expected: float
@@ -105,7 +105,7 @@ class SectionMean(msgspec.Struct, frozen=True):
 
 
 def section_means(totals: Sequence[FormPair]) -> list[SectionMean]:
-    """Every section, then the whole form."""
+    """Return the mean of every section, then of the whole form."""
     columns: dict[str, list[tuple[float, float]]] = {}
     for pair in totals:
         for one, other in zip(pair.expected.sections, pair.given.sections, strict=True):
@@ -114,13 +114,13 @@ def section_means(totals: Sequence[FormPair]) -> list[SectionMean]:
                     (one.percent, other.percent)
                 )
         if pair.expected.percent is not None and pair.given.percent is not None:
-            columns.setdefault(WHOLE, []).append((pair.expected.percent, pair.given.percent))
-    whole = columns.pop(WHOLE, None)
+            columns.setdefault(WHOLE_FORM, []).append((pair.expected.percent, pair.given.percent))
+    whole = columns.pop(WHOLE_FORM, None)
     rows = [_mean(title, pairs) for title, pairs in columns.items()]
-    return [*rows, _mean(WHOLE, whole)] if whole else rows
+    return [*rows, _mean(WHOLE_FORM, whole)] if whole else rows
 
 
-WHOLE = "whole form"
+WHOLE_FORM = "whole form"
 
 
 def _mean(title: str, pairs: Iterable[tuple[float, float]]) -> SectionMean:
@@ -134,7 +134,7 @@ def _mean(title: str, pairs: Iterable[tuple[float, float]]) -> SectionMean:
 
 
 def failed_forms(totals: Sequence[FormPair]) -> tuple[int, int, int]:
-    """Forms with an automatic fail: by people, by the model, by both."""
+    """Count forms with an automatic fail: by people, by the model, by both."""
     expected = [bool(pair.expected.failed_by) for pair in totals]
     given = [bool(pair.given.failed_by) for pair in totals]
     both = sum(one and other for one, other in zip(expected, given, strict=True))

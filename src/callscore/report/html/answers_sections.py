@@ -1,4 +1,4 @@
-"""Sections about answers: questions, confusions, plans, slices."""
+"""Sections about replies: questions, confusion matrices, plans, slices."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any, NamedTuple
 from msgspec import UnsetType
 
 from callscore.core.card_rows import Documents
-from callscore.report.details.confusion import CALL, FAILED, NO_CALL, Confusion
-from callscore.report.details.questions import Question, QuestionCount
+from callscore.report.details.confusion import CALL, FAILED, NO_CALL, ConfusionMatrix
+from callscore.report.details.question_agreement import AgreementCounts, QuestionAgreement
 from callscore.report.details.slices import MeanScore, Slices
-from callscore.report.html.parts import figure, name, row, section, shade, table
+from callscore.report.html.parts import figure, model_name, row, section, shade, table
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count
 from callscore.report.safe_text import plain
-from callscore.report.svg.plan_graph import Graph, plan_graph
+from callscore.report.svg.plan_graph import PlanGraph, draw_plan
 
-MOST_QUESTIONS = 100
-LONGEST_QUESTION = 160
+MAX_QUESTIONS = 100
+MAX_QUESTION_LENGTH = 160
 
 
-def questions_section(questions: Sequence[Question], models: Sequence[str]) -> Html | None:
-    """Each question of the form, worst first."""
+def questions_section(questions: Sequence[QuestionAgreement], models: Sequence[str]) -> Html | None:
+    """Return the agreement by question, lowest first."""
     if not questions:
         return None
-    shown = questions[:MOST_QUESTIONS]
-    headings = ["Question", "All models", *map(name, models)]
+    shown = questions[:MAX_QUESTIONS]
+    headings = ["Question", "All models", *map(model_name, models)]
     rows = [
         row(
-            join(tag("b", plain(question.id, 40)), " ", plain(question.text, LONGEST_QUESTION)),
+            join(tag("b", plain(question.id, 40)), " ", plain(question.text, MAX_QUESTION_LENGTH)),
             [
                 _share(question.agreement),
                 *(_question_cell(question.models.get(model)) for model in models),
@@ -41,7 +41,7 @@ def questions_section(questions: Sequence[Question], models: Sequence[str]) -> H
     note = (
         "Share of calls in which the mark agrees with the human's, worst first. False pass: full "
         "marks where the human gave zero. False fail: zero where the human gave full marks. N/A: "
-        "only one of the two says that the question does not apply."
+        "only the model or only the human says that the question does not apply."
     )
     more = tag("p", f"{show_count(left, 'more question')} not shown.", class_="note")
     found = table(headings, rows, "Agreement by question", "questions")
@@ -54,7 +54,7 @@ def _share(value: float | None) -> Child:
     return tag("td", f"{100 * value:.0f} %", class_=shade(1 - value))
 
 
-def _question_cell(count: QuestionCount | None) -> Child:
+def _question_cell(count: AgreementCounts | None) -> Child:
     if count is None or count.agreement is None:
         return tag("span", "not asked", class_="quiet")
     errors = {
@@ -73,14 +73,14 @@ def _question_cell(count: QuestionCount | None) -> Child:
 
 
 def confusion_section(
-    key: str, heading: str, confusion: Confusion, note: str, models: Sequence[str]
+    key: str, heading: str, confusion: ConfusionMatrix, note: str, models: Sequence[str]
 ) -> Html | None:
-    """Expected labels down, given labels across, one small table a model."""
+    """Return one table per model: expected labels in rows, given labels in columns."""
     if not confusion.models:
         return None
     labels = confusion.labels
     tables = [
-        tag("div", tag("h3", name(model)), _matrix(confusion.models[model], labels, model))
+        tag("div", tag("h3", model_name(model)), _matrix(confusion.models[model], labels, model))
         for model in models
         if model in confusion.models
     ]
@@ -100,7 +100,7 @@ def _matrix(counts: Mapping[tuple[str, str], int], labels: Sequence[str], model:
             )
         )
     headings = ["expected ↓ given →", *(plain(label, 40) for label in across)]
-    return table(headings, rows, f"Expected and given labels of {name(model)}", "matrix")
+    return table(headings, rows, f"Expected and given labels of {model_name(model)}", "matrix")
 
 
 def _count(number: int, total: int, is_right: bool) -> Html:
@@ -109,9 +109,9 @@ def _count(number: int, total: int, is_right: bool) -> Html:
     return tag("td", number, class_=f"{shade(share)} {kind}".strip())
 
 
-def document_decisions(documents: Mapping[str, Any]) -> Confusion:
-    """Call and reject decisions of recorded scenarios, as document 001 counts them."""
-    found = Confusion((CALL, NO_CALL, FAILED))
+def document_decisions(documents: Mapping[str, Any]) -> ConfusionMatrix:
+    """Count the call and reject decisions of recorded scenarios, as in document 001."""
+    found = ConfusionMatrix((CALL, NO_CALL, FAILED))
     for model, document in documents.items():
         counts = found.models.setdefault(model, {})
         for _, part in _languages(document):
@@ -136,7 +136,7 @@ def _decisions(document: Mapping[str, Any]) -> dict[tuple[str, str], Any]:
 
 
 def undecided_values(documents: Documents) -> dict[str, int]:
-    """By model, the argument values that neither code nor a judge has decided, if any (C-115)."""
+    """Return, by model, the number of argument values that are still undecided (C-115)."""
     found: dict[str, int] = {}
     for model, document in () if isinstance(documents, UnsetType) else documents.items():
         for _, part in _languages(document):
@@ -147,13 +147,13 @@ def undecided_values(documents: Documents) -> dict[str, int]:
 
 
 def _languages(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The result of each language by its name; without one if there is only one."""
+    """Return the result of each language by name; the name is empty if there is only one."""
     languages = document.get("languages")
     return list(languages.items()) if isinstance(languages, dict) else [("", document)]
 
 
 def documents_section(documents: Mapping[str, Any]) -> Html | None:
-    """The key metrics of recorded scenarios."""
+    """Return the key metrics of recorded scenarios."""
     if not documents:
         return None
     found_of = {
@@ -163,7 +163,7 @@ def documents_section(documents: Mapping[str, Any]) -> Html | None:
     }
     keys = dict.fromkeys(key for numbers in found_of.values() for key in numbers)
     rows = [
-        row(name(model), [_number(numbers.get(key)) for key in keys])
+        row(model_name(model), [_number(numbers.get(key)) for key in keys])
         for model, numbers in found_of.items()
     ]
     found = table(["Model", *keys], rows, "Key metrics of the scenarios")
@@ -180,18 +180,18 @@ def _number(value: Any) -> str:
 
 
 class PlanExample(NamedTuple):
-    """The case, the expected plan, and what each model planned."""
+    """A case, the expected plan, and the plan of each model."""
 
     case: str
-    expected: Graph
-    given: Sequence[tuple[str, Graph | None]]
+    expected: PlanGraph
+    given: Sequence[tuple[str, PlanGraph | None]]
 
 
 def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None:
-    """Expected plans and those given."""
+    """Draw the expected plans of some cases next to those of the models."""
     if not examples:
         return None
-    note = "The expected plan, then each model's. Thick: a step or a dependency not expected."
+    note = "The expected plan, then each model's. Thick lines: steps and dependencies not expected."
     blocks = [
         join(tag("h3", plain(one.case, 80)), tag("div", _plans(one), class_="pictures"))
         for one in examples
@@ -201,43 +201,45 @@ def plans_section(examples: Sequence[PlanExample], left_out: int) -> Html | None
 
 
 def _plans(example: PlanExample) -> Iterator[Html]:
-    yield figure(plan_graph("Expected plan", example.expected), tag("b", "Expected"))
+    yield figure(draw_plan("Expected plan", example.expected), tag("b", "Expected"))
     for model, graph in example.given:
         yield model_plan(model, graph, example.expected)
 
 
-def model_plan(model: str, graph: Graph | None, expected: Graph) -> Html:
-    """What one model planned; steps it left out are listed below the picture."""
+def model_plan(model: str, graph: PlanGraph | None, expected: PlanGraph) -> Html:
+    """Draw the plan of one model; missing steps are listed in the caption."""
     if graph is None:
         return tag(
             "figure",
-            tag("p", "no plan could be read", class_="quiet"),
-            tag("figcaption", tag("b", name(model))),
+            tag("p", "no plan in the reply", class_="quiet"),
+            tag("figcaption", tag("b", model_name(model))),
         )
     has = {shown.casefold() for shown in graph.nodes.values()}
     missing = [shown for shown in expected.nodes.values() if shown.casefold() not in has]
     lost = f"; missing: {plain(', '.join(missing), 200)}" if missing else ""
-    title = f"Plan of {name(model)}"
-    return figure(plan_graph(title, graph, expected, "extra"), join(tag("b", name(model)), lost))
+    title = f"Plan of {model_name(model)}"
+    return figure(
+        draw_plan(title, graph, expected, "extra"), join(tag("b", model_name(model)), lost)
+    )
 
 
 def slices_section(slices: Slices, models: Sequence[str]) -> Html | None:
-    """Mean case scores by language, tag and length."""
+    """Return the mean scores by language, tag and length."""
     tables = [
         join(tag("h3", kind), _slice_table(kind, parts, models), _left_out(kind, slices))
-        for kind, parts in slices.shown()
+        for kind, parts in slices.comparable()
     ]
     if not tables:
         return None
     note = (
-        "Mean score of single cases, an invalid answer as 0; the number of answers is below. These "
-        "are not task scores: they show where a model is weaker."
+        "Mean score of single cases, with 0 for an invalid answer; below, the number of answers. "
+        "These are not task scores: they show where a model is weaker."
     )
     return section("slices", "Slices", tables, note=note)
 
 
 def _left_out(kind: str, slices: Slices) -> Html | None:
-    sentence = f"More values of {kind.lower()} were seen; the first ones are shown."
+    sentence = f"More values of {kind.lower()} exist; only the first ones are shown."
     return tag("p", sentence, class_="note") if kind in slices.left_out else None
 
 
@@ -248,7 +250,9 @@ def _slice_table(
         row(plain(part, 60), [_mean(found.get(model)) for model in models])
         for part, found in parts.items()
     ]
-    return table([kind, *map(name, models)], rows, f"Mean case score by {kind.lower()}", "matrix")
+    return table(
+        [kind, *map(model_name, models)], rows, f"Mean case score by {kind.lower()}", "matrix"
+    )
 
 
 def _mean(found: MeanScore | None) -> Child:

@@ -1,4 +1,4 @@
-"""Sections about the card: ranks, blockers with their calls, the judge, coverage, provenance."""
+"""Sections about the scorecard: ranks, blockers, judge, coverage, provenance."""
 
 from __future__ import annotations
 
@@ -7,38 +7,46 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from callscore.core.judging_summary import Judging
 from callscore.core.scorecard import Blocker, Scorecard, TemplateRow
 from callscore.report.html.answers_sections import undecided_values
-from callscore.report.html.parts import figure, folded, listed, name, row, section, table
+from callscore.report.html.parts import (
+    collapsible,
+    figure,
+    join_with,
+    model_name,
+    row,
+    section,
+    table,
+)
 from callscore.report.markup import Child, Html, join, tag
 from callscore.report.numbers import show, show_count, show_money
 from callscore.report.safe_text import plain
 from callscore.report.source import Provenance, ReportSource
-from callscore.report.svg.rank_bands import Band, rank_bands
+from callscore.report.svg.rank_bands import RankBand, draw_rank_bands
 
 CALLS_SHOWN = 40
-LONGEST_NOTE = 500
+MAX_NOTE_LENGTH = 500
 NOTES_SHOWN = 200
 
 
 def ranks_section(card: Scorecard) -> Html:
-    """Rank bands if they are known, and the official ranking."""
-    bands = bands_of(card)
+    """Return the rank bands, if known, and the official ranking."""
+    bands = rank_bands_of(card)
     drawn = None
     if bands:
         sentence = (
-            "Bar: the ranks by quality that these calls cannot distinguish, all models at once at "
-            "95 %. Dot: the official rank by quality."
+            "Bar: the ranks by quality that these calls cannot distinguish, for all models jointly "
+            "at 95 %. Dot: the official rank by quality."
         )
-        numbers = [row(name(band.model), [band.shown, band.rank or "—"]) for band in bands]
-        behind = table(("Model", "Band", "Rank"), numbers, "Rank bands")
-        drawn = figure(rank_bands(bands), sentence, behind)
+        numbers = [row(model_name(band.model), [band.label, band.rank or "—"]) for band in bands]
+        numbers_table = table(("Model", "Band", "Rank"), numbers, "Rank bands")
+        drawn = figure(draw_rank_bands(bands), sentence, numbers_table)
     else:
-        drawn = tag("p", "No rank bands: this scorecard has none.", class_="note")
+        drawn = tag("p", "This scorecard has no rank bands.", class_="note")
     shown = "Rank|Model|Efficiency|Final Score|$ / 1000 calls|By quality|Pareto|Remark"
     rows = [
         row(
             "—" if entry.rank is None else str(entry.rank),
             (
-                name(entry.model),
+                model_name(entry.model),
                 "" if entry.efficiency is None else show(entry.efficiency),
                 "n/a" if entry.final_score is None else show(entry.final_score),
                 "unknown"
@@ -54,26 +62,26 @@ def ranks_section(card: Scorecard) -> Html:
     return section("ranks", "Ranks", drawn, table(shown.split("|"), rows, "Ranking"))
 
 
-def bands_of(card: Scorecard) -> list[Band]:
-    """The rank bands of a card, best first; none if it has none."""
+def rank_bands_of(card: Scorecard) -> list[RankBand]:
+    """Return the rank bands of a scorecard, best first."""
     found = []
     for entry in card.ranking:
         band = entry.quality_band
         if band is not None:
-            found.append(Band(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
+            found.append(RankBand(entry.model, int(band[0]), int(band[1]), entry.quality_rank))
     return sorted(found, key=lambda band: (band.best, band.worst, band.rank or 0))
 
 
 CaseLink = Callable[[str], Html]
-"""A case's id as a link, or as text where the report does not hold the case."""
+"""Turns the id of a case into a link, or into text if the report does not contain the case."""
 
 
 def blockers_section(card: Scorecard, template: Sequence[TemplateRow], link: CaseLink) -> Html:
-    """Every breached blocker with the calls behind it."""
+    """Return every breached blocker with the calls that breached it."""
     labels = {row.key: row.label for row in template}
     rows = [
         row(
-            name(model.model),
+            model_name(model.model),
             (
                 blocker.task,
                 labels.get(blocker.metric, blocker.metric),
@@ -107,39 +115,39 @@ def _breach(blocker: Blocker) -> Html:
 
 def _calls(cases: Sequence[str], link: CaseLink) -> Child:
     if not cases:
-        return tag("span", "none alone", class_="quiet")
-    first = listed([link(case) for case in cases[:CALLS_SHOWN]])
+        return tag("span", "no single call", class_="quiet")
+    first = join_with([link(case) for case in cases[:CALLS_SHOWN]])
     more = len(cases) - CALLS_SHOWN
     return join(first, f" and {more} more" if more > 0 else None)
 
 
 def judge_section(card: Scorecard, verdicts: Mapping[str, int]) -> Html:
-    """Who judged, how often it changed its mind, and what it left open."""
+    """Describe the judge: who it is, how consistent it is, what it left undecided."""
     items = list(_judge_facts(card.judging, verdicts))
     items.append(("Undecided", _undecided(card)))
     for model, number in undecided_values(card.documents).items():
-        found = f"{show_count(number, 'argument value')} of {name(model)}"
+        found = f"{show_count(number, 'argument value')} of {model_name(model)}"
         items.append(("Undecided in scenarios", found))
-    return section("judge", "Judge", facts(items))
+    return section("judge", "Judge", fact_list(items))
 
 
 def _judge_facts(
     judging: Judging | None, verdicts: Mapping[str, int]
 ) -> Iterator[tuple[str, Child]]:
     if judging is None:
-        yield "Judge", "none was asked"
+        yield "Judge", "no judge was used"
     else:
         yield "Judge", plain(judging.judge or "none", 200)
         yield "Embedder", plain(judging.embedder or "none", 200)
         yield "Judged", f"{judging.items} items in {show_count(judging.requests, 'request')}"
         flips = "not measured" if judging.flip_rate is None else _percent(judging.flip_rate)
-        yield "Answered otherwise when asked again", flips
+        yield "Verdicts that changed when asked again", flips
         yield "Disputed", str(judging.disputed)
         yield "No usable verdict", str(judging.failed)
         if judging.overlap:
-            yield "Judged by its own family", ", ".join(map(name, judging.overlap))
+            yield "Models of the judge's own family", ", ".join(map(model_name, judging.overlap))
         if judging.flags:
-            yield "Noticed", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
+            yield "Flags", ", ".join(f"{flag}: {n}" for flag, n in judging.flags.items())
         if judging.cost_usd is not None:
             yield "Cost of judging", show_money(judging.cost_usd)
     if verdicts:
@@ -160,7 +168,7 @@ def _percent(share: float) -> str:
 
 def _undecided(card: Scorecard) -> str:
     found = [
-        f"{name(model.model)}: {', '.join(task.undecided_gates)}"
+        f"{model_name(model.model)}: {', '.join(task.undecided_gates)}"
         for model in card.models
         for task in model.tasks.values()
         if task.undecided_gates
@@ -168,21 +176,21 @@ def _undecided(card: Scorecard) -> str:
     return "; ".join(found[:12]) or "nothing"
 
 
-def facts(items: Sequence[tuple[str, Child]]) -> Html:
-    """Names with values, in a strip."""
+def fact_list(items: Sequence[tuple[str, Child]]) -> Html:
+    """Return names and values as a description list."""
     pairs = [tag("div", tag("dt", term), tag("dd", value)) for term, value in items]
     return tag("dl", pairs, class_="facts")
 
 
 def coverage_section(source: ReportSource, statuses: Mapping[str, Mapping[str, int]]) -> Html:
-    """What was evaluated of what there is, and where the numbers come from."""
+    """Return how many cases were evaluated, and where the numbers come from."""
     card = source.card
     return section(
         "provenance",
         "Coverage and provenance",
         _coverage(card),
         _statuses(statuses),
-        facts(list(_provenance(card, source.provenance))),
+        fact_list(list(_provenance(card, source.provenance))),
         _files(source.provenance),
         _notes(card),
     )
@@ -200,17 +208,17 @@ def _coverage(card: Scorecard) -> Html:
                 continue
             unread = sum(task.malformed.values())
             sentence = f"{task.n} of {task.cases} cases"
-            cells.append(join(sentence, tag("small", f"{unread} unreadable") if unread else None))
-        rows.append(row(name(model.model), cells))
+            cells.append(join(sentence, tag("small", f"{unread} malformed") if unread else None))
+        rows.append(row(model_name(model.model), cells))
     return table(["Model", *tasks], rows, "Coverage: cases evaluated")
 
 
 STATUSES = {
     "valid": "scored",
-    "invalid": "invalid (blocked or unreadable)",
-    "error": "no answer (provider)",
+    "invalid": "invalid (blocked or malformed)",
+    "error": "no reply (provider error)",
     "not_run": "not run",
-    "incomplete": "awaits a verdict",
+    "incomplete": "waiting for a verdict",
 }
 
 
@@ -219,12 +227,10 @@ def _statuses(statuses: Mapping[str, Mapping[str, int]]) -> Html | None:
         return None
     words = [word for word in STATUSES if any(word in found for found in statuses.values())]
     rows = [
-        row(name(model), [found.get(word, 0) for word in words])
+        row(model_name(model), [found.get(word, 0) for word in words])
         for model, found in statuses.items()
     ]
-    return table(
-        ["Model", *(STATUSES[word] for word in words)], rows, "Answers by what became of them"
-    )
+    return table(["Model", *(STATUSES[word] for word in words)], rows, "Answers by status")
 
 
 def _provenance(card: Scorecard, provenance: Provenance) -> Iterator[tuple[str, Child]]:
@@ -255,7 +261,7 @@ def _files(provenance: Provenance) -> Html | None:
         row(plain(file.name, 120), (file.role, tag("code", file.sha256), file.bytes))
         for file in provenance.files
     ]
-    return folded(
+    return collapsible(
         "Files and their hashes", table(("File", "Role", "SHA-256", "Bytes"), rows, "Input files")
     )
 
@@ -263,8 +269,8 @@ def _files(provenance: Provenance) -> Html | None:
 def _notes(card: Scorecard) -> Html | None:
     if not card.notes:
         return None
-    shown = [tag("li", plain(note, LONGEST_NOTE)) for note in card.notes[:NOTES_SHOWN]]
+    shown = [tag("li", plain(note, MAX_NOTE_LENGTH)) for note in card.notes[:NOTES_SHOWN]]
     more = len(card.notes) - NOTES_SHOWN
     if more > 0:
         shown.append(tag("li", f"and {more} more"))
-    return folded(show_count(len(card.notes), "note"), tag("ul", shown))
+    return collapsible(show_count(len(card.notes), "note"), tag("ul", shown))

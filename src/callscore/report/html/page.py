@@ -1,9 +1,9 @@
-"""The HTML report: one file that needs nothing else, in chunks.
+"""The HTML page: one self-contained file, written in chunks.
 
-Style and script are files of this folder, put into the page; its content security policy allows
-exactly those two by their hashes, and no connection at all. Cases beyond the first ones are kept
-as text in inert script elements, so that a page of thousands of cases opens at once: the script
-of the page turns them into elements when they are looked at.
+Style and script are files of this folder, included in the page. Its content security policy allows
+only these two, by their hashes, and no connection. Cases after the first ones are text in inert
+script elements, so that a page with thousands of cases opens at once; the script turns them into
+elements when they are shown.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from callscore.report.html.card_sections import (
     judge_section,
     ranks_section,
 )
-from callscore.report.html.collected import Collected, Kept, index_of
+from callscore.report.html.case_collection import CaseCollection, RenderedCase, build_index
 from callscore.report.html.decision import first_screen
-from callscore.report.html.parts import name
+from callscore.report.html.parts import model_name
 from callscore.report.html.scorecard import scorecard_section, tasks_section
 from callscore.report.markup import Html, join, tag, text
 from callscore.report.numbers import show_count
-from callscore.report.safe_text import escaped, plain
+from callscore.report.safe_text import escape_json, plain
 from callscore.report.source import ReportOptions, ReportSource
-from callscore.report.svg.picture import style
+from callscore.report.svg.picture import read_style
 
 FIRST_CASES, FIRST_BYTES = 20, 600_000
-"""The most cases that are visible without a script, and printed; fewer if they are long."""
+"""The most cases that are visible without the script, and printed; fewer if they are long."""
 BODY = b'<div class="body">'
-"""What a case begins with behind its summary; text has no such thing, as it is escaped."""
+"""The start of the body of a case. Text cannot contain it, as text is escaped."""
 NAV = {
     "decision": "Decision",
     "scorecard": "Scorecard",
@@ -69,14 +69,14 @@ def _file(kind: str) -> str:
 
 @cache
 def style_sheet() -> str:
-    """The style of the report and of its pictures, below `.callscore` only."""
-    colours = f".callscore {{\n{style('palette')}}}\n"
-    return colours + style("picture") + _file("css")
+    """Return the style of the report and its pictures, limited to `.callscore`."""
+    colours = f".callscore {{\n{read_style('palette')}}}\n"
+    return colours + read_style("picture") + _file("css")
 
 
-def write_html(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
-    """The whole report in chunks."""
-    collected = Collected(source, options)
+def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
+    """Yield the report in chunks."""
+    collected = CaseCollection(source, options)
     head = _head(source.title).encode()
     body = _sections(source, collected)
     size = len(head) + len(_file("js")) + sum(len(part) for part in body.values())
@@ -118,27 +118,27 @@ def _masthead(source: ReportSource, keys: Sequence[str]) -> str:
     links = [tag("a", NAV[key], href=f"#{key}") for key in keys]
     card = source.card
     tasks = dict.fromkeys(task for model in card.models for task in model.tasks)
-    sentence = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
+    counts = [show_count(len(card.models), "model"), show_count(len(tasks), "task")]
     if len(source.cases):
-        sentence.append(show_count(len(source.cases), "case"))
+        counts.append(show_count(len(source.cases), "case"))
     header = tag(
         "header",
         tag("a", "Skip to the cases", href="#cases", class_="skip"),
         tag("h1", plain(source.title, 120)),
-        tag("p", " · ".join(sentence), class_="note"),
-        tag("button", "Dark or light", id="theme", type="button", hidden=True),
+        tag("p", " · ".join(counts), class_="note"),
+        tag("button", "Dark / light", id="theme", type="button", hidden=True),
         tag("nav", links, aria_label="Sections"),
     )
     return f"{header}<main>"
 
 
-def _sections(source: ReportSource, collected: Collected) -> dict[str, bytes]:
-    """Every section that has something to say, by its key."""
+def _sections(source: ReportSource, collected: CaseCollection) -> dict[str, bytes]:
+    """Return every section that has content, by its key."""
     found = _all_sections(source, collected)
     return {key: part.encode("utf-8", "replace") for key, part in found if part is not None}
 
 
-def _all_sections(source: ReportSource, collected: Collected) -> list[tuple[str, Html | None]]:
+def _all_sections(source: ReportSource, collected: CaseCollection) -> list[tuple[str, Html | None]]:
     card, template, models = source.card, source.template, collected.models
     links = {kept.entry.id: kept.entry.place for kept in collected.cases()}
 
@@ -147,7 +147,7 @@ def _all_sections(source: ReportSource, collected: Collected) -> list[tuple[str,
         shown = plain(case, 80)
         return text(shown) if place is None else tag("a", shown, href=f"#case-{place}")
 
-    decisions = "Rows: what had to be done. Columns: what the model did."
+    decisions = "Rows: expected decision. Columns: decision of the model."
     recorded = document_decisions(source.documents)
     return [
         ("decision", first_screen(card, template)),
@@ -184,27 +184,27 @@ def _all_sections(source: ReportSource, collected: Collected) -> list[tuple[str,
     ]
 
 
-def _cases(source: ReportSource, collected: Collected) -> Iterator[bytes]:
+def _cases(source: ReportSource, collected: CaseCollection) -> Iterator[bytes]:
     kept = collected.cases()
     heading = tag("h2", "Cases", id="cases-heading")
     yield f'<section id="cases" aria-labelledby="cases-heading">{heading}'.encode()
-    yield tag("p", _said(source, collected, len(kept)), class_="note").encode()
+    yield tag("p", _cases_note(source, collected, len(kept)), class_="note").encode()
     if kept:
         yield _controls(kept, collected.models).encode()
         yield b'<div id="case-list">'
-        first = _first(kept)
+        first = _count_first(kept)
         for one in kept[:first]:
             yield one.markup
         yield b"</div>"
         yield tag("button", "Show more cases", id="more", type="button", hidden=True).encode()
         for one in kept[first:]:
-            yield from _inert(one)
-        yield _data(msgspec.json.encode(index_of(kept)))
+            yield from _inert_case(one)
+        yield _index_element(msgspec.json.encode(build_index(kept)))
     yield b"</section>"
 
 
-def _first(kept: Sequence[Kept]) -> int:
-    """How many cases are elements from the start: the page is to open at once."""
+def _count_first(kept: Sequence[RenderedCase]) -> int:
+    """Return how many cases are elements from the start, so that the page opens at once."""
     used = 0
     for number, one in enumerate(kept[:FIRST_CASES]):
         used += len(one.markup)
@@ -213,22 +213,25 @@ def _first(kept: Sequence[Kept]) -> int:
     return min(len(kept), FIRST_CASES)
 
 
-def _said(source: ReportSource, collected: Collected, kept: int) -> str:
+def _cases_note(source: ReportSource, collected: CaseCollection, kept: int) -> str:
     if not collected.total:
-        return "; ".join(source.absent) or "No case is stored with this scorecard."
+        return "; ".join(source.absent) or "This scorecard has no cases."
     if collected.left_out:
         return (
             f"The {kept} worst of {show_count(collected.total, 'case')}, worst first; "
-            f"{collected.left_out} others are left out to keep the file small (--max-mb)."
+            f"{collected.left_out} others are left out to limit the size of the file (--max-mb)."
         )
     return f"All {show_count(kept, 'case')}, worst first."
 
 
-def _inert(one: Kept) -> Iterator[bytes]:
-    """A case as text, summary and body apart; escaped text cannot end an element: made sure of."""
+def _inert_case(one: RenderedCase) -> Iterator[bytes]:
+    """Yield a case as text in two script elements: summary and body.
+
+    Escaped text cannot end an element; ValueError if it could.
+    """
     lowered = one.markup.lower()
     if b"<script" in lowered or b"</script" in lowered or b"<!--" in lowered:
-        raise ValueError("the markup of a case holds what no text of it can hold")
+        raise ValueError("the HTML of a case contains a script or a comment")
     summary, found, body = one.markup.partition(BODY)
     place = one.entry.place
     yield f'<script type="text/plain" id="head-{place}">'.encode() + summary
@@ -236,11 +239,11 @@ def _inert(one: Kept) -> Iterator[bytes]:
     yield found + body.removesuffix(b"</details>") + b"</script>"
 
 
-def _data(encoded: bytes) -> bytes:
-    """JSON that cannot end its element."""
+def _index_element(encoded: bytes) -> bytes:
+    """Return the index as a script element that its JSON cannot end."""
     for char in (b"<", b">", b"&"):
         encoded = encoded.replace(char, b"\\u%04x" % ord(char))
-    return b'<script type="application/json" id="index">' + escaped(encoded) + b"</script>"
+    return b'<script type="application/json" id="index">' + escape_json(encoded) + b"</script>"
 
 
 SORTS = {
@@ -252,15 +255,15 @@ SORTS = {
 }
 MARKS = {
     "": "All",
-    "invalid": "Blocked or unreadable",
-    "error": "No answer",
-    "unjudged": "Awaits a verdict",
+    "invalid": "Blocked or malformed",
+    "error": "No reply",
+    "unjudged": "Waiting for a verdict",
     "different": "Models differ",
 }
 
 
-def _controls(kept: Sequence[Kept], models: Sequence[str]) -> Html:
-    """Filter and sort; shown by the script, as nothing would happen without it."""
+def _controls(kept: Sequence[RenderedCase], models: Sequence[str]) -> Html:
+    """Return the filter and sort controls; the script unhides them, as they need it."""
     entries = [one.entry for one in kept]
     tags = sorted({one for entry in entries for one in entry.tags})[:200]
     return tag(
@@ -280,7 +283,7 @@ def _controls(kept: Sequence[Kept], models: Sequence[str]) -> Html:
 
 
 def _numbered(models: Sequence[str]) -> dict[str, str]:
-    return {"": "All models"} | {str(place): name(one) for place, one in enumerate(models)}
+    return {"": "All models"} | {str(place): model_name(one) for place, one in enumerate(models)}
 
 
 def _options(values: Iterator[str] | Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,125 @@
+"""Cases whose results differ between two models: fixed, broken, newly blocked, or without reply."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from callscore.core.comparison import CaseChange, ChangeKind
+from callscore.core.rating import TOLERANCE
+from callscore.core.scorecard import CaseResult
+
+Results = Mapping[str, Sequence[CaseResult]]
+NO_REPLY = ("error", "not_run")
+NO_GATES: frozenset[str] = frozenset()
+
+
+class _CaseSummary(NamedTuple):
+    """The results of all runs of one case."""
+
+    task: str
+    answered: bool
+    score: float | None
+    gates: frozenset[str]
+    metrics: Mapping[str, float | None]
+
+
+def find_changes(
+    first: Results, second: Results, weights: Mapping[str, float], call_gates: frozenset[str]
+) -> list[CaseChange]:
+    """The cases of both models whose results differ, the largest change first."""
+    changes = []
+    for case_id, runs in first.items():
+        others = second.get(case_id)
+        if others is None or runs == others:
+            continue
+        one, other = _summarise(runs, call_gates), _summarise(others, call_gates)
+        change = _compare_case(case_id, one, other, weights.get(one.task, 0.0))
+        if change is not None:
+            changes.append(change)
+    return sorted(changes, key=lambda c: (-abs(c.weighted), -abs(c.change), c.case_id, c.task))
+
+
+def count_changes(changes: Sequence[CaseChange]) -> dict[str, int]:
+    """Cases by kind of change."""
+    counts: Counter[str] = Counter(kind for change in changes for kind in change.kinds)
+    kinds = ("fixed", "broken", "new_blocker", "became_error", "no_longer_error")
+    return {kind: counts[kind] for kind in kinds}
+
+
+def _summarise(runs: Sequence[CaseResult], call_gates: frozenset[str]) -> _CaseSummary:
+    """The mean of the runs, with 0 for blocked ones, and every gate that a run breaches    C-07"""
+    if len(runs) == 1 and runs[0].status == "valid":
+        run = runs[0]
+        return _CaseSummary(run.task, True, run.score, NO_GATES, run.metrics)
+    answered = [run for run in runs if run.status not in NO_REPLY]
+    scores = [score for run in answered if (score := _case_score(run, call_gates)) is not None]
+    slugs = dict.fromkeys(slug for run in answered for slug in run.metrics)
+    return _CaseSummary(
+        runs[0].task,
+        bool(answered),
+        math.fsum(scores) / len(scores) if scores else None,
+        frozenset(r for run in answered if run.status == "invalid" for r in run.reasons),
+        {slug: _mean([run.metrics.get(slug) for run in answered]) for slug in slugs},
+    )
+
+
+def _case_score(run: CaseResult, call_gates: frozenset[str]) -> float | None:
+    if run.status == "invalid" and call_gates & set(run.reasons):
+        return 0.0
+    return run.score if run.score is not None else run.ungated_score
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def _compare_case(
+    case_id: str, one: _CaseSummary, other: _CaseSummary, weight: float
+) -> CaseChange | None:
+    kinds: list[ChangeKind] = []
+    change = (other.score or 0.0) - (one.score or 0.0) if one.answered and other.answered else 0.0
+    if one.score is None or other.score is None:
+        change = 0.0
+    if abs(change) > TOLERANCE:
+        kinds.append("fixed" if change > 0 else "broken")
+    new = sorted(other.gates - one.gates) if one.answered else sorted(other.gates)
+    if new:
+        kinds.append("new_blocker")
+    if one.answered != other.answered:
+        kinds.append("became_error" if one.answered else "no_longer_error")
+    gone = sorted(one.gates - other.gates) if other.answered else []
+    metrics = _changed_metrics(one, other) if one.answered and other.answered else {}
+    if not (kinds or gone or metrics):
+        return None
+    return CaseChange(
+        case_id,
+        one.task,
+        kinds,
+        one.score,
+        other.score,
+        change,
+        weight * change,
+        new,
+        gone,
+        metrics,
+    )
+
+
+def _changed_metrics(
+    one: _CaseSummary, other: _CaseSummary
+) -> dict[str, tuple[float | None, float | None]]:
+    before, after = one.metrics, other.metrics
+    slugs = before if before.keys() == after.keys() else dict.fromkeys([*before, *after])
+    return {
+        slug: (before.get(slug), after.get(slug))
+        for slug in slugs
+        if before.get(slug) != after.get(slug) and not _is_close(before.get(slug), after.get(slug))
+    }
+
+
+def _is_close(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and abs(one - other) <= TOLERANCE

@@ -1,0 +1,53 @@
+"""The conclusion of a comparison, as a sentence        STATS §7"""
+
+from __future__ import annotations
+
+from callscore.core.comparison import RowDifference, Side
+from callscore.report.numbers import show, show_count
+from callscore.report.safe_text import plain
+from callscore.report.ties import describe_tie
+
+ALPHA = 0.05
+LONGEST_NAME = 40
+
+
+def conclude(
+    final: RowDifference | None, first: Side, second: Side, has_calls: bool
+) -> tuple[bool | None, str]:
+    """Whether the Final Scores are distinguishable, None if unknown, and a sentence about it."""
+    names = [plain(side.model, LONGEST_NAME) for side in (first, second)]
+    if names[0] == names[1]:
+        names = [plain(side.label, LONGEST_NAME) for side in (first, second)]
+    if final is None or final.difference is None:
+        return None, "There is no Final Score to compare; see the rows below."
+    gap = f"{abs(final.difference):.3f}"
+    if not has_calls:
+        direction = "above" if final.difference > 0 else "below"
+        return None, (
+            f"{names[1]} is {gap} {direction} {names[0]}; without the results of "
+            "single calls, whether this is more than chance is unknown."
+        )
+    if is_distinguishable(final):
+        better, worse = (names[1], names[0]) if final.difference > 0 else (names[0], names[1])
+        low, high = sorted(map(abs, final.ci95)) if final.ci95 is not None else (0.0, 0.0)
+        return True, (
+            f"{better} is better than {worse} by {gap} [{show(low)}, {show(high)}] on "
+            f"{show_count(final.calls, 'call')} that both answered."
+        )
+    return False, (
+        f"{names[0]} and {names[1]} {describe_tie(final.calls, final.calls_needed)} "
+        f"(difference {final.difference:+.3f}{_detectable_text(final)})."
+    )
+
+
+def is_distinguishable(row: RowDifference) -> bool:
+    """Whether the interval of a difference excludes 0 and its p is at most 5 %."""
+    if row.p is None or row.ci95 is None:
+        return False
+    return row.p <= ALPHA and (row.ci95[0] > 0 or row.ci95[1] < 0)
+
+
+def _detectable_text(row: RowDifference) -> str:
+    if row.detectable is None:
+        return ""
+    return f"; this many calls can show differences of {row.detectable:.3f} or more"

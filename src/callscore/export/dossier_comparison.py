@@ -1,0 +1,199 @@
+"""Compares recomputed results and a recomputed scorecard with those stored in a dossier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.scorecard import Scorecard
+from callscore.report.dossier import (
+    CASES,
+    INSTRUCTIONS,
+    MAX_PROMPTS,
+    OUTPUTS,
+    PROMPTS,
+    RESULTS,
+    VERDICTS,
+)
+from callscore.report.dossier_lines import prompt_line, result_object
+from callscore.report.source import CaseView, PromptBuilder
+from callscore.store.files import lines_of
+
+UNJUDGED = "unjudged: "
+RESULT_KEYS = ("status", "score", "ungated_score", "reasons", "metrics", "measures", "task")
+HASHED_KEYS = {
+    "output_sha256": (OUTPUTS, "the reply is not the one that was scored"),
+    "verdicts_sha256": (VERDICTS, "the verdicts are not those that were used"),
+}
+CARD_KEYS = ("framework", "models", "ranking", "zeroed_ranking", "estimate", "contrasts")
+KEYS_NOT_RECOMPUTED = frozenset({"why", "answered_by"})
+"""Keys of a scorecard that only a judge or a provider could produce again."""
+UNJUDGED_KEYS = frozenset({"status", "reasons", "failed", "awaiting", "reason", "obstacles"})
+"""Keys that tell a failed verdict from one never requested; verification requests none."""
+SIGNATURE_PARTS = ("suite", "framework", "data", "repeats", "settings", "weights", "workload")
+EMPTY: Mapping[str, Any] = {}
+
+
+class CaseComparison:
+    """Compares cases with those of a dossier as they are scored again, in file order."""
+
+    def __init__(
+        self, results: Path, asked: Path, instructions: Mapping[str, str], prompts: PromptBuilder
+    ) -> None:
+        self._results = _by_case(results)
+        self._asked = _lines(asked)
+        self._instructions = instructions
+        self._prompts = prompts
+        self.differences: dict[str, list[str]] = {}
+        self.cases = self.results = self.prompts_checked = 0
+        self.has_unjudged = False
+
+    def _add(self, file: str, what: str) -> None:
+        self.differences.setdefault(file, []).append(what)
+
+    def compare(self, view: CaseView) -> None:
+        """Compare one case with the next case of the dossier."""
+        self.cases += 1
+        case_id, stored = next(self._results, (None, []))
+        if case_id != view.case.id:
+            self._add(CASES, f"case {view.case.id!r}: {RESULTS} has {case_id!r} in its place")
+        found: dict[tuple[Any, Any], Mapping[str, Any]] = {
+            (answer.model, answer.run): result_object(answer) for answer in view.answers
+        }
+        kept = {(line.get("model"), line.get("run")): line for line in stored}
+        for key in dict.fromkeys((*found, *kept)):
+            self._compare_results(view.case.id, key, kept.get(key), found.get(key))
+        self._compare_prompt(view)
+
+    def _compare_results(
+        self,
+        case_id: str,
+        key: tuple[Any, Any],
+        stored: Mapping[str, Any] | None,
+        found: Mapping[str, Any] | None,
+    ) -> None:
+        self.results += 1
+        place = f"case {case_id!r}, model {key[0]!r}, run {key[1]}"
+        if found is None and stored is not None and stored.get("status") == "not_run":
+            return  # outputs have no lines for it
+        if stored is None or found is None:
+            self._add(RESULTS, f"{place}: is in only one of {RESULTS} and {OUTPUTS}")
+            return
+        found = msgspec.json.decode(msgspec.json.encode(found))
+        for name, (file, what) in HASHED_KEYS.items():
+            if stored.get(name) != found[name]:
+                self._add(file, f"{place}: {what}")
+        ignored: set[str] = set()
+        if any(flag.startswith(UNJUDGED) for flag in stored.get("flags", ())):
+            self.has_unjudged, ignored = True, {"status", "reasons"}
+        for name in RESULT_KEYS:
+            if name not in ignored:
+                for path, one, other in find_differences(stored.get(name), found[name], name):
+                    self._add(RESULTS, f"{place}: {_describe_difference(path, one, other)}")
+
+    def _compare_prompt(self, view: CaseView) -> None:
+        line = next(self._asked, None)
+        if line is None:
+            return
+        self.prompts_checked += 1
+        prompt = self._prompts(view.case)
+        if line != msgspec.json.decode(prompt_line(view.case.id, prompt)):
+            self._add(PROMPTS, f"case {view.case.id!r}: is not the prompt that is sent for it")
+        sent = [message.content for message in prompt.messages if message.role == "system"]
+        if sent and self._instructions.get(view.case.task) != sent[0]:
+            what = f"the instructions of task {view.case.task!r} are not those that are sent"
+            if what not in self.differences.get(INSTRUCTIONS, ()):
+                self._add(INSTRUCTIONS, what)
+
+    def end(self) -> None:
+        """Report lines of the dossier without a case, and missing prompt lines."""
+        if self._prompts.context() and self.prompts_checked < min(self.cases, MAX_PROMPTS):
+            self._add(PROMPTS, f"has {self.prompts_checked} lines for {self.cases} cases")
+        for case_id, _ in self._results:
+            self._add(RESULTS, f"case {case_id!r}: is not in {CASES}")
+        for line in self._asked:
+            self._add(PROMPTS, f"case {line.get('case_id')!r}: is not in {CASES}")
+
+
+def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    for line in lines_of([path]):
+        try:
+            found = msgspec.json.decode(line.raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            found = None
+        yield found if isinstance(found, dict) else EMPTY
+
+
+def _by_case(path: Path) -> Iterator[tuple[Any, list[Mapping[str, Any]]]]:
+    for case_id, lines in groupby(_lines(path), key=lambda line: line.get("case_id")):
+        yield case_id, list(lines)
+
+
+class CardComparison:
+    """Compares a stored scorecard with the recomputed one."""
+
+    def __init__(self, stored: Scorecard, found: Scorecard, *, lenient: bool) -> None:
+        self._stored = stored.to_dict()
+        self._found = found.to_dict()
+        self._ignored = KEYS_NOT_RECOMPUTED | UNJUDGED_KEYS if lenient else KEYS_NOT_RECOMPUTED
+
+    def differences(self) -> list[str]:
+        """Describe every value that differs, with its path."""
+        differences = [
+            _describe_difference(path, one, other)
+            for name in CARD_KEYS
+            for path, one, other in find_differences(
+                _by_model(self._stored.get(name)),
+                _by_model(self._found.get(name)),
+                name,
+                self._ignored,
+            )
+        ]
+        stored, found = (
+            _signature_parts(card["signature"]) for card in (self._stored, self._found)
+        )
+        return differences + [
+            _describe_difference(f"signature.{part}", stored.get(part), found.get(part))
+            for part in SIGNATURE_PARTS
+            if stored.get(part) != found.get(part)
+        ]
+
+
+def _signature_parts(signature: str) -> dict[str, str]:
+    return dict(part.split(":", 1) for part in signature.split("|") if ":" in part)
+
+
+def _by_model(value: Any) -> Any:
+    """Turn a list of models into a mapping, so that differences name the model."""
+    if isinstance(value, list) and all(isinstance(v, dict) and "model" in v for v in value):
+        return {entry["model"]: entry for entry in value}
+    return value
+
+
+def find_differences(
+    one: Any, other: Any, path: str, ignored: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the path and both values of every leaf in which two values differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            if key not in ignored:
+                inner = f"{path}.{key}"
+                yield from find_differences(one.get(key), other.get(key), inner, ignored)
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for place, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield from find_differences(first, second, f"{path}[{place}]", ignored)
+    elif one != other:
+        yield path, one, other
+
+
+def _describe_difference(path: str, one: Any, other: Any) -> str:
+    return f"{path}: {_short(one)} is stored, {_short(other)} is recomputed"
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:79]}…"

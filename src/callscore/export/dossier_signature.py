@@ -1,0 +1,125 @@
+"""Signs dossiers and checks their signatures with the user's own key (extra `sign`)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.core.errors import DataError, MissingExtra, UsageError
+from callscore.report.dossier import PAYLOAD_TYPE, pre_authentication_encoding
+from callscore.report.source import DossierSignature
+from callscore.store.files import open_for_reading
+
+MAX_KEY_BYTES = 100_000
+
+
+def load_signer(key_file: Path) -> Callable[[bytes], DossierSignature]:
+    """Return a function that signs with a PEM private key: Ed25519, ECDSA (P-256, P-384) or RSA-
+    PSS.
+    """
+    serialization = _serialization()
+    try:
+        key: Any = serialization.load_pem_private_key(_read(key_file), password=None)
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            f"{key_file}: {error}; expected a private key in PEM without a password"
+        ) from None
+    key_id, scheme = _key_id(key.public_key()), _scheme(key.public_key())
+    return lambda payload: DossierSignature(key_id, key.sign(payload, *scheme))
+
+
+def check_envelope(envelope: bytes, statement: bytes, key_file: Path) -> str | None:
+    """Return what is wrong with the signature of a dossier, or None if the key confirms it."""
+    serialization = _serialization()
+    try:
+        key: Any = serialization.load_pem_public_key(_read(key_file))
+    except ValueError as error:
+        raise UsageError(f"{key_file}: {error}; expected a public key in PEM") from None
+    found = read_envelope(envelope)
+    if base64.b64decode(found.payload) != statement:
+        return "the signed statement is not the one in the dossier"
+    key_id = _key_id(key)
+    for entry in found.signatures:
+        if entry.keyid == key_id and _is_valid(key, base64.b64decode(entry.sig), statement):
+            return None
+    return f"no valid signature by this key (sha256:{key_id[:16]}…)"
+
+
+class _EnvelopeSignature(msgspec.Struct):
+    keyid: str
+    sig: str
+
+
+class Envelope(msgspec.Struct):
+    """A DSSE envelope."""
+
+    payloadType: str  # noqa: N815  the name in the format
+    payload: str
+    signatures: list[_EnvelopeSignature]
+
+
+def read_envelope(raw: bytes) -> Envelope:
+    """Decode and validate the envelope in a dossier; DataError if it is malformed."""
+    try:
+        found = msgspec.json.decode(raw, type=Envelope)
+        for text in (found.payload, *(entry.sig for entry in found.signatures)):
+            base64.b64decode(text, validate=True)
+    except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
+        raise DataError(f"{error}; expected a DSSE envelope", place="statement.dsse.json") from None
+    if found.payloadType != PAYLOAD_TYPE:
+        raise DataError(f"payload type {found.payloadType!r}; expected {PAYLOAD_TYPE}")
+    return found
+
+
+def _is_valid(key: Any, raw: bytes, statement: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        key.verify(raw, pre_authentication_encoding(statement), *_scheme(key))
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _scheme(public: Any) -> tuple[Any, ...]:
+    """Return the extra arguments of `sign` and `verify` for a key; UsageError for other types."""
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+
+    if isinstance(public, ed25519.Ed25519PublicKey):
+        return ()
+    if isinstance(public, ec.EllipticCurvePublicKey):
+        return (ec.ECDSA(hashes.SHA256()),)
+    if isinstance(public, rsa.RSAPublicKey):
+        scheme = padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.MAX_LENGTH)
+        return (scheme, hashes.SHA256())
+    kind = type(public).__name__
+    raise UsageError(f"a key of type {kind} cannot be used; expected Ed25519, ECDSA or RSA")
+
+
+def _key_id(public: Any) -> str:
+    """SHA-256 of the public key in DER, in hexadecimal"""
+    serialization = _serialization()
+    raw: bytes = public.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _serialization() -> Any:
+    try:
+        from cryptography.hazmat.primitives import serialization
+    except ImportError:
+        raise MissingExtra("signing needs a package: pip install 'callscore[sign]'") from None
+    return serialization
+
+
+def _read(path: Path) -> bytes:
+    with open_for_reading(path) as file:
+        return file.read(MAX_KEY_BYTES)

@@ -1,0 +1,285 @@
+"""Recomputes every score of a dossier offline and reports differences.
+
+Hashes detect a changed file. Scoring again detects a change after which hashes were updated.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from callscore.app import score_files
+from callscore.config.score import ScoreConfig
+from callscore.core.errors import CallscoreError, DataError
+from callscore.core.run import Price
+from callscore.core.scorecard import Scorecard
+from callscore.core.version import __version__
+from callscore.export.dossier_comparison import CardComparison, CaseComparison
+from callscore.export.dossier_file import MAX_BYTES, UnpackedDossier, unpack
+from callscore.export.dossier_signature import check_envelope, read_envelope
+from callscore.export.sources import TaskPromptBuilder
+from callscore.report.dossier import (
+    CARD,
+    CASES,
+    CONTENT,
+    ENVELOPE,
+    INSTRUCTIONS,
+    MANIFEST,
+    MODELS,
+    OUTPUTS,
+    PROMPTS,
+    PROVENANCE,
+    RESULTS,
+    SETTINGS,
+    STATEMENT,
+    VERDICTS,
+)
+from callscore.store.files import lines_of
+
+MAX_LISTED = 20
+"""Differences of one kind that are listed; the rest is counted."""
+
+
+class DossierDifference(msgspec.Struct, frozen=True):
+    """A value in a dossier that differs from the expected one."""
+
+    file: str
+    what: str
+
+    def __str__(self) -> str:
+        """Return `file: what`."""
+        return f"{self.file}: {self.what}"
+
+
+class VerificationResult(msgspec.Struct, frozen=True):
+    """The result of verifying a dossier."""
+
+    differences: Sequence[DossierDifference]
+    checked: Sequence[str]
+    """Descriptions of what was recomputed."""
+    not_checked: Sequence[str] = ()
+    """Descriptions of what could not be checked, with reasons."""
+
+
+class _Settings(msgspec.Struct):
+    settings: dict[str, Any] = {}
+    weights: dict[str, float] = {}
+    workload: dict[str, float] = {}
+    cost_per_1000: dict[str, float] = {}
+    repeats: int | None = None
+    benchmarks: bool = False
+    metrics: list[str] = []
+    intervals: bool = True
+    prompts: dict[str, Any] = {}
+    with_text: bool = True
+
+
+class _Model(msgspec.Struct):
+    name: str
+    price: Price | None = None
+
+
+class _Models(msgspec.Struct):
+    models: list[_Model] = []
+
+
+class _Digest(msgspec.Struct):
+    sha256: str
+
+
+class _Manifest(msgspec.Struct):
+    callscore: str
+    files: dict[str, _Digest]
+
+
+class _Subject(msgspec.Struct):
+    name: str
+    digest: _Digest
+
+
+class _Statement(msgspec.Struct):
+    subject: list[_Subject]
+    predicate: dict[str, str]
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _OutputLine(msgspec.Struct):
+    case_id: str
+    model: str
+    run: int = 1
+    usage: _Usage = _Usage()
+    cost_usd: float | None = None
+    cost_from: str = ""
+
+
+def verify(path: Path, key: Path | None = None, max_bytes: int = MAX_BYTES) -> VerificationResult:
+    """Check the hashes, the signature, the costs and every score of a dossier."""
+    with tempfile.TemporaryDirectory(prefix="callscore-") as folder:
+        return _Verification(unpack(path, Path(folder), max_bytes)).carry_out(key)
+
+
+class _Verification:
+    """The verification of one dossier."""
+
+    def __init__(self, files: UnpackedDossier) -> None:
+        self._files = files
+        self._settings = self._read(SETTINGS, _Settings)
+        self._manifest = self._read(MANIFEST, _Manifest)
+        self._differences: list[DossierDifference] = []
+        self._checked: list[str] = []
+        self._not_checked: list[str] = []
+
+    def carry_out(self, key: Path | None) -> VerificationResult:
+        """Run all checks and return the differences in the order of the files."""
+        self._check_hashes()
+        self._check_signature(key)
+        self._check_costs()
+        if self._settings.with_text:
+            self._check_scores()
+        else:
+            self._not_checked.append(
+                "scores and prompts: the dossier was written without text; its hashes are checked"
+            )
+        if self._manifest.callscore != __version__:
+            made = self._manifest.callscore[:40]
+            self._not_checked.append(f"made by callscore {made}, recomputed with {__version__}")
+        return VerificationResult(self._differences, self._checked, self._not_checked)
+
+    def _read(self, name: str, kind: type[Any]) -> Any:
+        try:
+            return msgspec.json.decode(self._files.path(name).read_bytes(), type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise DataError(
+                f"{error}; expected a file that `callscore report` wrote", place=name
+            ) from None
+
+    def _add(self, file: str, what: str) -> None:
+        self._differences.append(DossierDifference(file, what))
+
+    def _check_hashes(self) -> None:
+        statement: _Statement = self._read(STATEMENT, _Statement)
+        attested = {subject.name: subject.digest.sha256 for subject in statement.subject}
+        for name in CONTENT:
+            found = self._files.digests[name]
+            listed = self._manifest.files.get(name)
+            if listed is None or listed.sha256 != found:
+                self._add(name, f"its SHA-256 is not the one in {MANIFEST}")
+            if attested.get(name) != found:
+                self._add(name, f"its SHA-256 is not the one in {STATEMENT}")
+        card: Scorecard = self._read(CARD, Scorecard)
+        if statement.predicate.get("signature") != card.signature:
+            self._add(STATEMENT, f"its scorecard signature is not the one in {CARD}")
+        self._checked.append(f"the hashes of {len(CONTENT)} files")
+
+    def _check_signature(self, key: Path | None) -> None:
+        if ENVELOPE not in self._files.digests:
+            if key is not None:
+                self._add(ENVELOPE, "is missing: the dossier is not signed")
+            return
+        raw = self._files.path(ENVELOPE).read_bytes()
+        if key is None:
+            ids = ", ".join(f"sha256:{e.keyid[:16]}…" for e in read_envelope(raw).signatures)
+            self._not_checked.append(
+                f"the signature by {ids}: its public key was not given (--key)"
+            )
+            return
+        wrong = check_envelope(raw, self._files.path(STATEMENT).read_bytes(), key)
+        if wrong is not None:
+            self._add(ENVELOPE, wrong)
+        self._checked.append("the signature")
+
+    def _check_costs(self) -> None:
+        """Recompute costs as tokens × price, where the dossier says `cost_from: price`."""
+        models: _Models = self._read(MODELS, _Models)
+        prices = {model.name: model.price for model in models.models}
+        seen: dict[str, int] = {}
+        wrong: dict[str, list[str]] = {}
+        for output in self._outputs():
+            price, usage = prices.get(output.model), output.usage
+            if output.cost_from != "price":
+                continue
+            seen[output.model] = seen.get(output.model, 0) + 1
+            cost = None
+            if price is not None and usage.input_tokens is not None:
+                cost = price.of(usage.input_tokens, usage.output_tokens or 0)
+            if cost != output.cost_usd:
+                place = f"case {output.case_id!r}, run {output.run}"
+                sentence = (
+                    f"{place}: {output.cost_usd!r} is recorded, tokens × price gives {cost!r}"
+                )
+                wrong.setdefault(output.model, []).append(sentence)
+        for model, found in wrong.items():
+            if len(found) == seen[model] > 1:
+                self._add(
+                    MODELS, f"price of {model!r}: does not match any of its costs; {found[0]}"
+                )
+            else:
+                self._name(OUTPUTS, [f"cost of {model!r}: {sentence}" for sentence in found])
+        if seen:
+            self._checked.append(f"the cost of {sum(seen.values())} answers from tokens and prices")
+
+    def _name(self, file: str, found: Sequence[str]) -> None:
+        for sentence in found[:MAX_LISTED]:
+            self._add(file, sentence)
+        if len(found) > MAX_LISTED:
+            self._add(file, f"and {len(found) - MAX_LISTED} more of the same kind")
+
+    def _outputs(self) -> Iterator[_OutputLine]:
+        decode = msgspec.json.Decoder(_OutputLine).decode
+        for line in lines_of([self._files.path(OUTPUTS)]):
+            try:
+                yield decode(line.raw)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise DataError(str(error), place=f"{OUTPUTS}:{line.number}") from None
+
+    def _check_scores(self) -> None:
+        """Score cases, outputs and verdicts again and compare the results."""
+        given = self._settings
+        job = ScoreConfig(
+            cases=[self._files.path(CASES)],
+            outputs=[self._files.path(OUTPUTS)],
+            verdicts=[self._files.path(VERDICTS)],
+            benchmarks=given.benchmarks,
+            settings=given.settings,
+            weights=given.weights,
+            workload=given.workload,
+            cost_per_1000=given.cost_per_1000,
+            repeats=given.repeats,
+            metrics=given.metrics,
+            intervals=given.intervals,
+        )
+        prompts = TaskPromptBuilder(job, given.prompts)
+        cases = CaseComparison(
+            self._files.path(RESULTS),
+            self._files.path(PROMPTS),
+            self._read(INSTRUCTIONS, dict[str, str]),
+            prompts,
+        )
+        try:
+            card = score_files(job, on_case=cases.compare)
+        except CallscoreError as error:
+            self._add(CASES, f"cannot be scored: {self._without_folder(str(error))}")
+            return
+        cases.end()
+        for file, found in cases.differences.items():
+            self._name(file, found)
+        compared = CardComparison(self._read(CARD, Scorecard), card, lenient=cases.has_unjudged)
+        self._name(CARD, compared.differences())
+        self._checked.append(
+            f"{cases.results} results of {cases.cases} cases, the scorecard, and "
+            f"{cases.prompts_checked} prompts"
+        )
+        if cases.has_unjudged:
+            self._not_checked.append("why some items have no verdict")
+        self._not_checked.append(f"{PROVENANCE}: only its hash is checked")
+
+    def _without_folder(self, text: str) -> str:
+        return text.replace(f"{self._files.folder}/", "")

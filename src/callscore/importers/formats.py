@@ -1,0 +1,95 @@
+"""All formats that can be imported; the first that matches a file reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from callscore.core.errors import DataError, UsageError
+from callscore.importers import (
+    amazon,
+    chats,
+    eval_sets,
+    inspect_logs,
+    labelled_text,
+    platforms,
+    recognisers,
+    subtitles,
+    table_calls,
+)
+from callscore.importers.assembly import Context
+from callscore.importers.conversation import Conversation, SkippedPart
+from callscore.importers.source import Source
+
+
+class Format(msgspec.Struct, frozen=True):
+    """A file format: how it is named, detected and read."""
+
+    name: str
+    """As in `--format`."""
+    title: str
+    """As in output and messages."""
+    matches: Callable[[Source], bool]
+    read: Callable[[Source, Context], Iterator[Conversation | SkippedPart]]
+
+
+def _read_vcon(source: Source, context: Context) -> Iterator[Conversation | SkippedPart]:
+    return platforms.read_vcon(source, context, read_detected)
+
+
+FORMATS: Sequence[Format] = (
+    Format("inspect", "Inspect log", inspect_logs.is_inspect, inspect_logs.read_inspect),
+    Format("contact-lens", "Amazon Connect Contact Lens", amazon.is_contact_lens,
+           amazon.read_contact_lens),
+    Format("transcribe", "Amazon Transcribe", amazon.is_transcribe, amazon.read_transcribe),
+    Format("google-cx-insights", "Google CX Insights", platforms.is_google, platforms.read_google),
+    Format("genesys", "Genesys Cloud", platforms.is_genesys, platforms.read_genesys),
+    Format("twilio", "Twilio Conversational Intelligence", platforms.is_twilio,
+           platforms.read_twilio),
+    Format("vcon", "IETF vCon", platforms.is_vcon, _read_vcon),
+    Format("deepgram", "Deepgram", recognisers.is_deepgram, recognisers.read_deepgram),
+    Format("assemblyai", "AssemblyAI", recognisers.is_assemblyai, recognisers.read_assemblyai),
+    Format("azure", "Azure Speech", recognisers.is_azure, recognisers.read_azure),
+    Format("retell", "Retell", chats.is_retell, chats.read_retell),
+    Format("elevenlabs", "ElevenLabs", chats.is_elevenlabs, chats.read_elevenlabs),
+    Format("whisper", "Whisper or WhisperX", recognisers.is_whisper, recognisers.read_whisper),
+    Format("promptfoo", "promptfoo", eval_sets.is_promptfoo, eval_sets.read_promptfoo),
+    Format("openai-evals", "OpenAI Evals", eval_sets.is_openai_evals, eval_sets.read_openai_evals),
+    Format("deepeval", "DeepEval", eval_sets.is_deepeval, eval_sets.read_deepeval),
+    Format("chat", "chat messages", chats.is_chat, chats.read_chat),
+    Format("subtitles", "WebVTT or SRT", subtitles.is_subtitles, subtitles.read_subtitles),
+    Format("table", "CSV or spreadsheet", table_calls.is_table_of_calls,
+           table_calls.read_table_of_calls),
+    Format("text", "text with speaker labels", labelled_text.is_labelled_text,
+           labelled_text.read_labelled_text),
+)  # fmt: skip
+
+
+def find_format(name: str) -> Format:
+    """The format with this name; raises UsageError if there is none."""
+    for format_ in FORMATS:
+        if format_.name == name:
+            return format_
+    known = ", ".join(format_.name for format_ in FORMATS)
+    raise UsageError(f"{name!r} is not a format; expected one of {known}")
+
+
+def detect_format(source: Source) -> Format:
+    """The format of a file, by its content; raises DataError if none matches."""
+    if not source.data.strip():
+        raise DataError("is empty; expected a transcript", place=source.name)
+    for format_ in FORMATS:
+        if format_.matches(source):
+            return format_
+    raise DataError(
+        "has an unknown format; expected one of "
+        + ", ".join(format_.title for format_ in FORMATS)
+        + " (`callscore import --format NAME` reads it as one of them)",
+        place=source.name,
+    )
+
+
+def read_detected(source: Source, context: Context) -> Iterator[Conversation | SkippedPart]:
+    """Read a file of any format."""
+    return detect_format(source).read(source, context)

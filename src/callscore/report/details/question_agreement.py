@@ -1,0 +1,106 @@
+"""Agreement by QA question: how often each model gives the mark of the human, and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.report.details.decoded_case import DecodedCase, as_mapping, as_number, as_objects
+
+TOLERANCE = 1e-9
+
+
+class AgreementCounts(msgspec.Struct):
+    """The agreement of one model on one question, over all calls with the question."""
+
+    asked: int = 0
+    agreed: int = 0
+    false_pass: int = 0
+    """Full marks where the human gave zero (C-35)."""
+    false_fail: int = 0
+    """Zero where the human gave full marks."""
+    not_applicable: int = 0
+    """Only the model or only the human says that the question does not apply."""
+    unanswered: int = 0
+
+    @property
+    def agreement(self) -> float | None:
+        """agreed / asked"""
+        return self.agreed / self.asked if self.asked else None
+
+
+class QuestionAgreement(msgspec.Struct):
+    """A question of a form, identified by id and text, with the counts of each model."""
+
+    id: str
+    text: str
+    models: dict[str, AgreementCounts]
+
+    @property
+    def agreement(self) -> float:
+        """agreed / asked, over all models"""
+        asked = sum(count.asked for count in self.models.values())
+        return sum(count.agreed for count in self.models.values()) / asked if asked else 1.0
+
+
+class QuestionCounter:
+    """Counts every question of every QA case."""
+
+    def __init__(self, margin: float = 0.0) -> None:
+        self._margin = margin
+        """Marks of a SCORE question agree within this fraction of its maximum (C-30)."""
+        self._found: dict[tuple[str, str], QuestionAgreement] = {}
+
+    def add(self, case: DecodedCase) -> None:
+        """Count the marks of one case; nothing if it has no questions."""
+        texts = {
+            str(asked.get("question_id")): str(asked.get("question", ""))
+            for asked in as_objects(case.view.case.config.get("questions"))
+        }
+        for expected in as_objects(case.expected.get("questions")):
+            number = str(expected.get("question_id"))
+            shown = texts.get(number, "")
+            key = (number, shown)
+            question = self._found.get(key)
+            if question is None:
+                question = self._found[key] = QuestionAgreement(number, shown, {})
+            for decoded in case.answers:
+                if decoded.answer.result.status in ("error", "not_run"):
+                    continue
+                count = question.models.setdefault(decoded.answer.model, AgreementCounts())
+                _count(count, expected, _mark_of(decoded.given, number), self._margin)
+
+    def worst_first(self) -> Sequence[QuestionAgreement]:
+        """Return every question, the one with the lowest agreement first."""
+        return sorted(self._found.values(), key=lambda found: (found.agreement, found.id))
+
+
+def _mark_of(given: Mapping[str, Any] | None, number: str) -> Mapping[str, Any] | None:
+    for mark in as_objects(as_mapping(given).get("questions")):
+        if str(mark.get("question_id")) == number:
+            return mark
+    return None
+
+
+def _count(
+    count: AgreementCounts,
+    expected: Mapping[str, Any],
+    mark: Mapping[str, Any] | None,
+    margin: float,
+) -> None:
+    count.asked += 1
+    if mark is None:
+        count.unanswered += 1
+        return
+    wanted, found = as_number(expected.get("score")), as_number(mark.get("score"))
+    if wanted is None or found is None:
+        count.agreed += wanted is found
+        count.not_applicable += wanted is not found
+        return
+    full = as_number(expected.get("max_score")) or 0.0
+    allowed = margin * full if expected.get("type") == "SCORE" else 0.0
+    count.agreed += abs(wanted - found) <= allowed + TOLERANCE
+    count.false_pass += wanted == 0 and found >= full > 0
+    count.false_fail += found == 0 and wanted >= full > 0

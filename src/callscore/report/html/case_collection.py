@@ -1,0 +1,232 @@
+"""Reads all cases for the HTML report: counts for its sections, and the worst cases as HTML."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from callscore.core.case import turns
+from callscore.report.details.confusion import CallDecisionConfusion, SentimentConfusion
+from callscore.report.details.decoded_case import DecodedCase, decode_case, has_reply
+from callscore.report.details.plans import extract_plan
+from callscore.report.details.question_agreement import QuestionCounter
+from callscore.report.details.slices import Slices, score_or_zero
+from callscore.report.html.answers_sections import PlanExample
+from callscore.report.html.case import MAX_VERDICTS, render_case
+from callscore.report.source import ReportOptions, ReportSource
+
+MAX_PLANS = 4
+SCORE_MARGIN = "qa.score_margin_fraction"
+"""The setting for the margin within which two marks of a SCORE question agree (C-30)."""
+MAX_ID_LENGTH, MAX_TAG_LENGTH, MAX_TAGS = 200, 60, 20
+MAX_TRANSCRIPT_LENGTH, MAX_REPLY_LENGTH, VERDICT_BYTES = 200_000, 4_000, 100
+"""For a low estimate of size: the most text shown of a call and of a reply, and the least a verdict
+takes.
+"""
+ELEMENT_BYTES = 80
+"""The size of the element around a case."""
+NO_SCORE = 2.0
+"""Sorts cases without any score last."""
+
+
+class CaseEntry(msgspec.Struct, frozen=True):
+    """The properties of a case that the page filters and sorts by."""
+
+    place: int
+    """The number of the case in the data, from 1."""
+    id: str
+    task: str
+    lang: str
+    tags: Sequence[str]
+    turns: int
+    worst: float
+    spread: float
+    marks: Sequence[str]
+    """Any of `invalid`, `error`, `unjudged`, `different`."""
+    scores: Sequence[float | None]
+    """The mean score of each model, in the order of the scorecard."""
+
+
+class RenderedCase(msgspec.Struct, frozen=True):
+    """A case in the report: its entry and its HTML."""
+
+    entry: CaseEntry
+    markup: bytes
+
+
+class CaseCollection:
+    """Reads the cases twice in bounded memory: to count all of them, and to render the worst."""
+
+    def __init__(self, source: ReportSource, options: ReportOptions) -> None:
+        self.models = [model.model for model in source.card.models]
+        margin = source.provenance.settings.get(SCORE_MARGIN, 0.0)
+        self.questions = QuestionCounter(float(margin))
+        self.sentiments = SentimentConfusion()
+        self.decisions = CallDecisionConfusion()
+        self.slices = Slices()
+        self.plans: list[PlanExample] = []
+        self.plan_count = 0
+        self.statuses: dict[str, dict[str, int]] = {model: {} for model in self.models}
+        self.verdicts: dict[str, int] = {}
+        self.total = 0
+        self._with_text = not options.without_text
+        wanted = self._worst(source, options.max_bytes)
+        self._kept = self._render(source, wanted)
+        self._kept.sort(key=lambda kept: (kept.entry.worst, kept.entry.place))
+        self._bytes = sum(map(_size, self._kept))
+
+    def cases(self) -> Sequence[RenderedCase]:
+        """Return the rendered cases, worst first."""
+        return self._kept
+
+    def keep_within(self, room: int) -> bool:
+        """Drop the best cases until the rest fits; return whether any was dropped."""
+        before = len(self._kept)
+        while self._bytes > room and len(self._kept) > 1:
+            self._bytes -= _size(self._kept.pop())
+        return len(self._kept) < before
+
+    def _worst(self, source: ReportSource, room: int) -> set[int]:
+        """Count every case; return the numbers of the worst ones that fit by a low estimate."""
+        heap: list[tuple[float, int, int]] = []
+        used = 0
+        for view in source.cases:
+            case = decode_case(view)
+            self.total += 1
+            self._count(case)
+            size = _estimate(case) if self._with_text else 0
+            heapq.heappush(heap, (-_worst_score(case), -self.total, size))
+            used += size
+            while used > room and len(heap) > 1:
+                used -= heapq.heappop(heap)[2]
+        return {-place for _, place, _ in heap}
+
+    def _render(self, source: ReportSource, wanted: set[int]) -> list[RenderedCase]:
+        found = []
+        for place, view in enumerate(source.cases, start=1):
+            if place in wanted:
+                case = decode_case(view)
+                markup = render_case(case, place, with_text=self._with_text)
+                entry = _entry(case, place, self.models)
+                found.append(RenderedCase(entry, markup.encode("utf-8", "replace")))
+        return found
+
+    @property
+    def left_out(self) -> int:
+        """The number of cases that did not fit."""
+        return self.total - len(self._kept)
+
+    def _count(self, case: DecodedCase) -> None:
+        self.questions.add(case)
+        self.sentiments.add_case(case)
+        self.decisions.add_case(case)
+        self.slices.add(case)
+        expected = extract_plan(case.expected)
+        if expected is not None:
+            self.plan_count += 1
+            if len(self.plans) < MAX_PLANS:
+                given = [
+                    (decoded.answer.model, extract_plan(decoded.given))
+                    for decoded in case.answers
+                    if decoded.answer.run == 1 and has_reply(decoded)
+                ]
+                self.plans.append(PlanExample(case.view.case.id, expected, given))
+        for decoded in case.answers:
+            counts = self.statuses.setdefault(decoded.answer.model, {})
+            status = decoded.answer.result.status
+            counts[status] = counts.get(status, 0) + 1
+            for verdict in decoded.answer.verdicts:
+                self.verdicts[verdict.by] = self.verdicts.get(verdict.by, 0) + 1
+
+
+def _size(kept: RenderedCase) -> int:
+    """Return the approximate size of a case in the file, including its entry in the index."""
+    return len(kept.markup) + len(msgspec.json.encode(kept.entry)) + ELEMENT_BYTES
+
+
+def _estimate(case: DecodedCase) -> int:
+    """Return a lower bound on the size of a case without rendering it."""
+    said = sum(len(turn.text) for turn in turns(case.view.case.transcript))
+    given = sum(min(len(decoded.answer.text or ""), MAX_REPLY_LENGTH) for decoded in case.answers)
+    judged = min(sum(len(decoded.answer.verdicts) for decoded in case.answers), MAX_VERDICTS)
+    return min(said, MAX_TRANSCRIPT_LENGTH) + given * 4 // 5 + judged * VERDICT_BYTES
+
+
+def _worst_score(case: DecodedCase) -> float:
+    """Return the mean score of all models on a case; `NO_SCORE` if there is none."""
+    scores = _scores(case).values()
+    return math.fsum(scores) / len(scores) if scores else NO_SCORE
+
+
+def _scores(case: DecodedCase) -> dict[str, float]:
+    """Return the mean score of each model over its runs."""
+    by_model: dict[str, list[float]] = {}
+    for decoded in case.answers:
+        value = score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
+        if value is not None:
+            by_model.setdefault(decoded.answer.model, []).append(value)
+    return {model: math.fsum(values) / len(values) for model, values in by_model.items()}
+
+
+def _entry(case: DecodedCase, place: int, models: Sequence[str]) -> CaseEntry:
+    marks: dict[str, None] = {}
+    for decoded in case.answers:
+        result = decoded.answer.result
+        if result.status == "invalid":
+            marks["invalid"] = None
+        elif result.status in ("error", "not_run"):
+            marks["error"] = None
+        elif result.status == "incomplete":
+            marks["unjudged"] = None
+    scores = _scores(case)
+    spread = max(scores.values()) - min(scores.values()) if scores else 0.0
+    if _have_different_scores(case):
+        marks["different"] = None
+    found = case.view.case
+    return CaseEntry(
+        place,
+        found.id[:MAX_ID_LENGTH],
+        found.task,
+        (found.lang or "")[:MAX_TAG_LENGTH],
+        [one[:MAX_TAG_LENGTH] for one in case.tags[:MAX_TAGS]],
+        len(turns(found.transcript)),
+        _worst_score(case),
+        spread,
+        tuple(marks),
+        [_rounded(scores.get(model)) for model in models],
+    )
+
+
+def _rounded(score: float | None) -> float | None:
+    """Round to four digits: enough to sort by, and less to store."""
+    return None if score is None else round(score, 4)
+
+
+def _have_different_scores(case: DecodedCase) -> bool:
+    """Whether models have different scores on the case."""
+    seen = {
+        score_or_zero(decoded.answer.result.status, decoded.answer.result.score)
+        for decoded in case.answers
+    }
+    return len(seen - {None}) > 1
+
+
+def build_index(kept: Sequence[RenderedCase]) -> Mapping[str, Any]:
+    """Return the entries as columns, in the order of the cases."""
+    entries = [one.entry for one in kept]
+    return {
+        "place": [entry.place for entry in entries],
+        "id": [entry.id for entry in entries],
+        "task": [entry.task for entry in entries],
+        "lang": [entry.lang for entry in entries],
+        "tags": [list(entry.tags) for entry in entries],
+        "turns": [entry.turns for entry in entries],
+        "worst": [_rounded(entry.worst) for entry in entries],
+        "spread": [_rounded(entry.spread) for entry in entries],
+        "marks": [list(entry.marks) for entry in entries],
+        "scores": [list(entry.scores) for entry in entries],
+    }

@@ -1,0 +1,122 @@
+"""Outcomes of calls for a race, from measured replies: scores, breached gates, counts of rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from callscore.core.case import Failed
+from callscore.evaluate.case_steps import MeasuredReply
+from callscore.stats.race import CallOutcome
+from callscore.stats.race_gates import RateGate
+from callscore.suites.registry import Catalog
+
+NOT_COUNTED = ("undefined", "absent", "malformed")
+"""Reasons of a measure without a value that adds nothing to a rate."""
+
+Runs = Sequence[MeasuredReply | tuple[int, Failed]]
+
+
+class RaceGates(NamedTuple):
+    """The gates of the tasks of a race."""
+
+    rates: Sequence[RateGate]
+    calls: Mapping[str, str]
+    """The tasks of call gates, by slug."""
+    floors: frozenset[str]
+    """Rate gates whose rate must be at least the limit: they count the missing items."""
+
+
+class CaseObservation(NamedTuple):
+    """The score bounds, counts and breached call gates of one model on one case."""
+
+    task: str
+    least: float
+    most: float
+    counts: Mapping[str, tuple[float, float] | None]
+    breached: frozenset[str]
+
+
+def collect_gates(tasks: Sequence[str], catalog: Catalog) -> RaceGates:
+    """All active gates; a rate gate is a share of events that must be at most its limit."""
+    rates, calls, floors = [], {}, set()
+    for task in tasks:
+        formula = catalog.formula(task)
+        for gate in formula.gates:
+            if gate.rule.kind == "call":
+                calls[gate.slug] = task
+                continue
+            scale = 100.0 if formula.specs[gate.slug].unit == "percent" else 1.0
+            limit = gate.rule.limit / scale
+            if gate.rule.comparison.startswith("<"):
+                floors.add(gate.slug)
+                limit = 1 - limit
+            rates.append(RateGate(gate.slug, task, limit))
+    return RaceGates(rates, calls, frozenset(floors))
+
+
+def observe_case(task: str, runs: Runs, repeats: int, gates: RaceGates) -> CaseObservation:
+    """The mean of the runs, with 0 and 1 as bounds of a run without score; 0 if a call gate is
+    breached
+
+    A breached rate gate does not block a single call, whose score counts (C-03, C-07).
+    """
+    scored = [run.scored for run in runs if isinstance(run, MeasuredReply)]
+    breached = frozenset(slug for reply in scored for slug in reply.score.call_breaches)
+    scores = [reply.score.ungated_score for reply in scored]
+    known = [score for score in scores if score is not None]
+    open_runs = max(repeats, len(runs)) - len(known)
+    number = len(known) + open_runs
+    least = math.fsum(known) / number
+    most = math.fsum([*known, float(open_runs)]) / number
+    if breached:
+        least = most = 0.0
+    counts = {
+        gate.slug: _count_events(gate.slug, runs, gates)
+        for gate in gates.rates
+        if gate.task == task
+    }
+    return CaseObservation(task, least, most, counts, breached)
+
+
+def _count_events(slug: str, runs: Runs, gates: RaceGates) -> tuple[float, float] | None:
+    """Events and items, each run with weight 1 / N; None if a run has no result        C-07"""
+    events, items = [], []
+    for run in runs:
+        if not isinstance(run, MeasuredReply):
+            return None
+        measure = run.scored.measured.measures[slug]
+        if measure.value is None and measure.absence in NOT_COUNTED:
+            continue
+        if measure.value is None or measure.estimated:
+            return None
+        missing = measure.denominator - measure.numerator
+        events.append(missing if slug in gates.floors else measure.numerator)
+        items.append(measure.denominator)
+    if not runs:
+        return None
+    return math.fsum(events) / len(runs), math.fsum(items) / len(runs)
+
+
+def observe_call(cases: Sequence[CaseObservation], *, mean: bool) -> CallOutcome:
+    """The outcome of a call: the sum of its cases by task, or their mean (for future calls)."""
+    by_task: dict[str, list[CaseObservation]] = {}
+    for case in cases:
+        by_task.setdefault(case.task, []).append(case)
+    scores, counts = {}, {}
+    for task, of_task in by_task.items():
+        share = len(of_task) if mean else 1
+        least = math.fsum(case.least for case in of_task)
+        scores[task] = (least / share, math.fsum(case.most for case in of_task) / share)
+        for slug in of_task[0].counts:
+            counts[slug] = _add_counts([case.counts[slug] for case in of_task])
+    breached = frozenset(slug for case in cases for slug in case.breached)
+    return CallOutcome(scores, counts, breached)
+
+
+def _add_counts(counts: Sequence[tuple[float, float] | None]) -> tuple[float, float] | None:
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return None
+    return math.fsum(count[0] for count in known), math.fsum(count[1] for count in known)

@@ -1,0 +1,326 @@
+"""Replies in a journal: as bytes with a checksum, indexed by key, many in one commit."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import sqlite3
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from callscore.core.case import Reply, ToolCall
+from callscore.core.errors import StoreError
+from callscore.store.connection import Unreadable, map_sqlite_errors, transaction
+
+MAX_KEYS = 200_000
+"""With more replies than this there is no index; every lookup goes to the file."""
+SHORT_BYTES = 8
+MOST_UNWRITTEN = 2_000
+BETWEEN_S = 0.003
+"""Seconds between commits; a longer interval saves CPU and costs wall time."""
+
+# The first reply is kept even if another is paid for later, unless it is damaged.
+_ANSWER = (
+    "INSERT INTO answers (key, reply, cost_usd, attempts, checksum) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET reply = excluded.reply, cost_usd = excluded.cost_usd,"
+    " attempts = excluded.attempts, checksum = excluded.checksum"
+    " WHERE checksum(answers.key, answers.reply) != answers.checksum"
+)
+_ITEM = (
+    "INSERT INTO items (run_id, case_id, model, run, task, key, error, paid)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (run_id, case_id, model, run) DO UPDATE SET"
+    " key = excluded.key, error = excluded.error, paid = max(paid, excluded.paid)"
+    " WHERE items.error IS NOT NULL"
+)
+UNCERTAIN = "UPDATE runs SET uncertain_usd = uncertain_usd + ? WHERE id = ?"
+_JUDGED = "INSERT OR REPLACE INTO judge_answers (key, run_id) VALUES (?, ?)"
+
+AnswerRow = tuple[bytes, bytes, float | None, int, int]
+ItemRow = tuple[int, str, str, int, str, bytes, str | None, int]
+JudgedRow = tuple[bytes, int]
+"""The reply of a judge, and the run that paid for it."""
+UncertainRow = tuple[float, int]
+"""The possible cost of a lost attempt, and the run that made it."""
+
+
+class _Kept(msgspec.Struct, omit_defaults=True):
+    """The fields of a reply; new ones are appended with a default, so that old journals can be
+    read.
+    """
+
+    text: Any
+    """Text or bytes: MessagePack distinguishes them."""
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    model: str | None = None
+    asked_as: str | None = None
+    latency_ms: float | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Kept).decode
+
+
+def to_bytes(reply: Reply) -> bytes:
+    """The reply in MessagePack."""
+    return _encode(
+        _Kept(
+            reply.text,
+            reply.finish_reason,
+            reply.input_tokens,
+            reply.output_tokens,
+            reply.cost_usd,
+            tuple(reply.tool_calls),
+            reply.model,
+            reply.asked_as,
+            reply.latency_ms,
+        )
+    )
+
+
+def from_bytes(raw: bytes) -> Reply:
+    """The reply in these bytes; raises Unreadable."""
+    try:
+        kept = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise Unreadable(f"an answer cannot be read: {error}") from None
+    cost = kept.cost_usd
+    if not isinstance(kept.text, str | bytes) or not (cost is None or 0 <= cost < math.inf):
+        raise Unreadable("an answer is no text, or its cost no amount of money")
+    return Reply(
+        kept.text,
+        kept.finish_reason,
+        kept.input_tokens,
+        kept.output_tokens,
+        kept.cost_usd,
+        kept.tool_calls,
+        kept.model,
+        kept.asked_as,
+        kept.latency_ms,
+    )
+
+
+def checksum(key: bytes, raw: bytes) -> int:
+    """Detects a reply that has changed since it was stored."""
+    return crc32(raw, crc32(key))
+
+
+class KeyIndex:
+    """Shortened keys of all replies. Several keys may share one, so a hit is only a maybe.
+
+    A lookup in the file is expensive: after each commit of the writer the reader must read its
+    pages again, and nearly all lookups find nothing.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        """Read within a write transaction, so that no key is added meanwhile."""
+        self._last_id = last_id(connection)
+        self._short: set[bytes] | None = None
+        if self._last_id <= MAX_KEYS:
+            rows = connection.execute(f"SELECT substr(key, 1, {SHORT_BYTES}) FROM answers")
+            self._short = {short for (short,) in rows}
+
+    def lacks(self, key: bytes) -> bool:
+        """Whether there is certainly no reply; False if a lookup is needed."""
+        return self._short is not None and key[:SHORT_BYTES] not in self._short
+
+    def add(self, key: bytes) -> None:
+        """Add the key of a reply that is being written."""
+        if self._short is not None:
+            self._short.add(key[:SHORT_BYTES])
+            if len(self._short) > MAX_KEYS:
+                self._short = None
+
+    def update(self, before: int, after: int) -> None:
+        """Compare the last ids around a commit: other processes may have written since."""
+        if before != self._last_id:
+            self._short = None
+        self._last_id = after
+
+
+def last_id(connection: sqlite3.Connection) -> int:
+    """The id of the newest reply."""
+    return int(connection.execute("SELECT ifnull(max(id), 0) FROM answers").fetchone()[0])
+
+
+class Rows(NamedTuple):
+    """The rows of one caller."""
+
+    answer: AnswerRow | None = None
+    item: ItemRow | None = None
+    judged: JudgedRow | None = None
+    uncertain: UncertainRow | None = None
+
+
+class _Group(NamedTuple):
+    """Rows in one transaction, and the callers waiting for it."""
+
+    rows: list[Rows]
+    waiting: Sequence[asyncio.Future[None]]
+    written: Future[None]
+
+
+class GroupCommit:
+    """Writes rows in order, one transaction per group, in its own thread: rows that arrive during
+    a commit go into the next one.
+
+    Callers wait for their commit, so it reaches them in as few loop iterations as possible: one
+    until a group is handed over, one until its callers are resumed.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, keys: KeyIndex) -> None:
+        self._connection = connection
+        self._path = path
+        self._keys = keys
+        connection.create_function("checksum", 2, checksum, deterministic=True)
+        self._thread = ThreadPoolExecutor(1, "journal")
+        self._rows: list[Rows] = []
+        self._waiting: list[asyncio.Future[None]] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._group: _Group | None = None
+        """The group that is being written."""
+        self._due = False
+        """Whether a group is handed over at the end of this loop iteration."""
+        self._submitted_at = 0.0
+        self._broken: BaseException | None = None
+        self.superseded = False
+        """Whether a row was not written because an earlier one exists."""
+
+    async def durable(self, rows: Rows) -> None:
+        """Returns when these rows, and all before them, are durable."""
+        self._add(rows)
+        await self._committed()
+
+    async def soon(self, rows: Rows) -> None:
+        """Write the rows with the next group; waits only if too much is unwritten."""
+        self._add(rows)
+        if len(self._rows) > MOST_UNWRITTEN:
+            await self._committed()
+
+    def add(self, rows: Rows) -> None:
+        """Write the rows with the next group, without waiting."""
+        self._add(rows)
+
+    async def settle(self) -> None:
+        """Returns when everything is durable."""
+        if self._due or self._group is not None:
+            await self._committed()
+        if self._broken is not None:
+            raise self._broken
+
+    def close(self) -> None:
+        """Write what is left and end the thread; write errors were reported before."""
+        self._thread.shutdown(wait=True)
+        self._use_loop(None)
+        rows, self._rows = self._rows, []
+        try:
+            if rows:
+                self._write(rows)
+        except StoreError:
+            if self._broken is None:
+                raise
+
+    def _add(self, rows: Rows) -> None:
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._use_loop(loop)
+        if self._broken is not None:
+            raise self._broken
+        self._rows.append(rows)
+        if self._group is None and not self._due:
+            self._schedule(loop)
+
+    def _use_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        """Resume the callers of a group that an earlier loop has left behind."""
+        group, self._loop = self._group, loop
+        self._waiting, self._due = [], False
+        if group is not None:
+            self._group = None
+            self._fail_group(group, group.written.exception())
+
+    async def _committed(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        await waiter
+
+    def _schedule(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Delay the next group: a commit costs nearly the same for one row as for fifty.
+
+        The first group goes at the end of this loop iteration. The delay is short, because callers
+        that wait long end up in lockstep.
+        """
+        self._due = True
+        wait = self._submitted_at + BETWEEN_S - loop.time()
+        if wait > 0:
+            loop.call_later(wait, self._submit)
+        else:
+            loop.call_soon(self._submit)
+
+    def _submit(self) -> None:
+        self._due, self._submitted_at = False, asyncio.get_running_loop().time()
+        rows, self._rows = self._rows, []
+        waiting, self._waiting = self._waiting, []
+        written = self._thread.submit(self._write, rows)
+        self._group = _Group(rows, waiting, written)
+        written.add_done_callback(partial(self._notify, asyncio.get_running_loop()))
+
+    def _notify(self, loop: asyncio.AbstractEventLoop, written: Future[None]) -> None:
+        """Runs in the commit thread."""
+        # The loop is closed: no caller is waiting.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._on_written, written)
+
+    def _on_written(self, written: Future[None]) -> None:
+        group = self._group
+        if group is None or group.written is not written:
+            return
+        self._group = None
+        self._fail_group(group, written.exception())
+        for waiter in group.waiting:
+            if waiter.done():
+                continue
+            if self._broken is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(self._broken)
+        if self._broken is None and (self._rows or self._waiting):
+            self._schedule(asyncio.get_running_loop())
+
+    def _fail_group(self, group: _Group, error: BaseException | None) -> None:
+        """After a failure, keep the rows and accept no more: `close` tries them once more."""
+        if error is None:
+            return
+        self._broken = error
+        self._rows = group.rows + self._rows
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_exception(error)
+
+    def _write(self, rows: Sequence[Rows]) -> None:
+        if not rows:  # the caller only waits for earlier rows
+            return
+        parts = (
+            (_ITEM, [row.item for row in rows if row.item is not None]),
+            (_ANSWER, [row.answer for row in rows if row.answer is not None]),
+            (_JUDGED, [row.judged for row in rows if row.judged is not None]),
+            (UNCERTAIN, [row.uncertain for row in rows if row.uncertain is not None]),
+        )
+        with map_sqlite_errors(self._path), transaction(self._connection):
+            before = last_id(self._connection)
+            for statement, part in parts:
+                if part and self._connection.executemany(statement, part).rowcount != len(part):
+                    self.superseded = True
+            after = last_id(self._connection)
+        self._keys.update(before, after)
