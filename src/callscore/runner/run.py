@@ -130,6 +130,7 @@ def run_prepared(prepared: Prepared, on_event: OnEvent) -> RunResult:
                 if summary.status == "interrupted":
                     raise _Interrupted(ran)
                 ran = _scored(ran, scoring, race)
+                journal.record_race(ledger.id, _race_of(ran.card))
                 run.status = summary.status
                 return ran
     except _Interrupted as interrupted:
@@ -349,7 +350,23 @@ def rescore(prepared: Prepared, run_id: int) -> RunResult:
             if scoring.judges and not loop.run(scoring.follow):
                 return RunResult(run_id, RunSummary("interrupted", {}), ())
             ran = RunResult(run_id, RunSummary("complete", {}), (), scored_again=record)
-            return _scored(ran, scoring)
+            return _with_recorded_race(_scored(ran, scoring), record)
+
+
+def _race_of(card: Scorecard | None) -> bytes | None:
+    """The result of a race, as it is stored."""
+    if card is None or card.race is msgspec.UNSET:
+        return None
+    return msgspec.json.encode(card.race)
+
+
+def _with_recorded_race(ran: RunResult, record: RunRecord) -> RunResult:
+    """The result with the race that the run recorded; it is not decided again."""
+    if ran.card is None or record.race is None:
+        return ran
+    from callscore.runner.race_card import restore_race
+
+    return msgspec.structs.replace(ran, card=restore_race(ran.card, record))
 
 
 def _engine_options(prepared: Prepared) -> EngineOptions:

@@ -48,6 +48,7 @@ from callscore.store.run_records import (
     end_run,
     failures_of,
     one_run,
+    record_race,
     take_run,
     unfinished_run,
 )
@@ -205,6 +206,11 @@ class Journal:
         """Record what a run has paid for its preflight."""
         with map_sqlite_errors(self.path), transaction(self._connection):
             charge_preflight(self._connection, run_id, usd)
+
+    def record_race(self, run_id: int, race: bytes | None) -> None:
+        """Store the result of a race; None if the run was no race or has been completed."""
+        with map_sqlite_errors(self.path), transaction(self._connection):
+            record_race(self._connection, run_id, race)
 
     def failures(self, run_id: int) -> list[Failure]:
         """The most frequent cause of failure of every model of a run."""

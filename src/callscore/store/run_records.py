@@ -34,7 +34,7 @@ _OF_RUN = (
     "   WHERE run_id = runs.id AND paid = 1 AND cost_usd IS NULL),"
     " (SELECT total(cost_usd) FROM judge_answers JOIN answers USING (key)"
     "   WHERE run_id = runs.id),"
-    " uncertain_usd, eval_file"
+    " uncertain_usd, eval_file, race"
     " FROM runs"
 )
 _UNFINISHED = (
@@ -99,6 +99,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     """The known part of what this run paid to judges."""
     uncertain_usd: float = 0.0
     """The most that may still be billed for lost attempts."""
+    race: bytes | None = None
+    """The `race` section of its scorecard in JSON, if it was a race."""
 
     @property
     def spent_usd(self) -> float:
@@ -197,6 +199,11 @@ def charge_preflight(connection: sqlite3.Connection, run_id: int, usd: float) ->
     )
 
 
+def record_race(connection: sqlite3.Connection, run_id: int, race: bytes | None) -> None:
+    """Store the result of a race, in JSON; None if the run was no race or has been completed."""
+    connection.execute("UPDATE runs SET race = ? WHERE id = ?", (race, run_id))
+
+
 def _refuse_if_held(run_id: int, name: str, raw: bytes | None) -> None:
     if raw is None:
         return
@@ -249,6 +256,7 @@ def _record(row: tuple[object, ...]) -> RunRecord:
         "unpriced": row[12],
         "judge_usd": row[13],
         "uncertain_usd": row[14],
+        "race": row[16],
     }
     try:
         record = msgspec.convert(fields, RunRecord)
