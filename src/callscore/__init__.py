@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from callscore.core.noise import Noise
     from callscore.core.ports import Embedder, Judge
     from callscore.core.provider import AttemptFailed, Provider, ProviderRequest, ProviderResponse
-    from callscore.core.rating import Band, Rating
-    from callscore.core.reply_json import read_object
     from callscore.core.run import ModelSpec
     from callscore.core.scorecard import Scorecard
-    from callscore.core.spec import MetricSpec
+    from callscore.core.spec import Band, MetricSpec, Rating
+    from callscore.core.strict_json import read_object
     from callscore.core.suite import Metric, StandaloneTask, Suite
     from callscore.core.task import Measured, Task
     from callscore.runner.api import run
@@ -93,11 +92,10 @@ _MODULES = {
     "core.noise": ("Noise",),
     "core.ports": ("Embedder", "Judge"),
     "core.provider": ("AttemptFailed", "Provider", "ProviderRequest", "ProviderResponse"),
-    "core.rating": ("Band", "Rating"),
-    "core.reply_json": ("read_object",),
+    "core.spec": ("Band", "MetricSpec", "Rating"),
+    "core.strict_json": ("read_object",),
     "core.run": ("ModelSpec",),
     "core.scorecard": ("Scorecard",),
-    "core.spec": ("MetricSpec",),
     "core.suite": ("Metric", "StandaloneTask", "Suite"),
     "core.task": ("Measured", "Task"),
     "runner.api": ("run",),

@@ -10,9 +10,9 @@ from callscore.config.file import GateEntry
 from callscore.config.regression import NO_BASELINE, BlessedRuns, Now, regression_check
 from callscore.core.checks import Check
 from callscore.core.errors import GateFailed, Inconclusive
-from callscore.core.rating import TOLERANCE
 from callscore.core.scenarios import Headline
 from callscore.core.scorecard import MetricScore, ModelScore, Scorecard, TaskScore
+from callscore.core.spec import TOLERANCE
 from callscore.suites import registry
 
 FINAL = "final"

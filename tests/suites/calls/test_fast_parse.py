@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calls_suite import all_tasks
 from callscore.core.case import Case, Malformed, Reply
 from callscore.core.errors import DataError
-from callscore.core.reply_json import read_object
+from callscore.core.strict_json import read_object
 from callscore.suites.calls.fast_parse import read_documented
 from callscore.suites.calls.structure import Structure, parse_reply
 

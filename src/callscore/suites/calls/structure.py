@@ -15,7 +15,7 @@ import msgspec
 
 from callscore.core.case import Malformed, Reply
 from callscore.core.measure import ratio
-from callscore.core.reply_json import Parsed, body_of, decode_body, is_finished
+from callscore.core.strict_json import Parsed, body_of, decode_body, is_finished
 from callscore.metrics.text import item_id
 from callscore.suites.calls.fast_parse import CONTAINERS, Form, read_documented
 

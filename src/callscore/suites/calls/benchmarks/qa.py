@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from callscore.core.judging import Item, Question, Verdicts
-from callscore.core.rating import TOLERANCE
+from callscore.core.spec import TOLERANCE
 from callscore.suites.calls.benchmarks.view import Closed, Facts, Subject, View, finding, ids_of
 from callscore.suites.calls.benchmarks.words import (
     ARGUMENT,

@@ -66,12 +66,10 @@ class EntityTask(CallTask[EntityReference, EntityOutput]):
         self._sources = Sources({}, open_maps=settings.open_maps, form=answer_form("entity"))
 
     def reference(self, case: Case) -> EntityReference:
-        """The expected entities, checked (C-20)."""
-        return read_reference(case, self._sources)
-
-    def check_reference(self, reference: EntityReference) -> None:
-        """Refuse expected entities that the configured list lacks        C-131"""
+        """The expected entities, checked: the configured list must have them   C-20, C-131"""
+        reference = read_reference(case, self._sources)
         refuse_blocked(reference)
+        return reference
 
     def prompt(self, case: Case) -> Prompt:
         """The configured list and the transcript."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from callscore.core.measure import Measure, count, not_run, percent, ratio, undefined
-from callscore.core.rating import TOLERANCE
+from callscore.core.spec import TOLERANCE
 from callscore.suites.calls.qa.reference import FormQuestion
 
 NO_QUESTION = undefined("no question of the form applies")

@@ -10,7 +10,7 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
-from callscore.core.rating import TOLERANCE
+from callscore.core.spec import TOLERANCE
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import asked_questions
 from callscore.suites.calls.call_task import CallTask

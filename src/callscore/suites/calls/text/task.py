@@ -12,7 +12,7 @@ import msgspec
 from callscore.core.case import Case, Malformed, Prompt, Reply
 from callscore.core.judging import Question, Verdicts
 from callscore.core.measure import ABSENT, MALFORMED, Measure
-from callscore.core.rating import holds
+from callscore.core.spec import holds
 from callscore.core.suite import DataNames, no_data_names
 from callscore.core.task import Measured
 from callscore.suites.calls.answer_spec import (

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 import msgspec
 
-from callscore.core.rating import holds
+from callscore.core.spec import holds
 from callscore.metrics.text import n1, n2
 from callscore.suites.calls.placeholders import PLACEHOLDERS, is_empty
 
