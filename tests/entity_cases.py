@@ -13,9 +13,9 @@ from callscore.core.measure import Measure
 from callscore.core.task import Measured
 from callscore.suites.calls.entity.reference import EntityReference, read_reference
 from callscore.suites.calls.entity.task import EntityTask
-from callscore.suites.calls.prompting import answer_form
+from callscore.suites.calls.parse import Sources
+from callscore.suites.calls.prompt import answer_form
 from callscore.suites.calls.spec import settings
-from callscore.suites.calls.structure import Sources
 
 TASK = EntityTask(settings())
 CONFIG: Mapping[str, Any] = {"keywords": ["refund", "account"], "topics": ["billing"]}
