@@ -19,7 +19,7 @@ from callscore.store.files import is_special
 from callscore.suites.registry import Catalog
 
 if TYPE_CHECKING:
-    from callscore.config.judges import EmbedderChoice, JudgeChoice
+    from callscore.config.judges import EmbedderChoice, JudgeChoice, ModelEntries
 
 DEFAULT_STORE = Path(".callscore", "runs.db")
 """The default store of replies."""
@@ -107,12 +107,16 @@ class ScoreConfig(msgspec.Struct, frozen=True, dict=True):
                 )
 
 
-def judge_choice(given: str) -> JudgeChoice:
-    """`none`, `offline`, the name of an installed judge, or the models in a file."""
-    if given in BUILT_IN_JUDGES or (_is_name(given) and given in known_judges()):
+def judge_choice(given: str | ModelEntries) -> JudgeChoice:
+    """`none`, `offline`, the name of an installed judge, or models."""
+    if given in BUILT_IN_JUDGES:
+        return str(given)
+    if isinstance(given, str) and _is_name(given) and given in known_judges():
         return given
     from callscore.config.judges import load_judge
 
+    if not isinstance(given, str):
+        return load_judge(given)
     return load_judge(_file("judge", given, ", ".join(known_judges())))
 
 
@@ -136,13 +140,15 @@ def default_embedder(judge: object) -> str:
     return "none" if judge == "none" else "auto"
 
 
-def embedder_choice(given: str) -> EmbedderChoice:
-    """The name of an embedder, or the model in a file."""
+def embedder_choice(given: str | Mapping[str, Any]) -> EmbedderChoice:
+    """The name of an embedder, or a model."""
     if given == "none":
-        return given
+        return "none"
     from callscore.config.judges import load_embedder
     from callscore.embeddings.catalog import NAMES
 
+    if not isinstance(given, str):
+        return load_embedder(given)
     if given in NAMES:
         return given
     return load_embedder(_file("embedder", given, ", ".join(NAMES)))

@@ -23,7 +23,7 @@ DIGEST_BYTES = 6
 TOLERANCE = 1e-9
 """Every comparison with a limit allows this much (C-08)."""
 
-Comparison = Literal[">=", "<=", ">", "<"]
+Operator = Literal[">=", "<=", ">", "<"]
 
 
 class Rating(StrEnum):
@@ -36,7 +36,7 @@ class Rating(StrEnum):
     BLOCKER = "Blocker"
 
 
-def holds(value: float, comparison: Comparison, limit: float) -> bool:
+def holds(value: float, comparison: Operator, limit: float) -> bool:
     """value ⋚ limit, with the tolerance in favour of equality        C-08"""
     if comparison == ">=":
         return value - limit >= -TOLERANCE
@@ -51,7 +51,7 @@ class Band(msgspec.Struct, frozen=True, array_like=True):
     """One row of a rating table: the rating, and the comparison that a value must satisfy."""
 
     rating: Rating
-    comparison: Comparison
+    comparison: Operator
     limit: float
 
     def holds(self, value: float) -> bool:
@@ -71,7 +71,7 @@ class Gate(msgspec.Struct, frozen=True):
     """A `[!]` row: breached where the value satisfies the comparison."""
 
     kind: Literal["call", "rate"]
-    comparison: Comparison
+    comparison: Operator
     limit: float
     formula: bool = True
 
@@ -84,7 +84,7 @@ class Threshold(msgspec.Struct, frozen=True, array_like=True):
     """The Scorecard's Threshold column: the printed text, and what its tick means (C-16)."""
 
     printed: str
-    comparison: Comparison
+    comparison: Operator
     limit: float
 
 
@@ -92,7 +92,7 @@ class Severity(msgspec.Struct, frozen=True, array_like=True):
     """A named range inside Blocker (C-11)."""
 
     name: str
-    comparison: Comparison
+    comparison: Operator
     limit: float
 
 
@@ -157,7 +157,7 @@ class Criterion(msgspec.Struct, frozen=True, array_like=True):
 
     label: str
     unit: Literal["fraction", "percent"]
-    comparison: Comparison
+    comparison: Operator
     limit: float
     printed: str
     tasks: tuple[str, ...]
