@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from callscore.core.interval import GateClaim
+from callscore.core.interval import FEW_CALLS, GateClaim
 from callscore.core.scorecard import (
     BenchmarkScore,
     FinalScore,
@@ -23,9 +23,6 @@ from callscore.stats.contributions import Contributions, ModelShape, Row
 from callscore.stats.rates import claim, equal_interval, rate_interval
 from callscore.stats.resampling import Replicates
 from callscore.stats.weighted_scores import Key
-
-FEW_CALLS = 15
-"""An interval from fewer calls is marked."""
 
 SHARE = (0.0, 1.0)
 Cell = Mapping[str, Any]

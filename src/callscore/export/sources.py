@@ -36,7 +36,7 @@ from callscore.store.spool import Spool
 from callscore.suites.registry import NamesOf, all_suites, template_of
 
 MAX_CARD_BYTES = 500_000_000
-NAMES = "names"
+NAMES_KEY = "names"
 NO_STEPS = "steps: mode `compat` does not record them"
 CARD_ONLY = "cases: a scorecard file does not contain them; pass the run or its eval file"
 
@@ -157,7 +157,7 @@ def rescore_run(
     record = _record(store, run_id)
     config = load_eval(eval_file or _eval_file(record, store), store)
     fingerprint, _, limit = record.header.config_hash.partition("/")
-    caveats = [] if fingerprint == config.fingerprint else [_CHANGED.format(config.path)]
+    caveats = [] if fingerprint == config.fingerprint else [EVAL_FILE_CHANGED.format(config.path)]
     if limit.isdecimal():
         options = msgspec.structs.replace(options, limit=int(limit))
     with closing(prepare(config, options, sending=False)) as prepared:
@@ -213,7 +213,7 @@ def with_scenarios(source: ReportSource, scored: Scorecard, steps: Cases) -> Rep
     )
 
 
-_CHANGED = (
+EVAL_FILE_CHANGED = (
     "{} has changed since the run: scored with its current settings and the replies of the run"
 )
 
@@ -263,7 +263,7 @@ class TaskPromptBuilder:
 
     def __init__(self, config: ScoreConfig, context: Mapping[str, Any] | None = None) -> None:
         """Take the context from the case files if none is passed."""
-        kept = None if context is None else context.get(NAMES)
+        kept = None if context is None else context.get(NAMES_KEY)
         self._names: NamesOf = NamesInData(config.cases)
         if kept is not None:
             self._names = lambda suite: tuple(kept.get(suite.name, ()))
@@ -276,4 +276,4 @@ class TaskPromptBuilder:
     def context(self) -> Mapping[str, Any]:
         """Return the names in the whole data set by suite, including cases that were not asked."""
         found = {suite.name: list(self._names(suite)) for suite in all_suites()}
-        return {NAMES: {suite: names for suite, names in found.items() if names}}
+        return {NAMES_KEY: {suite: names for suite, names in found.items() if names}}

@@ -67,7 +67,7 @@ def write(source: ReportSource, options: ReportOptions) -> Iterator[bytes]:
             sealed[ENVELOPE] = encode_document(sign_statement(statement, options))
         for name, raw in sealed.items():
             yield from archive.add(name, [raw])
-    yield archive.end()
+    yield archive.finish()
 
 
 def _write_lines(
@@ -76,8 +76,8 @@ def _write_lines(
     """Write the lines of all cases in one pass; return the instructions of every task."""
     prices = {spec.name: spec.price for spec in source.provenance.models}
     instructions: dict[str, str] = {}
-    for number, view in enumerate(_recomputable(source)):
-        _refuse_unscored(view)
+    for number, view in enumerate(_recomputable_cases(source)):
+        _check_scored(view)
         files[CASES].write(case_line(view, without_text=without_text))
         if source.prompts is not None and number < MAX_PROMPTS:
             prompt = source.prompts(view.case)
@@ -93,7 +93,7 @@ def _write_lines(
     return instructions
 
 
-def _recomputable(source: ReportSource) -> Iterator[CaseView]:
+def _recomputable_cases(source: ReportSource) -> Iterator[CaseView]:
     """Yield every case but steps of scenarios, which can only be scored together."""
     number = 0
     for view in source.cases:
@@ -123,7 +123,7 @@ def _absent(source: ReportSource) -> Sequence[str]:
     return [*source.absent, NO_SCENARIOS] if has_scenarios else source.absent
 
 
-def _refuse_unscored(view: CaseView) -> None:
+def _check_scored(view: CaseView) -> None:
     if not view.answers:
         raise UsageError(f"case {view.case.id!r} has no answers; expected a source with scores")
 

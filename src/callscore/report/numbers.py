@@ -39,6 +39,11 @@ def show_money(value: float) -> str:
     return f"${half_up(value, min(places, MAX_DECIMALS))}"
 
 
+def show_cost(value: float | None) -> str:
+    """Return a cost in dollars, or `unknown`."""
+    return "unknown" if value is None else show_money(value)
+
+
 def show_interval(
     limits: tuple[float, float], unit: str = "fraction", *, few: bool = False, equal: bool = False
 ) -> str:
