@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from callscore.config.score import ScoreConfig
 from callscore.core.judging_summary import Judging
 from callscore.core.rating import holds
@@ -26,7 +28,7 @@ from callscore.stats.contributions import Contributions
 
 def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner | None) -> Scorecard:
     """The scorecard of all models, with its signature."""
-    tasks = {task: None for tallies in tallied.tallies.values() for task in tallies}
+    tasks = _tasks_in(tallied)
     suites = config.catalog.suites_with(tasks)
     spec = config.catalog.spec_with(tasks)
     models = [
@@ -37,7 +39,7 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
         framework=spec.framework,
         suite="+".join(suite.name for suite in suites),
         title=" + ".join(suite.title for suite in suites),
-        signature=_signature(config, tallied, suites, judge_runner),
+        signature=_signature(config, [tallied], judge_runner),
         models=models,
         ranking=rank(models, spec),
         zeroed_ranking=rank_zeroed(models, spec),
@@ -53,7 +55,48 @@ def scorecard(config: ScoreConfig, tallied: Tallied, judge_runner: JudgeRunner |
         if judge_runner is not None
         else None,
     )
-    return _with_intervals(card, config, tallied, spec) if config.intervals else card
+    card = _with_intervals(card, config, tallied, spec) if config.intervals else card
+    if not tallied.scenarios:
+        return card
+    from callscore.evaluate.scenarios import of_language, with_documents
+
+    return with_documents(
+        card,
+        tallied.scenarios,
+        lambda language: scorecard(config, of_language(tallied, language), None),
+    )
+
+
+def joint_scorecard(
+    config: ScoreConfig, parts: Sequence[Tallied], judge_runner: JudgeRunner | None
+) -> Scorecard:
+    """The rows of calls and of scenarios on one card; its Final Score is that of the first."""
+    cards = [scorecard(config, part, None if part.scenarios else judge_runner) for part in parts]
+    if len(cards) == 1:
+        return cards[0]
+    joint = beside(*cards)
+    return msgspec.structs.replace(joint, signature=_signature(config, parts, judge_runner))
+
+
+def beside(card: Scorecard, other: Scorecard) -> Scorecard:
+    """A scorecard with the rows of another one, which are no part of its Final Score."""
+    rows = {model.model: model.tasks for model in other.models}
+    return msgspec.structs.replace(
+        card,
+        framework=f"{card.framework}+{other.framework}",
+        suite=f"{card.suite}+{other.suite}",
+        title=f"{card.title} + {other.title}",
+        models=[
+            msgspec.structs.replace(model, tasks={**model.tasks, **rows.get(model.model, {})})
+            for model in card.models
+        ],
+        notes=[*card.notes, *other.notes],
+        documents=other.documents,
+    )
+
+
+def _tasks_in(tallied: Tallied) -> dict[str, None]:
+    return {task: None for tallies in tallied.tallies.values() for task in tallies}
 
 
 def _with_intervals(
@@ -68,6 +111,7 @@ def _with_intervals(
         {model: contributions_of(tallies) for model, tallies in tallied.tallies.items()},
         config.catalog.formula,
         spec.benchmarks.criteria,
+        about=f"future {spec.scores[spec.tasks[0]].unit}s",
     )
 
 
@@ -173,12 +217,14 @@ def judging_of(judge_runner: JudgeRunner, overlap: Sequence[str]) -> Judging:
 
 
 def _signature(
-    config: ScoreConfig, tallied: Tallied, suites: Sequence[Suite], judge_runner: JudgeRunner | None
+    config: ScoreConfig, passes: Sequence[Tallied], judge_runner: JudgeRunner | None
 ) -> str:
     """The signature: what must be equal before two results may be compared (C-126)."""
+    suites = config.catalog.suites_with(task for tallied in passes for task in _tasks_in(tallied))
     judge = judge_runner.judge_signature if judge_runner is not None else None
     embedder = judge_runner.embedder if judge_runner is not None else None
-    judges = [*tallied.judges, *([judge] if judge is not None else ())]
+    judges = [name for tallied in passes for name in tallied.judges]
+    judges = [*dict.fromkeys([*judges, *([judge] if judge is not None else ())])]
     settings = [config.catalog.settings_of(suite) for suite in suites]
     changed = {
         key: value
@@ -190,8 +236,9 @@ def _signature(
         "suite": "+".join(suite.name for suite in suites),
         "framework": "+".join(spec.framework for spec in specs),
         "spec": "+".join(spec.digest for spec in specs),
-        "data": tallied.dataset[:16],
-        "repeats": str(config.repeats) if config.repeats is not None else _repeats(tallied),
+        "data": "+".join(_data_of(tallied) for tallied in passes),
+        **{key: value for tallied in passes for key, value in _identity(tallied).items()},
+        "repeats": str(config.repeats) if config.repeats is not None else _repeats(passes),
         "settings": ",".join(f"{k}={v}" for k, v in changed.items()) or "default",
         "judge": "+".join(judges) or "none",
         "embedder": embedder.signature if embedder is not None else "none",
@@ -206,9 +253,24 @@ def _named(numbers: Mapping[str, float]) -> str:
     return ",".join(f"{task}={number:g}" for task, number in sorted(numbers.items()))
 
 
-def _repeats(tallied: Tallied) -> str:
+def _data_of(tallied: Tallied) -> str:
+    """The hash of the cases, or of the scenarios of every language."""
+    return tallied.dataset if tallied.scenarios else tallied.dataset[:16]
+
+
+def _identity(tallied: Tallied) -> Mapping[str, str]:
+    """How scenarios were asked and read: the same for all models."""
+    return next((score.identity for score in tallied.scenarios.values()), {})
+
+
+def _repeats(passes: Sequence[Tallied]) -> str:
     """Requests per case: one number, or several if models or tasks differ        C-07"""
-    of_tasks = (tally for tallies in tallied.tallies.values() for tally in tallies.values())
+    of_tasks = (
+        tally
+        for tallied in passes
+        for tallies in tallied.tallies.values()
+        for tally in tallies.values()
+    )
     found = sorted({tally.most_runs for tally in of_tasks if tally.most_runs})
     return "+".join(map(str, found)) or "0"
 
@@ -220,7 +282,9 @@ def _own(config: ScoreConfig) -> list[str]:
 
 
 def _notes(tallied: Tallied, judge_runner: JudgeRunner | None) -> list[str]:
-    notes = [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
+    warnings = [w for score in tallied.scenarios.values() for w in score.warnings]
+    notes = [*dict.fromkeys(warnings)]
+    notes += [*(SKIPPED + problem for problem in tallied.skipped), *tallied.contradicted]
     notes += tallied.findings
     if tallied.unused_verdicts:
         notes.append(
